@@ -1,0 +1,1 @@
+"""One file a rule. `catalogue` lists them without importing any (rules import libcst)."""
