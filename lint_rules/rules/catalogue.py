@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from lint_rules.anatomy import Anatomy
+    from lint_rules.anatomy.agent import Anatomy
     from lint_rules.rules.draft import Draft
 
 Group = Literal["correctness", "suspicious", "opt-in"]

@@ -1,0 +1,1 @@
+"""What the parts of an agent are, found in one file with evidence. Knows no rules."""

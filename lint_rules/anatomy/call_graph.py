@@ -1,0 +1,95 @@
+"""Who calls whom in one file, and which functions reach a model through calls of any depth."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.facts import Facts
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallSite:
+    """A call of a function of this file, in the function (or module body) `caller`."""
+
+    node: cst.Call
+    caller: Scope
+    callee: Scope
+
+
+class CallGraph:
+    """Call sites by caller and by callee; `references` are uses of a function as a value (callbacks, targets)."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.calls: dict[Scope, list[CallSite]] = defaultdict(list)
+        self.sites: dict[Scope, list[CallSite]] = defaultdict(list)
+        self.references: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
+        self.llm_calls: dict[Scope, list[cst.Call]] = defaultdict(list)
+        called: set[cst.CSTNode] = set()
+        for node, scope in facts.module.scope_of.items():
+            if isinstance(node, cst.Call):
+                called.add(node.func)
+                if node in facts.calls:
+                    self.llm_calls[scope.function].append(node)
+                callee = facts.slots.callee(node)
+                if callee is not None:
+                    site = CallSite(node, scope.function, callee)
+                    self.calls[site.caller].append(site)
+                    self.sites[callee].append(site)
+        for node in facts.module.scope_of:
+            if isinstance(node, (cst.Name, cst.Attribute)) and node not in called:
+                function = facts.slots.function(node)
+                if function is not None and function.name != "__init__":
+                    self.references[function].append(node)
+        self._reaching = self._closure()
+
+    def _closure(self) -> dict[Scope, cst.Call]:
+        """Functions that reach a model, each with the call in it that leads there."""
+        reaching = {function: calls[0] for function, calls in self.llm_calls.items()}
+        queue = list(reaching)
+        while queue:
+            function = queue.pop()
+            for site in self.sites[function]:
+                if site.caller not in reaching:
+                    reaching[site.caller] = site.node
+                    queue.append(site.caller)
+        return reaching
+
+    def reaches_llm(self, function: Scope) -> bool:
+        """Whether running `function` asks a model, directly or through functions of this file."""
+        return function in self._reaching
+
+    def asks(self, call: cst.Call) -> bool:
+        """Whether a call asks a model: itself, or in the function of this file that it runs."""
+        if call in self.facts.calls:
+            return True
+        callee = self.facts.slots.callee(call)
+        return callee is not None and self.reaches_llm(callee)
+
+    def reachable(self, function: Scope) -> set[Scope]:
+        """`function` and every function of this file it may run, through calls and nested functions it defines."""
+        seen = {function}
+        queue = [function]
+        while queue:
+            here = queue.pop()
+            for site in self.calls[here]:
+                if site.callee not in seen:
+                    seen.add(site.callee)
+                    queue.append(site.callee)
+        return seen
+
+    def calls_within(self, region: cst.CSTNode, function: Scope) -> list[cst.Call]:
+        """The calls of `function` that stand inside `region`, in source order."""
+        module = self.facts.module
+        return [n for n in function.nodes if isinstance(n, cst.Call) and module.inside(n, region)]
+
+
+def names_in(node: cst.CSTNode) -> str:
+    """The dotted name of what a call or expression names, for messages; its code where it has none."""
+    func = node.func if isinstance(node, cst.Call) else node
+    return ex.dotted(func) or ex.source(func, 40)

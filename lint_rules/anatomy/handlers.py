@@ -1,0 +1,182 @@
+"""What becomes of an error: who catches it, and whether anyone but a log learns of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import libcst as cst
+
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.walk import walk, walk_scope
+
+_LOG_METHODS = frozenset(
+    {
+        "debug", "info", "warning", "warn", "error", "exception", "critical", "trace", "log", "print", "print_exc",
+        "print_exception", "secho", "echo", "cprint", "pprint", "rule", "verbose", "success", "notice",
+    }
+)  # fmt: skip
+_LOG_OBJECTS = ("log", "logger", "logging", "console", "print", "traceback", "warnings", "stderr", "stdout", "debug")
+
+
+class Ending(Enum):
+    """How a handler deals with the error it caught."""
+
+    RAISES = "raises another exception"
+    RERAISES = "raises it again"
+    TELLS = "makes something of it"
+    NEUTRAL = "puts a neutral value in its place"
+    DROPS = "only logs or ignores it"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Handling:
+    """A handler and how it ends. `neutral` is the value that takes the place of the failed one, `target` its name."""
+
+    guard: cst.Try
+    handler: cst.ExceptHandler
+    ending: Ending
+    neutral: cst.BaseExpression | None = None
+    target: cst.BaseExpression | None = None
+
+
+def is_logging(call: cst.Call) -> bool:
+    """Whether a call only shows something to people: logging, printing, a console."""
+    full = ex.dotted(call.func) or ""
+    name = ex.called_name(call)
+    if full in {"print", "pprint", "cprint", "rprint"} or "print" in name or name.startswith(("log", "_log", "debug")):
+        return True
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    owner = (ex.dotted(call.func.value) or "").lower().removesuffix("()").rpartition(".")[2]
+    return (name in _LOG_METHODS or name == "write") and any(word in owner for word in _LOG_OBJECTS)
+
+
+def is_neutral(value: cst.BaseExpression | None) -> bool:
+    """None, "", {}, [] and their constructors: values that look like data and say nothing."""
+    if value is None or (isinstance(value, cst.Name) and value.value == "None"):
+        return True
+    if isinstance(value, cst.SimpleString):
+        return ex.text(value) in {"", "{}"}
+    if isinstance(value, (cst.Dict, cst.List, cst.Tuple)):
+        return not value.elements
+    return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "str"} and not value.args
+
+
+def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> Handling:
+    """How `handler` ends. A value that anything but a log gets to see counts as telling."""
+    neutral: cst.BaseExpression | None = None
+    target: cst.BaseExpression | None = None
+    found_neutral = False
+    for node in walk_scope(handler.body):
+        if isinstance(node, cst.Raise):
+            return Handling(guard, handler, Ending.RERAISES if node.exc is None else Ending.RAISES)
+        if isinstance(node, cst.Return):
+            if not is_neutral(node.value):
+                return Handling(guard, handler, Ending.TELLS)
+            if node.value is not None:
+                neutral, found_neutral = node.value, True
+        elif isinstance(node, (cst.Assign, cst.AnnAssign)):
+            if not is_neutral(node.value) or node.value is None:
+                return Handling(guard, handler, Ending.TELLS)
+            neutral, found_neutral = node.value, True
+            target = node.targets[0].target if isinstance(node, cst.Assign) else node.target
+        elif isinstance(node, (cst.Yield, cst.AugAssign, cst.Del)) or (
+            isinstance(node, cst.Call) and not _only_for_people(module, node, handler)
+        ):
+            return Handling(guard, handler, Ending.TELLS)
+    if found_neutral:
+        return Handling(guard, handler, Ending.NEUTRAL, neutral, target)
+    return Handling(guard, handler, Ending.DROPS)
+
+
+def _only_for_people(module: SourceModule, call: cst.Call, handler: cst.ExceptHandler) -> bool:
+    """A log call, a call inside one (`logger.error(str(exc))`), or one that makes a neutral value."""
+    if is_logging(call) or is_neutral(call) or ex.called_name(call) == "sleep":
+        return True
+    return shown_only(module, call, handler)
+
+
+def shown_only(module: SourceModule, node: cst.CSTNode, within: cst.CSTNode | None = None) -> bool:
+    """Whether the value of `node` goes straight into a log or print call."""
+    for outer in module.ancestors(node):
+        if outer is within or isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return False
+        if isinstance(outer, cst.Call) and is_logging(outer):
+            return True
+    return False
+
+
+def uses_after(module: SourceModule, name: str, after: cst.CSTNode, function: cst.CSTNode) -> list[cst.Name]:
+    """Reads of a local name below the statement `after`, in source order."""
+    inside = {id(node) for node in walk(after)}
+    last = max(module.order[node] for node in walk(after))
+    return [
+        node
+        for node in walk(function)
+        if isinstance(node, cst.Name)
+        and node.value == name
+        and id(node) not in inside
+        and module.order.get(node, -1) > last
+        and not isinstance(module.parent.get(node), (cst.AssignTarget, cst.Param))
+    ]
+
+
+_RENDERERS = frozenset({"sorted", "len", "str", "repr", "format", "keys", "items", "join", "type", "isinstance"})
+
+
+def flows_on(module: SourceModule, use: cst.Name) -> bool:
+    """Whether a use hands the value on: to a call that does not merely render or log it, to a caller, a comparison."""
+    for outer in module.ancestors(use):
+        if isinstance(outer, cst.Call):
+            if is_logging(outer) or (ex.called_name(outer) in _RENDERERS and ex.receiver(outer) is not use):
+                return False
+            if ex.receiver(outer) is None or not module.inside(use, outer.func):
+                return not shown_only(module, outer)
+        elif isinstance(outer, (cst.FormattedString, cst.ConcatenatedString)):
+            return False
+        elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return isinstance(outer, (cst.Return, cst.Assign, cst.AnnAssign, cst.For))
+        elif isinstance(outer, (cst.Comparison, cst.Yield)):
+            return True
+    return False
+
+
+def is_tested(module: SourceModule, use: cst.Name) -> bool:
+    """Whether a use of a name asks whether there is a value at all: `if not x`, `x is None`, `isinstance(x, dict)`."""
+    here: cst.CSTNode = use
+    for outer in module.ancestors(use):
+        if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
+            return here is outer.test
+        if isinstance(outer, cst.Comparison):
+            if not all(isinstance(t.operator, (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)) for t in outer.comparisons):
+                return False
+            if not (here is outer.left and is_neutral(outer.comparisons[0].comparator)):
+                return False
+        elif isinstance(outer, cst.Call):
+            if not (isinstance(outer.func, cst.Name) and outer.func.value in {"isinstance", "len"}):
+                return False
+        elif not isinstance(outer, (cst.UnaryOperation, cst.BooleanOperation, cst.Arg, cst.ComparisonTarget)):
+            return isinstance(outer, cst.Assert)
+        here = outer
+    return False
+
+
+JSON_ERRORS = frozenset({"JSONDecodeError", "ValueError", "JSONError", "DecodeError", "ValidationError"})
+LITERAL_ERRORS = JSON_ERRORS | {"SyntaxError"}
+ENCODE_ERRORS = frozenset({"TypeError", "ValueError", "OverflowError"})
+
+
+def handling_of(
+    module: SourceModule, node: cst.CSTNode, errors: frozenset[str], within: cst.CSTNode | None = None
+) -> Handling | None:
+    """What becomes of one of `errors` raised at `node`: the first handler inside `within` that does not pass it on."""
+    for guard in exceptions.guards(module, node, within):
+        handler = exceptions.handler_for(guard, errors)
+        if handler is not None:
+            handling = handle(module, guard, handler)
+            if handling.ending is not Ending.RERAISES:
+                return handling
+    return None

@@ -1,0 +1,59 @@
+"""The parts of an agent that values can be, and the evidence for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import libcst as cst
+
+
+class Kind(Enum):
+    """What a value is in the program of an agent. The value is how messages to people call it."""
+
+    HISTORY = "message history"
+    MESSAGE = "message"
+    CALLS = "tool calls"
+    CALL = "tool call"
+    FUNCTION = "function of a tool call"
+    ARGUMENTS_TEXT = "model-written JSON"
+    ARGUMENTS = "tool arguments"
+    RESULT = "tool result"
+    REPLY = "model reply"
+    MODEL_TEXT = "model-written text"
+    MODEL = "model client"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Evidence:
+    """Why a value is of a kind: `reason` reads after the name of the value ("is sent as `messages=`").
+
+    `used` tells a fact learned from how the value is used (sent, appended to, read as a message) from one that
+    merely flowed in. Only the former may be carried backwards, to where the value came from: a helper that once
+    gets a history does not make histories of all its other arguments. `since` is the fact this one rests on.
+    """
+
+    reason: str
+    node: cst.CSTNode
+    used: bool = False
+    since: Evidence | None = None
+
+    def chain(self) -> Iterator[Evidence]:
+        """This fact, then what it rests on, down to the syntax itself."""
+        here: Evidence | None = self
+        while here is not None:
+            yield here
+            here = here.since
+
+    @property
+    def root(self) -> Evidence:
+        """The fact at the bottom: the place in the code that shows it."""
+        *_, last = self.chain()
+        return last
+
+
+Kinds = dict[Kind, Evidence]
+
+ELEMENT = {Kind.HISTORY: Kind.MESSAGE, Kind.CALLS: Kind.CALL}
+CONTAINER = {element: container for container, element in ELEMENT.items()}

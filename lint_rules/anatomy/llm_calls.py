@@ -1,0 +1,114 @@
+"""Which calls reach a language model, and which argument of them is the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.syntax import expressions as ex
+
+if TYPE_CHECKING:
+    from lint_rules.anatomy.facts import Facts
+
+_STARTS = ("with_raw_response.", "with_streaming_response.")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LLMCall:
+    """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known."""
+
+    node: cst.Call
+    name: str
+    reason: str
+    keyword: str | None = None
+    history: cst.BaseExpression | None = None
+
+
+def recognise(call: cst.Call, facts: Facts) -> LLMCall | None:
+    """The call as an LLM call, judged by endpoint, keywords, the receiver, or what becomes of its result."""
+    if isinstance(call.func, cst.Name) and call.func.value in {"dict", "print", "len", "super"}:
+        return None
+    return _by_user(call, facts) or _by_endpoint(call, facts) or _by_shape(call, facts)
+
+
+def _full_name(call: cst.Call, facts: Facts) -> str:
+    name = facts.module.imports.resolve(ex.dotted(call.func) or ex.called_name(call))
+    for start in _STARTS:
+        name = name.replace(start, "")
+    return name
+
+
+def _has_request_keyword(call: cst.Call) -> bool:
+    return any(
+        (arg.star == "**") or (arg.keyword is not None and arg.keyword.value in words.REQUEST_KEYWORDS)
+        for arg in call.args
+    )
+
+
+def _by_user(call: cst.Call, facts: Facts) -> LLMCall | None:
+    name = _full_name(call, facts)
+    for wrapper in facts.vocabulary.llm_calls:
+        if name == wrapper or name.endswith("." + wrapper):
+            return LLMCall(call, name, f"`{wrapper}` is listed under llm-calls", *_sent(call, ("messages",), facts))
+    return None
+
+
+def _by_endpoint(call: cst.Call, facts: Facts) -> LLMCall | None:
+    name = _full_name(call, facts)
+    parts = name.split(".")
+    for length in (3, 2, 1):
+        end = ".".join(parts[-length:])
+        keywords = words.ENDPOINTS.get(end)
+        if keywords is None:
+            continue
+        if end in words.AMBIGUOUS_ENDPOINTS and not _has_request_keyword(call):
+            return None
+        if facts.slots.callee(call) is not None:
+            return None
+        return LLMCall(call, end, f"calls `{end}`", *_sent(call, keywords, facts))
+    return None
+
+
+def _by_shape(call: cst.Call, facts: Facts) -> LLMCall | None:
+    """Wrappers of other files: a request's keywords, or an asking name beside a history or a model's reply."""
+    if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
+        return None
+    name = ex.called_name(call)
+    if not name or name[0].isupper():
+        return None
+    if _has_request_keyword(call) and ex.argument(call, "messages") is not None:
+        return LLMCall(call, name, "takes `messages=` beside a model's keywords", *_sent(call, ("messages",), facts))
+    base = ex.receiver(call)
+    if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
+        return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
+    plain = name.lstrip("_")
+    if plain not in words.ASKING and "completion" not in name and not plain.startswith(("call_llm", "ask_", "chat_")):
+        return None
+    sent = _sent(call, ("messages", "history", "conversation"), facts)
+    if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):
+        return LLMCall(call, name, "is asked with a message history", *sent)
+    if facts.read_as_reply(call) and call.args:
+        return LLMCall(call, name, "its result is read as a model's reply", *sent)
+    return None
+
+
+def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Facts) -> tuple[str | None, cst.BaseExpression | None]:
+    """How the history is passed: by one of `keywords`, inside `**request`, or as the likeliest positional."""
+    for keyword in keywords:
+        value = ex.argument(call, keyword)
+        if value is not None:
+            return keyword, value
+    for arg in call.args:
+        if arg.keyword is None and not arg.star and Kind.HISTORY in facts.kinds(arg.value):
+            return None, arg.value
+    for arg in call.args:
+        if arg.star == "**":
+            return keywords[0], None
+    given = ex.positional(call)
+    if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
+        return None, None
+    return None, given[0]

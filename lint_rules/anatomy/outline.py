@@ -1,0 +1,67 @@
+"""`looplint map`: the anatomy of a file in words, with the evidence for each part."""
+
+from __future__ import annotations
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.slots import Slot, describe
+from lint_rules.syntax import expressions as ex
+
+_SHOWN = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.REPLY)
+
+
+def outline(anatomy: Anatomy) -> str:
+    """One block a part: LLM calls, round loops, histories with their writes, then the other values."""
+    blocks = [_llm_calls(anatomy), _rounds(anatomy), *(_values(anatomy, kind) for kind in _SHOWN)]
+    shown = "\n\n".join(block for block in blocks if block)
+    return shown or "no parts of an agent found"
+
+
+def _block(title: str, lines: list[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)]) if lines else ""
+
+
+def _llm_calls(anatomy: Anatomy) -> str:
+    lines = [
+        f"line {anatomy.line(call.node)}: `{ex.source(call.node.func)}` {call.reason}"
+        for call in anatomy.facts.calls.values()
+    ]
+    reaching = [
+        f"`{f.qualname}` reaches a model" for f in anatomy.module.functions
+        if anatomy.calls.reaches_llm(f) and f.kind == "function"
+    ]  # fmt: skip
+    return _block("LLM calls", lines + reaching)
+
+
+def _rounds(anatomy: Anatomy) -> str:
+    return _block(
+        "round loops",
+        [
+            f"line {anatomy.line(loop.node)}: in `{loop.function.qualname}`, asks in line {anatomy.line(loop.asks)}, "
+            + (f"limit `{loop.limit}`" if loop.limit else "no limit")
+            for loop in anatomy.rounds
+        ],
+    )
+
+
+def _values(anatomy: Anatomy, kind: Kind) -> str:
+    lines = []
+    for slot, kinds in anatomy.facts.all_known().items():
+        evidence = kinds.get(kind)
+        if evidence is not None and slot[0] in {"var", "attr", "member", "item"}:
+            chain = " <- ".join(f"{e.reason} (line {anatomy.line(e.node)})" for e in evidence.chain())
+            lines.append(f"`{describe(slot)}` in {_home(slot)}: {chain}{_writes(anatomy, slot, kind)}")
+    return _block(f"{kind.value} ({kind.name.lower()})", sorted(lines))
+
+
+def _home(slot: Slot) -> str:
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return f"`{slot[1].qualname}`" if slot[0] in {"var", "attr", "return"} else "a call"
+
+
+def _writes(anatomy: Anatomy, slot: Slot, kind: Kind) -> str:
+    if kind is not Kind.HISTORY or not anatomy.writes.by_slot[slot]:
+        return ""
+    written = ", ".join(f"{w.kind} in line {anatomy.line(w.node)}" for w in anatomy.writes.by_slot[slot])
+    return f"; written: {written}"

@@ -1,0 +1,206 @@
+"""Where values live: every place that can hold a value gets one name, so that facts about it can meet.
+
+A slot is a tuple, compared by value:
+
+    ("var", scope, name)       a local, a parameter, a module global
+    ("attr", class, name)      an attribute of the objects of a class of this file, or of the class itself
+    ("member", slot, name)     `x.name` and `x["name"]` of anything else, also `x.get("name")`
+    ("item", slot)             any `x[i]`: an element of a list, a value of a dict with computed keys
+    ("return", function)       what a function of this file gives back
+    ("call", node)             what a call of anything else gives back
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import libcst as cst
+
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
+
+Slot = tuple[Any, ...]
+
+_DEEPEST = 6
+_CONSTANTS = frozenset({"None", "True", "False"})
+_WRAPPERS = frozenset({"Optional", "Annotated", "Final", "ClassVar", "Union"})
+
+
+class Slots:
+    """Names the slots of one file's expressions, and the functions and classes that calls lead to."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self.module = module
+        self.classes: dict[Slot, Scope] = {}
+        self._functions = {
+            (f.parent.function, f.name): f for f in module.functions if f.kind == "function" and f.parent is not None
+        }
+        self._made = {(c.parent.function, c.name): c for c in module.classes if c.parent is not None}
+
+    # -- slots ------------------------------------------------------------------------------------------------
+
+    def of(self, node: cst.BaseExpression, depth: int = 0) -> Slot | None:
+        """The slot `node` reads or writes, None for values that live nowhere (literals, slices, operators)."""
+        node = ex.inner(node)
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, cst.Name):
+            return None if node.value in _CONSTANTS else self.variable(node, node.value)
+        if isinstance(node, (cst.Attribute, cst.Subscript)) or ex.keyed(node) is not None:
+            pair = ex.member(node)
+            if pair is not None:
+                return self.member(pair[0], pair[1], depth)
+            if isinstance(node, cst.Subscript) and ex.slice_of(node) is None:
+                base = self.of(node.value, depth + 1)
+                return None if base is None else ("item", base)
+            return None
+        if isinstance(node, cst.Call):
+            if ex.called_name(node) in {"get", "setdefault", "pop"} and isinstance(node.func, cst.Attribute):
+                base = self.of(node.func.value, depth + 1)
+                if base is not None and self.callee(node) is None:
+                    return ("item", base)
+            callee = self.callee(node)
+            return ("return", callee) if callee is not None else ("call", node)
+        return None
+
+    def variable(self, node: cst.CSTNode, name: str) -> Slot:
+        """The slot of `name` as seen from `node`."""
+        used_in = self.module.scope_of[node]
+        owner = self.module.scope_binding(used_in, name)
+        if owner is None:
+            return ("var", self.module.top, name)
+        return ("attr", owner, name) if owner.kind == "class" else ("var", owner, name)
+
+    def member(self, base: cst.BaseExpression, name: str, depth: int = 0) -> Slot | None:
+        """The slot of `base.name` (or `base["name"]`)."""
+        cls = self.instance(base, depth + 1)
+        if cls is not None:
+            return ("attr", self._declaring(cls, name), name)
+        slot = self.of(base, depth + 1)
+        return None if slot is None else ("member", slot, name)
+
+    def parameter(self, function: Scope, name: str) -> Slot:
+        return ("var", function, name)
+
+    def _declaring(self, cls: Scope, name: str) -> Scope:
+        """The class an attribute belongs to: the highest base class in this file that speaks of it."""
+        owner = cls
+        for base in self.module.base_classes(cls):
+            if name in base.attributes or name in base.bound:
+                owner = base
+        return owner
+
+    # -- classes of objects -----------------------------------------------------------------------------------
+
+    def instance(self, node: cst.BaseExpression, depth: int = 0) -> Scope | None:
+        """The class of this file that the value of `node` belongs to, if that is known."""
+        node = ex.inner(node)
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, cst.Name):
+            used_in = self.module.scope_of[node]
+            if node.value == self.module.self_name(used_in):
+                owner = used_in.owner
+                bound = self.module.scope_binding(used_in, node.value)
+                if owner is not None and (bound is None or bound.owner is owner):
+                    return owner
+            made = self._class_by_name(node)
+            if made is not None:
+                return made
+        if isinstance(node, cst.Call):
+            made = self.constructed(node)
+            if made is not None:
+                return made
+        slot = self.of(node, depth + 1)
+        return None if slot is None else self.classes.get(slot)
+
+    def constructed(self, call: cst.Call) -> Scope | None:
+        """The class of this file that `call` makes an object of."""
+        return self._class_by_name(call.func) if isinstance(call.func, cst.Name) else None
+
+    def _class_by_name(self, name: cst.Name) -> Scope | None:
+        owner = self.module.scope_binding(self.module.scope_of[name], name.value)
+        return self._made.get((owner.function, name.value)) if owner is not None else None
+
+    def annotated(self, annotation: cst.BaseExpression | None) -> Scope | None:
+        """The class of this file that an annotation names, through quotes, `X | None` and `Optional[X]`."""
+        if isinstance(annotation, cst.BinaryOperation):
+            return self.annotated(annotation.left) or self.annotated(annotation.right)
+        if isinstance(annotation, cst.Subscript) and isinstance(annotation.value, cst.Name):
+            if annotation.value.value in _WRAPPERS:
+                return self.annotated(ex.index(annotation))
+            return None
+        if isinstance(annotation, cst.SimpleString):
+            return self.module.class_named(ex.text(annotation) or "")
+        if isinstance(annotation, cst.Name):
+            return self.module.class_named(annotation.value)
+        return None
+
+    # -- functions that calls lead to -------------------------------------------------------------------------
+
+    def callee(self, call: cst.Call) -> Scope | None:
+        """The function or method of this file that `call` runs; for a class its `__init__`."""
+        return self.function(call.func)
+
+    def function(self, node: cst.BaseExpression) -> Scope | None:
+        """The function of this file that the expression names: `f`, `self.f`, `Class.f`, `partial(f, ...)`."""
+        node = ex.inner(node)
+        if isinstance(node, cst.Lambda):
+            return self.module.own_scope[node]
+        if isinstance(node, cst.Name):
+            owner = self.module.scope_binding(self.module.scope_of[node], node.value)
+            if owner is None or owner.kind == "class":
+                return None
+            found = self._functions.get((owner.function, node.value))
+            if found is not None:
+                return found
+            made = self._made.get((owner.function, node.value))
+            return self.module.method(made, "__init__") if made is not None else None
+        if isinstance(node, cst.Attribute):
+            if isinstance(node.value, cst.Call) and ex.called_name(node.value) == "super":
+                cls = self.module.scope_of[node].owner
+                bases = self.module.base_classes(cls) if cls is not None else []
+                return next((b.methods[node.attr.value] for b in bases if node.attr.value in b.methods), None)
+            cls = self.instance(node.value, 1)
+            return self.module.method(cls, node.attr.value) if cls is not None else None
+        if isinstance(node, cst.Call) and ex.called_name(node) == "partial" and node.args:
+            return self.function(node.args[0].value)
+        return None
+
+    def bindings(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """Which argument of `call` lands in which parameter slot of `callee`."""
+        listed = [p for p in parameters(callee) if p.star not in ("*", "**")]
+        names = [p.name.value for p in listed]
+        if is_method(callee) and names:
+            names = names[1:]
+        positions = iter(names)
+        for arg in call.args:
+            if arg.star:
+                continue
+            name = arg.keyword.value if arg.keyword is not None else next(positions, None)
+            if name is not None and (arg.keyword is None or name in names):
+                yield self.parameter(callee, name), arg.value
+
+
+def is_method(function: Scope) -> bool:
+    """Whether the first parameter is the object (or class) itself."""
+    if function.kind != "function" or function.parent is None or function.parent.kind != "class":
+        return False
+    return not any(isinstance(d, cst.Name) and d.value == "staticmethod" for d in decorators(function))
+
+
+def describe(slot: Slot) -> str:
+    """The slot as a person writes it: `self.history`, `messages`, `opts.history`, `sessions[...]`."""
+    kind = slot[0]
+    if kind == "var":
+        return str(slot[2])
+    if kind == "attr":
+        return f"self.{slot[2]}"
+    if kind == "member":
+        return f"{describe(slot[1])}.{slot[2]}"
+    if kind == "item":
+        return f"{describe(slot[1])}[...]"
+    if kind == "return":
+        return f"{slot[1].name}(...)"
+    return ex.source(slot[1], 40)

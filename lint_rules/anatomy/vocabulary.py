@@ -1,0 +1,135 @@
+"""The words of agents: which calls reach a model, which keys make a message. Data only.
+
+Sources: the API references of OpenAI (chat completions, responses), Anthropic (messages), Google (Gemini
+generate_content), AWS (Bedrock converse), Mistral, Ollama, LiteLLM and LangChain (chat models).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The user's words beside these: wrappers that call a model, names of histories, of tool-call lists."""
+
+    llm_calls: tuple[str, ...] = ()
+    history_names: tuple[str, ...] = ()
+    tool_call_attributes: tuple[str, ...] = ()
+
+
+ENDPOINTS: dict[str, tuple[str, ...]] = {
+    "chat.completions.create": ("messages",),
+    "chat.completions.parse": ("messages",),
+    "chat.completions.stream": ("messages",),
+    "ChatCompletion.create": ("messages",),
+    "ChatCompletion.acreate": ("messages",),
+    "responses.create": ("input",),
+    "responses.parse": ("input",),
+    "responses.stream": ("input",),
+    "messages.create": ("messages",),
+    "messages.stream": ("messages",),
+    "chat.complete": ("messages",),
+    "chat.complete_async": ("messages",),
+    "chat.stream_async": ("messages",),
+    "litellm.completion": ("messages",),
+    "litellm.acompletion": ("messages",),
+    "litellm.responses": ("input",),
+    "litellm.aresponses": ("input",),
+    "litellm.batch_completion": ("messages",),
+    "ollama.chat": ("messages",),
+    "generate_content": ("contents",),
+    "generate_content_async": ("contents",),
+    "generate_content_stream": ("contents",),
+    "converse": ("messages",),
+    "converse_stream": ("messages",),
+    "chat_completion": ("messages",),
+    "create_chat_completion": ("messages",),
+    "apply_chat_template": ("conversation",),
+}
+"""Ends of dotted names of calls that reach a model, and the keyword under which they take the history."""
+
+AMBIGUOUS_ENDPOINTS = frozenset({"messages.create", "messages.stream", "responses.create", "chat_completion"})
+"""Endpoints other SDKs have too (Twilio's `messages.create(to=...)`): they count only with a model's keyword."""
+
+REQUEST_KEYWORDS = frozenset(
+    {
+        "model", "tools", "tool_choice", "functions", "temperature", "max_tokens", "max_completion_tokens",
+        "response_format", "system", "stream", "modelId", "toolConfig", "parallel_tool_calls", "tool_config",
+    }
+)  # fmt: skip
+"""Keywords that, beside the history, show that a call is a request to a model."""
+
+ASKING = frozenset(
+    {
+        "ask", "ask_tool", "achat", "acomplete", "acompletion", "agenerate", "ainvoke", "call", "call_llm", "chat",
+        "chat_completion", "chat_with_tools", "complete", "completion", "completions", "create", "generate",
+        "get_completion", "get_response", "infer", "invoke", "llm", "predict", "query", "request", "respond",
+        "send", "stream", "astream", "stream_chat", "chat_stream", "acompletion_with_retry", "run_llm",
+        "generate_response", "create_message", "create_completion", "call_model", "call_api", "complete_chat",
+    }
+)  # fmt: skip
+"""Method names that ask a model *when* they get a history, or their result is read as a model's reply."""
+
+LANGCHAIN_CALLS = frozenset({"invoke", "ainvoke", "stream", "astream"})
+MODEL_FACTORIES = frozenset({"init_chat_model", "bind_tools", "with_structured_output"})
+
+MESSAGE_CLASSES = frozenset(
+    {
+        "AIMessage", "HumanMessage", "SystemMessage", "ToolMessage", "FunctionMessage", "ChatMessage",
+        "ModelRequest", "ModelResponse",
+    }
+)  # fmt: skip
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model", "human", "ai"})
+TELLING_ROLES = frozenset({"assistant", "tool", "system"})
+"""Roles that only model histories have; `user` alone may be somebody's permissions."""
+
+MESSAGE_PARTS = frozenset(
+    {"content", "tool_calls", "tool_call_id", "tool_use_id", "function_call", "parts", "reasoning_content"}
+)
+
+MESSAGE_TYPES = frozenset(
+    {
+        "ChatCompletionMessageParam", "ChatCompletionMessage", "MessageParam",
+        "BetaMessageParam", "ModelMessage", "BaseMessage", "AnyMessage", "ChatMessage", "ResponseInputItemParam",
+        "AllMessageValues", "LLMMessage",
+    }
+)  # fmt: skip
+"""Annotations that name one message; a list or sequence of them is a history."""
+
+CALL_TYPES = frozenset(
+    {"ChatCompletionMessageToolCall", "ChatCompletionMessageToolCallParam", "ResponseFunctionToolCall", "ToolUseBlock"}
+)
+
+CALLS_ATTRIBUTES = frozenset({"tool_calls"})
+CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call"})
+"""Values of `.type` that mark a block of a reply as a tool call."""
+
+HISTORY_NAMES = frozenset(
+    {
+        "messages", "history", "conversation", "chat_history", "message_history", "conversation_history", "msgs",
+        "dialog", "dialogue", "transcript", "memory", "thread", "context", "turns", "log", "chat_log",
+    }
+)  # fmt: skip
+"""Names of histories: never enough alone."""
+
+TEXT_FUNCTIONS = frozenset(
+    {
+        "decode", "findall", "finditer", "fullmatch", "group", "groups", "join", "lstrip", "match", "partition",
+        "removeprefix", "removesuffix", "replace", "rpartition", "rsplit", "rstrip", "search", "split", "splitlines",
+        "str", "strip", "sub",
+    }
+)  # fmt: skip
+"""Functions and methods whose result is a part or another form of the text they get."""
+
+ARGUMENT_CALLBACKS = {"on_invoke_tool": 1}
+"""Keywords that take a function which gets a tool's arguments as the model wrote them: at this position (0-based)."""
+
+DECODERS = frozenset(
+    {
+        "json.loads", "orjson.loads", "ujson.loads", "simplejson.loads", "json5.loads", "rapidjson.loads",
+        "ast.literal_eval", "json_repair.loads", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
+    }
+)  # fmt: skip
+ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})

@@ -1,0 +1,492 @@
+"""The command line: turns words into settings, and findings into words.
+
+Imported at every start, so it imports little; each command imports what it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from lint_rules import __version__
+from lint_rules.finding import NOT_ANALYSED
+from lint_rules.settings import (
+    OUTPUT_FORMATS,
+    Layer,
+    Resolver,
+    SettingsError,
+    check_patterns,
+    parse_file_ignores,
+    selectors,
+    suggestion,
+    unknown_rule,
+)
+
+if TYPE_CHECKING:
+    from lint_rules.files import Trouble
+    from lint_rules.finding import Finding
+    from lint_rules.output.page import Page
+    from lint_rules.run import Outcome, Plan
+
+NOTHING_FOUND = 0
+FOUND = 1
+FAILED = 2
+STOPPED = 130
+"""By Ctrl-C, or because nobody reads what we print: what a shell reports of a program that was interrupted."""
+
+COMMANDS = ("check", "rules", "explain", "map")
+STDIN = "-"
+
+
+class UsageError(Exception):
+    """The command line cannot be understood; the message is one line."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code. Whatever happens, no traceback reaches the user."""
+    _escape_unprintable()
+    try:
+        code = _run(sys.argv[1:] if argv is None else list(argv))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:
+        _close_stdout()
+        return STOPPED
+    except (UsageError, SettingsError) as error:
+        _complain("error", str(error))
+        return FAILED
+    except SystemExit as stop:  # argparse, after --help and --version
+        return stop.code if isinstance(stop.code, int) else NOTHING_FOUND
+    except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
+        from lint_rules.run import describe
+
+        _complain("error", f"this is a bug in looplint, please report it: {describe(error)}")
+        return FAILED
+    return code
+
+
+def _run(words: list[str]) -> int:
+    parser = _parser()
+    if not words:
+        parser.print_help(sys.stderr)
+        return FAILED
+    if words[0] not in COMMANDS and not words[0].startswith("-"):
+        raise UsageError(_no_command(words[0]))
+    args = parser.parse_args(words)
+    if args.command is None:
+        raise UsageError(f"expected a command: {', '.join(COMMANDS)}")
+    command: Callable[[argparse.Namespace], int] = args.run
+    return command(args)
+
+
+def _no_command(word: str) -> str:
+    if os.path.exists(word):
+        return f"{word!r} is not a command; to check it: looplint check {word}"
+    return f"{word!r} is not a command{suggestion(word, COMMANDS)}; the commands are {', '.join(COMMANDS)}"
+
+
+# -- looplint check -----------------------------------------------------------------------------------------------
+
+
+def _check(args: argparse.Namespace) -> int:
+    from lint_rules import run
+
+    resolver = Resolver(_command_layer(args), config=args.config, isolated=args.isolated)
+    paths, source = _inputs(args)
+    plan = run.plan(paths, resolver, source, args.stdin_filename)
+    output_format = _output_format(args, resolver, plan)
+    outcomes = list(run.check_tasks(plan.tasks, args.jobs))
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    _print_findings(findings, output_format, args, source)
+    troubles = _troubles(plan, outcomes)
+    _complain_of(troubles, paths, plan, quiet=args.quiet)
+    if output_format == "text" and not args.quiet:
+        print(_summary(findings, outcomes, troubles))
+    return _exit_code(findings, troubles, args.exit_zero)
+
+
+def _inputs(args: argparse.Namespace) -> tuple[list[str], bytes | None]:
+    """The paths to check, and the bytes of standard input if they are wanted."""
+    paths: list[str] = args.paths or ([STDIN] if args.stdin_filename else ["."])
+    if STDIN not in paths:
+        if args.stdin_filename:
+            raise UsageError(f"--stdin-filename names standard input, which is not among the paths: add {STDIN!r}")
+        return paths, None
+    return [path for path in paths if path != STDIN], sys.stdin.buffer.read()
+
+
+def _output_format(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> str:
+    """The format asked for, by the command line or the configuration of the current folder (of standard input's)."""
+    from lint_rules.files import Trouble
+    from lint_rules.paths import absolute
+
+    folder = os.path.dirname(absolute(args.stdin_filename)) if args.stdin_filename else os.getcwd()
+    try:
+        output_format = resolver.settings(folder).output_format
+    except SettingsError as error:
+        plan.troubles.insert(0, Trouble(error.path or "", error.message))
+        output_format = args.output_format or "text"
+    if args.statistics and output_format == "github":
+        raise UsageError("--statistics goes with the output formats text, concise and json, not with github")
+    return output_format
+
+
+def _print_findings(
+    findings: Sequence[Finding], output_format: str, args: argparse.Namespace, stdin: bytes | None
+) -> None:
+    from lint_rules.output import RENDERERS, statistics
+
+    if not args.statistics:
+        lines = RENDERERS[output_format](findings, _page(args, stdin))
+    elif output_format == "json":
+        lines = statistics.render_json(findings)
+    else:
+        lines = statistics.render(findings)
+    for line in lines:
+        print(line)
+
+
+def _page(args: argparse.Namespace, stdin: bytes | None) -> Page:
+    """Where the output finds source lines. Files are read again: only those with findings are, and one at a time."""
+    from lint_rules import files
+    from lint_rules.output.page import Page
+    from lint_rules.run import stdin_path
+
+    of_stdin = stdin_path(args.stdin_filename)
+
+    @lru_cache(maxsize=8)
+    def source(path: str) -> str | None:
+        try:
+            return files.decode(stdin if stdin is not None and path == of_stdin else files.read(path))
+        except (OSError, ValueError):
+            return None
+
+    return Page(source, _wants_colour(args.color, sys.stdout))
+
+
+def _troubles(plan: Plan, outcomes: Iterable[Outcome]) -> list[Trouble]:
+    """All paths that could not be looked at, each said once."""
+    from lint_rules.files import Trouble
+
+    unread = [Trouble(outcome.path, outcome.error) for outcome in outcomes if outcome.error is not None]
+    return list(dict.fromkeys([*plan.troubles, *unread]))
+
+
+def _complain_of(troubles: Sequence[Trouble], paths: Sequence[str], plan: Plan, *, quiet: bool) -> None:
+    """One line on stderr for each thing that went wrong and, unless quiet, for each that may surprise."""
+    for trouble in troubles:
+        if trouble.fatal or not quiet:
+            _complain("error" if trouble.fatal else "note", f"{trouble.path}: {trouble.message}")
+    if quiet:
+        return
+    if not plan.tasks and not any(trouble.fatal for trouble in troubles):
+        _complain("note", f"no Python files to check in {', '.join(paths) or 'standard input'}")
+    if plan.tasks and not any(task.options.codes for task in plan.tasks):
+        _complain("note", "no rule is selected, so nothing can be found")
+
+
+def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles: Iterable[Trouble]) -> str:
+    """`Found 3 problems in 2 files (12 files checked).` and its kin."""
+    problems = [finding for finding in findings if finding.code != NOT_ANALYSED]
+    not_analysed = len(findings) - len(problems)
+    unread = sum(outcome.error is not None for outcome in outcomes)
+    suppressed = sum(outcome.suppressed for outcome in outcomes)
+    failures = not_analysed + sum(trouble.fatal for trouble in troubles)
+    checked = f"{_count(len(outcomes) - not_analysed - unread, 'file')} checked"
+    if failures:
+        checked += f", {failures} could not be checked"
+    if suppressed:
+        checked += f", {_count(suppressed, 'problem')} suppressed by noqa"
+    if problems:
+        places = len({finding.path for finding in problems})
+        return f"Found {_count(len(problems), 'problem')} in {_count(places, 'file')} ({checked})."
+    return f"No problems found ({checked})." if failures else f"All clear: {checked}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _exit_code(findings: Iterable[Finding], troubles: Iterable[Trouble], exit_zero: bool) -> int:
+    if any(trouble.fatal for trouble in troubles):
+        return FAILED
+    codes = {finding.code for finding in findings}
+    if exit_zero or not codes:
+        return NOTHING_FOUND
+    return FAILED if NOT_ANALYSED in codes else FOUND
+
+
+# -- looplint rules, explain, map ---------------------------------------------------------------------------------
+
+
+def _rules(args: argparse.Namespace) -> int:
+    from lint_rules.rules.catalogue import RULES
+
+    rows = [(rule.code, rule.name, rule.group, rule.summary) for rule in RULES]
+    columns = ("code", "name", "group", "summary")
+    if args.output_format == "json":
+        import json
+
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))
+        return NOTHING_FOUND
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in (columns, *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    return NOTHING_FOUND
+
+
+def _explain(args: argparse.Namespace) -> int:
+    from lint_rules.rules.catalogue import BY_CODE, BY_NAME
+
+    if args.rule == NOT_ANALYSED:
+        print(_NOT_ANALYSED_PAGE)
+        return NOTHING_FOUND
+    rule = BY_CODE.get(args.rule) or BY_NAME.get(args.rule)
+    if rule is None:
+        raise UsageError(f"{unknown_rule(args.rule)}; `looplint rules` lists the rules")
+    print(rule.page().strip())
+    return NOTHING_FOUND
+
+
+_NOT_ANALYSED_PAGE = f"""\
+# not-analysed ({NOT_ANALYSED})
+
+The file could not be analysed: it is not valid Python for the interpreter that runs looplint, it cannot be decoded,
+or looplint itself failed on it. Nothing is known about the file, which is why `looplint check` exits with 2.
+
+Correct the file, run looplint with a Python that understands it, or leave the file out with `--exclude`."""
+
+
+def _map(args: argparse.Namespace) -> int:
+    from lint_rules import check, files
+    from lint_rules.paths import absolute, shown
+
+    path = absolute(args.file)
+    resolver = Resolver(_command_layer(args), config=args.config, isolated=args.isolated)
+    options = resolver.settings(os.path.dirname(path)).options(path)
+    try:
+        source = files.read(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{args.file}: {files.reason(error)}") from error
+    try:
+        print(check.map_source(source, shown(path), options, neighbours=files.neighbours))
+    except ValueError as error:
+        raise UsageError(f"{args.file}: {error}") from error
+    return NOTHING_FOUND
+
+
+# -- words into settings ------------------------------------------------------------------------------------------
+
+
+def _command_layer(args: argparse.Namespace) -> Layer:
+    """What the command line says. Raises SettingsError that names the option."""
+    given = {name: None if value is None else _split(value) for name, value in vars(args).items() if name in _LISTS}
+    values: dict[str, object] = {}
+    for name, words in given.items():
+        with _naming(name):
+            values[name] = None if words is None else _LISTS[name](words)
+    return Layer(
+        folder=_current_folder(),
+        force_exclude=getattr(args, "force_exclude", None),
+        output_format=getattr(args, "output_format", None),
+        **values,  # type: ignore[arg-type]  # each reader in _LISTS returns what its field holds
+    )
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError("the current folder does not exist any more") from error
+
+
+_LISTS: dict[str, Callable[[list[str]], object]] = {
+    "select": selectors,
+    "extend_select": selectors,
+    "ignore": selectors,
+    "per_file_ignores": parse_file_ignores,
+    "exclude": check_patterns,
+    "extend_exclude": check_patterns,
+    "llm_calls": tuple,
+    "history_names": tuple,
+    "tool_call_attributes": tuple,
+}
+
+
+def _split(values: Iterable[str]) -> list[str]:
+    """The words of comma lists, as an option may be given more than once."""
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Puts the option's name in front of what is wrong with its value."""
+    try:
+        yield
+    except SettingsError as error:
+        raise SettingsError(f"--{name.replace('_', '-')}: {error.message}") from error
+
+
+# -- the parser ---------------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises its complaints instead of printing half a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; `{self.prog} --help` shows what there is")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="looplint",
+        description="The linter for agent loops: programs in which a language model calls tools in rounds.",
+        epilog="Exit codes: 0 nothing found, 1 problems found, 2 something could not be done.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"looplint {__version__}")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    _add_check(commands)
+    _add_rules(commands)
+    _add_explain(commands)
+    _add_map(commands)
+    return parser
+
+
+def _add_check(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser("check", help="find problems in files and folders", allow_abbrev=False)
+    parser.set_defaults(run=_check)
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="file, folder, or - for standard input; the current folder if none"
+    )
+    parser.add_argument("--stdin-filename", metavar="FILE", help="the name and place of what standard input holds")
+    _add_rule_options(parser)
+    _add_file_options(parser)
+    _add_configuration_options(parser)
+    _add_output_options(parser)
+
+
+def _add_rule_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "which rules", "RULES is a list of codes (AGL301), prefixes (AGL3) and names, with commas between them."
+    )
+    _add_list(group, "--select", "RULES", "use these rules, instead of the default ones")
+    _add_list(group, "--extend-select", "RULES", "use these rules, too")
+    _add_list(group, "--ignore", "RULES", "do not use these rules")
+    _add_list(group, "--per-file-ignores", "PATTERN:RULES", "do not use these rules in files that match")
+
+
+def _add_file_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "which files",
+        "Folders are searched for .py and .pyw files, without what .gitignore files or exclusions leave out. "
+        "PATTERNS are as in .gitignore, relative to the current folder.",
+    )
+    _add_list(group, "--exclude", "PATTERNS", "leave these out, instead of the default ones (.venv, build, ...)")
+    _add_list(group, "--extend-exclude", "PATTERNS", "leave these out, too")
+    group.add_argument(
+        "--force-exclude",
+        action="store_true",
+        default=None,
+        help="leave out what is excluded or ignored even if it is named as PATH",
+    )
+
+
+def _add_configuration_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "configuration", "[tool.looplint] in the nearest pyproject.toml knows most options; the command line beats it."
+    )
+    one = group.add_mutually_exclusive_group()
+    one.add_argument("--config", metavar="FILE", help="use this pyproject.toml, or TOML file with options, only")
+    one.add_argument("--isolated", action="store_true", help="use no configuration file")
+    _add_list(group, "--llm-calls", "NAMES", "functions of yours that call a model (my.wrapper.complete)")
+    _add_list(group, "--history-names", "NAMES", "names under which your code keeps message histories")
+    _add_list(group, "--tool-call-attributes", "NAMES", "attributes that hold the tool calls of a message")
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output and running")
+    group.add_argument("--output-format", choices=OUTPUT_FORMATS, help="how to print what is found (default: text)")
+    group.add_argument("--statistics", action="store_true", help="print the number of findings by rule instead")
+    group.add_argument("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
+    group.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colours; auto: on a terminal, unless NO_COLOR or FORCE_COLOR say otherwise",
+    )
+    group.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found in the files")
+    group.add_argument("-j", "--jobs", type=_jobs, metavar="N", help="processes at most (default: one a CPU)")
+    group.add_argument("--no-cache", action="store_true", help="accepted for later: there is no cache yet")
+
+
+def _add_rules(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser("rules", help="list the rules", allow_abbrev=False)
+    parser.set_defaults(run=_rules)
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _add_explain(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser("explain", help="print the page of a rule", allow_abbrev=False)
+    parser.set_defaults(run=_explain)
+    parser.add_argument("rule", metavar="RULE", help="code or name of the rule")
+
+
+def _add_map(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "map", help="show what a file's parts were taken for: why there is, or is not, a finding", allow_abbrev=False
+    )
+    parser.set_defaults(run=_map)
+    parser.add_argument("file", metavar="FILE")
+    _add_configuration_options(parser)
+
+
+def _add_list(group: argparse._ActionsContainer, option: str, metavar: str, text: str) -> None:
+    group.add_argument(option, action="append", metavar=metavar, help=text)
+
+
+def _jobs(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 up, got {word!r}")
+    return int(word)
+
+
+# -- terminals ----------------------------------------------------------------------------------------------------
+
+
+def _wants_colour(choice: str, stream: TextIO) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _complain(kind: str, message: str) -> None:
+    """One line on stderr."""
+    from lint_rules.output.page import plain
+
+    with suppress(OSError):  # when nobody listens, there is nobody to tell
+        print(f"looplint: {kind}: {plain(message)}", file=sys.stderr)
+
+
+def _escape_unprintable() -> None:
+    """Print what the terminal's encoding lacks as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _close_stdout() -> None:
+    """Let Python's last flush go nowhere, for it would fail again and say so."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

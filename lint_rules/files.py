@@ -1,0 +1,306 @@
+"""Which files to check, their bytes, and the modules next to them. Knows nothing of settings or rules."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from tokenize import detect_encoding
+from typing import Protocol
+
+from lint_rules.paths import Patterns, absolute, pattern_error, shown, upwards
+
+SUFFIXES = (".py", ".pyw")
+NEIGHBOUR_LIMIT = 1 << 20
+"""Bytes. A module larger than that is data or generated code, and not worth the time."""
+CLIMB_LIMIT = 8
+"""How many folders above the importing file are searched for a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A path that could not be looked at, and why. Not `fatal` when nothing was missed by it."""
+
+    path: str
+    message: str
+    fatal: bool = True
+
+
+class Policy(Protocol):
+    """What the settings say of paths. All paths are absolute."""
+
+    def excludes(self, path: str, is_dir: bool) -> bool:
+        """Whether a path met on a walk is left out."""
+
+    def forces(self, path: str) -> bool:
+        """Whether exclusions hold for a path that was named, too."""
+
+    def excludes_named(self, path: str, is_dir: bool) -> bool:
+        """Whether a path that was named, or a folder above it, is left out. Asked only where `forces`."""
+
+
+# -- discovery ----------------------------------------------------------------------------------------------------
+
+
+def discover(names: Iterable[str], policy: Policy) -> Iterator[str | Trouble]:
+    """The files that the named files and folders stand for, as absolute paths, each once, folders in sorted order.
+
+    A named file is taken whatever its suffix, and whatever excludes it unless the policy forces exclusions.
+    """
+    seen: set[str] = set()
+    for name in names:
+        for found in _expand(name, policy):
+            if isinstance(found, Trouble):
+                yield found
+            elif found not in seen:
+                seen.add(found)
+                yield found
+
+
+def _expand(name: str, policy: Policy) -> Iterator[str | Trouble]:
+    try:
+        is_dir = stat.S_ISDIR(os.stat(name).st_mode)
+        path = absolute(name)
+    except (OSError, ValueError) as error:
+        yield Trouble(name, reason(error))
+        return
+    if policy.forces(path) and (policy.excludes_named(path, is_dir) or _ignored(path, is_dir)):
+        return
+    if is_dir:
+        yield from _walk(path, policy)
+    else:
+        yield path
+
+
+def _walk(folder: str, policy: Policy) -> Iterator[str | Trouble]:
+    """The Python files below a folder. Links to folders are not followed, as in git and ruff.
+
+    A stack instead of recursion: folders may be nested deeper than Python calls.
+    """
+    waiting: list[tuple[str, Ignores | None]] = [(folder, Ignores.above(folder))]
+    while waiting:
+        path, ignores = waiting.pop()
+        if ignores is None:
+            yield path
+            continue
+        ignores = ignores.within(path)
+        inside: list[tuple[str, Ignores | None]] = []
+        try:
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Trouble(shown(path), reason(error))
+            continue
+        for entry in entries:
+            kind = _kind(entry)
+            if kind == "other" or _left_out(entry.path, kind != "file", ignores, policy):
+                continue
+            if kind == "loop":
+                yield Trouble(shown(entry.path), "a symbolic link that leads back to itself; not followed", fatal=False)
+            else:
+                inside.append((entry.path, ignores if kind == "folder" else None))
+        waiting.extend(reversed(inside))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    """`folder`, `file` (with a Python suffix), `loop` (a link to a folder it lies in), or `other`."""
+    is_python = entry.name.lower().endswith(SUFFIXES)
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return "folder"
+        if entry.is_symlink() and entry.is_dir():
+            return "loop" if _leads_back(entry.path) else "other"
+        # A link that leads nowhere (an editor's lock, say) is no file.
+        return "file" if is_python and entry.is_file() else "other"
+    except OSError as error:
+        if is_python:
+            return "file"  # reading it will tell what is wrong
+        return "loop" if error.errno == errno.ELOOP else "other"
+
+
+def _leads_back(link: str) -> bool:
+    """Whether a link to a folder leads to a folder that contains the link."""
+    return os.path.realpath(link) in upwards(os.path.realpath(os.path.dirname(link)))
+
+
+def _left_out(path: str, is_dir: bool, ignores: Ignores, policy: Policy) -> bool:
+    return policy.excludes(path, is_dir) or ignores.ignore(path, is_dir)
+
+
+# -- .gitignore ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ignores:
+    """The .gitignore files that hold in a folder, outermost first: from the root of its repository down to it."""
+
+    levels: tuple[Patterns, ...] = ()
+
+    @staticmethod
+    def above(folder: str) -> Ignores:
+        """What holds in a folder by the folders above it."""
+        found = Ignores()
+        for above in _repository_folders(folder):
+            found = found.within(above)
+        return found
+
+    def within(self, folder: str) -> Ignores:
+        """What holds in a folder directly below. A repository within a repository starts anew."""
+        levels = self.levels
+        if _is_repository(folder):
+            levels = _read_ignores(folder, os.path.join(".git", "info", "exclude"))
+        levels += _read_ignores(folder, ".gitignore")
+        return self if levels is self.levels else Ignores(levels)
+
+    def ignore(self, path: str, is_dir: bool) -> bool:
+        """Whether this very path is ignored. The innermost .gitignore that speaks of it decides."""
+        verdicts = (level.verdict(path, is_dir) for level in reversed(self.levels))
+        return next((verdict for verdict in verdicts if verdict is not None), False)
+
+
+def _ignored(path: str, is_dir: bool) -> bool:
+    """Whether a path, or a folder above it in its repository, is ignored."""
+    folders = _repository_folders(path)
+    ignores = Ignores()
+    for folder, inside in zip(folders, [*folders[1:], path], strict=False):  # no folders, no turn
+        ignores = ignores.within(folder)
+        if ignores.ignore(inside, is_dir or inside != path):
+            return True
+    return False
+
+
+def _repository_folders(path: str) -> list[str]:
+    """The folders above a path, from the root of its repository down. Empty outside a repository."""
+    folders: list[str] = []
+    for above in upwards(os.path.dirname(path)):
+        folders.insert(0, above)
+        if _is_repository(above):
+            return folders
+    return []
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, ".git"))
+
+
+def _read_ignores(folder: str, name: str) -> tuple[Patterns, ...]:
+    """The patterns of a file in a folder; none if it is absent or unreadable. As in git, bad lines are skipped."""
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8-sig", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError:
+        return ()
+    try:
+        return (Patterns(folder, lines),)
+    except ValueError:
+        return (Patterns(folder, [line for line in lines if pattern_error(line) is None]),)
+
+
+# -- bytes --------------------------------------------------------------------------------------------------------
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file. Raises OSError."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def decode(source: bytes) -> str:
+    """The text of a Python file, by its BOM or coding line. Never raises: what cannot be decoded is replaced."""
+    try:
+        encoding, _ = detect_encoding(io.BytesIO(source).readline)
+        return source.decode(encoding, errors="replace")
+    except (SyntaxError, LookupError, ValueError):
+        return source.decode("utf-8-sig", errors="replace")
+
+
+def reason(error: Exception) -> str:
+    """Why a path could not be looked at, in words for people."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "a symbolic link that leads back to itself"
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return f"not a path: {error}"
+
+
+# -- modules nearby -----------------------------------------------------------------------------------------------
+
+
+def neighbours(path: str, module: str) -> tuple[str, bytes] | None:
+    """The file of a module that the file at `path` imports, if it lies nearby: its path, as shown, and its bytes.
+
+    `module` is as written: `turn`, `pkg.sub`, `..core.store`, `.x`. The standard library and installed packages
+    are not looked for, nor are files over NEIGHBOUR_LIMIT. Never raises.
+    """
+    try:
+        importer = os.path.abspath(path)
+        found = _locate(os.path.dirname(importer), module)
+        if found is None or found == importer:
+            return None
+        status = os.stat(found)
+        return shown(found), _read_unchanged(found, status.st_mtime_ns, status.st_size)
+    except (OSError, ValueError):
+        return None
+
+
+def forget_neighbours() -> None:
+    """Look for modules anew: files may have come and gone."""
+    _locate.cache_clear()
+    _search_path.cache_clear()
+
+
+@lru_cache(maxsize=128)
+def _read_unchanged(path: str, mtime_ns: int, size: int) -> bytes:
+    """The bytes of a file; time and size are there to tell versions of it apart."""
+    return read(path)
+
+
+@lru_cache(maxsize=8192)
+def _locate(folder: str, module: str) -> str | None:
+    """The absolute path of a module imported in a folder, or None."""
+    name = module.lstrip(".")
+    dots = len(module) - len(name)
+    parts = name.split(".") if name else []
+    if not all(part.isidentifier() for part in parts) or not (dots or parts):
+        return None
+    if dots:
+        above = list(upwards(folder))
+        bases: tuple[str, ...] = (above[dots - 1],) if dots <= len(above) else ()
+    else:
+        bases = () if parts[0] in sys.stdlib_module_names else _search_path(folder)
+    return next((found for base in bases for found in _candidates(base, parts) if _is_small_file(found)), None)
+
+
+@lru_cache(maxsize=1024)
+def _search_path(folder: str) -> tuple[str, ...]:
+    """Where absolute imports are looked for: a folder and those above it up to the project's root, with their `src`."""
+    found: list[str] = []
+    for _, above in zip(range(CLIMB_LIMIT + 1), upwards(folder), strict=False):
+        if os.path.basename(above) in ("site-packages", "dist-packages"):
+            break
+        found += (above, os.path.join(above, "src"))
+        if _is_repository(above) or os.path.exists(os.path.join(above, "pyproject.toml")):
+            break
+    return tuple(found)
+
+
+def _candidates(base: str, parts: list[str]) -> Iterator[str]:
+    if parts:
+        yield os.path.join(base, *parts) + ".py"
+    yield os.path.join(base, *parts, "__init__.py")
+
+
+def _is_small_file(path: str) -> bool:
+    """Whether a path is a regular file (not a pipe, which would block) within the limit."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= NEIGHBOUR_LIMIT

@@ -1,0 +1,46 @@
+"""Findings as a JSON list, for programs. ASCII only, so that no terminal or locale can break it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lint_rules.finding import Finding, FixOffer, Related
+from lint_rules.output.page import Page, valid
+
+
+def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
+    """One list of objects; positions are 1-based and count characters, the end is exclusive."""
+    yield json.dumps([_finding(finding) for finding in findings], indent=2)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    span = finding.span
+    return {
+        "path": valid(finding.path),
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "help": finding.help,
+        "confidence": finding.confidence,
+        "related": [_related(finding, related) for related in finding.related],
+        "fix": _fix(finding.fix),
+    }
+
+
+def _related(finding: Finding, related: Related) -> dict[str, Any]:
+    return {
+        "path": valid(related.path or finding.path),
+        "line": related.span.line,
+        "column": related.span.column,
+        "message": related.message,
+    }
+
+
+def _fix(fix: FixOffer | None) -> dict[str, str] | None:
+    return None if fix is None else {"applicability": fix.applicability, "title": fix.title}

@@ -1,0 +1,32 @@
+"""What all formats share: where source text and colour come from, and text that is safe to print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_STYLES = {"error": "1;31", "related": "1;36", "frame": "1;34", "path": "1", "help": "1;32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is needed to show findings: the text of a file by its path (None if it is gone), and whether in colour."""
+
+    source: Callable[[str], str | None]
+    colour: bool = False
+
+    def paint(self, style: str, text: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
+
+
+def valid(text: str) -> str:
+    """Text that can be encoded: bytes of a file name that are no text become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def plain(text: str) -> str:
+    """Text on one line that does nothing to a terminal: controls, too, become escapes."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in valid(text)
+    )

@@ -1,0 +1,207 @@
+"""# first-tool-only-comparison (AGL401)
+
+## What it does
+Reports a repeat decision that looks at the first tool call of each round only.
+
+## Why is this bad
+A model may ask for several tools in one round. A guard that compares `tool_calls[0]` takes two rounds for the same
+when only their first call is: real work is cut off, and a round that repeats everything but its first call goes on.
+A `zip` of both lists without a length test has the same hole: it stops at the shorter list.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    last = None
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        first = message.tool_calls[0].function
+        if (first.name, first.arguments) == last:
+            raise RuntimeError("the model repeats itself")
+        last = (first.name, first.arguments)
+        messages.extend(execute(call) for call in message.tool_calls)
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    last = None
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        wanted = [(call.function.name, call.function.arguments) for call in message.tool_calls]
+        if wanted == last:
+            raise RuntimeError("the model repeats itself")
+        last = wanted
+        messages.extend(execute(call) for call in message.tool_calls)
+```
+
+## How it decides
+Both sides of a comparison must come from element 0 of a list of tool calls: of two lists, or of one list and of a
+value that an earlier round left behind. Variables, helper functions, tuples and f-strings are followed. Where the
+number of calls is known to be one, or one side names all calls, the rule is silent.
+
+## Known problems
+Signatures that are built in another file are not seen.
+
+## Fix safety
+No fix yet.
+
+## References
+- OpenAI API reference, chat completions: `tool_calls` is a list, `parallel_tool_calls` is on by default
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy import handlers
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.origins import Origin
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_HELP = "compare the whole lists: `[(c.name, c.arguments) for c in calls]`, with arguments parsed, for both rounds"
+_EQUALITY = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    decided: set[cst.CSTNode] = set()  # one decision often compares names and arguments apart: one finding
+    for node, scope in anatomy.module.scope_of.items():
+        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+            statement = anatomy.module.statement(node)
+            for draft in _compared(anatomy, node, scope.function) if statement not in decided else ():
+                decided.add(statement)
+                yield draft
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in {"all", "any"}:
+            yield from _zipped(anatomy, node, scope.function)
+
+
+def _compared(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> Iterator[Draft]:
+    target = node.comparisons[0]
+    this, other = node.left, target.comparator
+    stored = isinstance(target.operator, (cst.In, cst.NotIn))
+    counted = _counted(this)
+    if counted is not None:
+        (this, other), stored = counted, True
+    elif not isinstance(target.operator, _EQUALITY):
+        return
+    left = Origin(anatomy.facts).of(this)
+    if not left.firsts or left.whole:
+        return
+    right = Origin(anatomy.facts, stored=stored).of(other)
+    if right.whole or not right.firsts or not (left.tells and right.tells):
+        return
+    if left.places == right.places and not (left.carried(node, function) or right.carried(node, function)):
+        return
+    if _one_call_known(anatomy, function, left.firsts + right.firsts) or _decides_nothing(anatomy, node, function):
+        return
+    first, second = left.firsts[0], right.firsts[0]
+    message = (
+        f"the repeat is decided by `{ex.source(first, 40)}` alone: further calls of the round are never compared,"
+        " so different rounds look the same"
+    )
+    notes = [Note(first, "only the first call is taken here")]
+    if second is not first:
+        notes.append(Note(second, "and here"))
+    yield Draft(node, message, _HELP, tuple(notes))
+
+
+def _counted(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """`(x, xs)` of `xs.count(x)`."""
+    if isinstance(node, cst.Call) and ex.called_name(node) == "count" and len(node.args) == 1:
+        base = ex.receiver(node)
+        return (node.args[0].value, base) if base is not None else None
+    return None
+
+
+def _decides_nothing(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> bool:
+    """Tests and assertions, an `if` that only shows something, and agents that keep the first call only."""
+    statement = anatomy.module.statement(node)
+    if isinstance(statement, cst.Assert) or function.name.startswith("test"):
+        return True
+    if isinstance(statement, cst.If) and statement.orelse is None and _only_shows(anatomy, statement.body):
+        return True
+    return any(
+        isinstance(items.get("tool_calls"), cst.List) and len(items["tool_calls"].elements) == 1  # type: ignore[attr-defined]
+        for items in (ex.dict_items(n) for n in function.nodes if isinstance(n, cst.Dict))
+    )
+
+
+def _only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
+    for node in walk(body):
+        if isinstance(node, (cst.Assign, cst.AugAssign, cst.Return, cst.Raise, cst.Break, cst.Continue)):
+            return False
+        if isinstance(node, cst.Call) and not handlers.is_logging(node):
+            if not handlers.shown_only(anatomy.module, node):
+                return False
+    return True
+
+
+def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft]:
+    """`all(a == b for a, b in zip(calls, last))`: the longer list's rest is never looked at."""
+    for inside in walk(node):
+        if not isinstance(inside, cst.Call) or ex.dotted(inside.func) != "zip" or len(inside.args) < 2:
+            continue
+        if ex.argument(inside, "strict") is not None:
+            continue
+        lists = [arg.value for arg in inside.args if arg.keyword is None]
+        kinds = [anatomy.facts.kinds(value) for value in lists]
+        if not any(Kind.CALLS in kind for kind in kinds) or not all(_list_of_calls(anatomy, v) for v in lists):
+            continue
+        if not any(isinstance(n, cst.Comparison) for n in walk(node)) or _lengths_compared(anatomy, function, lists):
+            continue
+        message = (
+            f"`zip` of `{ex.source(lists[0], 30)}` and `{ex.source(lists[1], 30)}` stops at the shorter list:"
+            " a round that begins like the other passes for the same"
+        )
+        yield Draft(node, message, "compare the lengths too, or pass `strict=True` after testing them")
+
+
+def _list_of_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """A list of tool calls, or a slot that a list of tool calls is stored in between rounds."""
+    if Kind.CALLS in anatomy.facts.kinds(value):
+        return True
+    slot = anatomy.facts.slots.of(value)
+    return slot is not None and any(Kind.CALLS in anatomy.facts.kinds(v) for v in anatomy.facts.assigned(slot))
+
+
+def _lengths_compared(anatomy: Anatomy, function: Scope, lists: list[cst.BaseExpression]) -> bool:
+    names = {ex.source(value) for value in lists}
+    for node in function.nodes:
+        if isinstance(node, cst.Comparison):
+            sides = [node.left, *(t.comparator for t in node.comparisons)]
+            measured = {ex.source(s.args[0].value) for s in sides if isinstance(s, cst.Call) and _is_len(s)}
+            if measured & names:
+                return True
+    return False
+
+
+def _is_len(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and len(node.args) == 1
+
+
+def _one_call_known(anatomy: Anatomy, function: Scope, firsts: list[cst.BaseExpression]) -> bool:
+    """Whether the program makes sure that there is exactly one call: it tests the length, or forbids parallel calls."""
+    lists = {ex.source(first.value) for first in firsts if isinstance(first, cst.Subscript)}
+    for inside in function.nodes:
+        if isinstance(inside, cst.Comparison):
+            sides = [inside.left, *(target.comparator for target in inside.comparisons)]
+            measured = {ex.source(s.args[0].value) for s in sides if isinstance(s, cst.Call) and _is_len(s)}
+            if measured & lists and any(ex.integer(side) == 1 for side in sides):
+                return True
+    return any(
+        isinstance(call, cst.Call)
+        and (value := ex.argument(call, "parallel_tool_calls")) is not None
+        and ex.dotted(value) == "False"
+        for call in anatomy.module.scope_of
+    )

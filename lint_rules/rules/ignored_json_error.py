@@ -1,0 +1,420 @@
+"""# ignored-json-error (AGL501)
+
+## What it does
+Reports `json.loads` of JSON that a model wrote (tool-call arguments), and `json.dumps` of such values, where an
+error ends the whole run, or is swallowed.
+
+## Why is this bad
+Models write malformed JSON now and then: a reply is cut at its token limit, a quote is not escaped, a tool without
+parameters gets `""`. Where nothing stands between the parse and the round loop, one such call ends the run. Where the
+handler puts `{}` in its place, the tool runs with its defaults (an empty path, a search for nothing), and the model
+is never told to try again.
+
+## Example
+```python
+def run(client, messages, tools):
+    while True:
+        reply = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+        message = reply.choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            try:
+                arguments = json.loads(call.function.arguments)
+            except json.JSONDecodeError:
+                arguments = {}
+            result = TOOLS[call.function.name](**arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+```
+
+## Use instead
+```python
+def run(client, messages, tools):
+    while True:
+        reply = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+        message = reply.choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            try:
+                arguments = json.loads(call.function.arguments or "{}")
+            except json.JSONDecodeError as exc:
+                result = f"Error: the arguments are not valid JSON: {exc}"
+            else:
+                result = TOOLS[call.function.name](**arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+```
+
+## How it decides
+The text must be known to come from a model: `function.arguments` and `arguments` of a tool call, streamed
+`partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
+followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop.
+A handler speaks for itself when it raises, returns or stores anything that says more than `{}`, `""`, `[]` or `None`.
+Where there is no round loop in the file, methods and reusable functions are reported, scripts are not.
+
+## Known problems
+Handlers in other files are not seen: a function that raises on purpose to a caller elsewhere is reported unless it
+raises an exception of its own.
+
+## Fix safety
+No fix yet.
+
+## References
+- OpenAI, function calling guide: "the model does not always generate valid JSON"
+- RFC 8259, The JavaScript Object Notation (JSON) Data Interchange Format
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy import handlers
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.handlers import Ending, Handling
+from lint_rules.anatomy.kinds import Evidence, Kind
+from lint_rules.anatomy.rounds import RoundLoop
+from lint_rules.anatomy.slots import Slot
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.walk import walk
+
+_HELP = (
+    "catch the error where the call is answered, and answer it: append the tool message with the error text as content,"
+    " so that the model can write the call again"
+)
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Fate:
+    """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
+
+    `script` is set where all ways out of the file end in module-level code.
+    """
+
+    handling: Handling | None = None
+    loop: RoundLoop | None = None
+    told: bool = False
+    script: bool = False
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for node, scope in anatomy.module.scope_of.items():
+        if not isinstance(node, cst.Call) or not node.args or _is_test(anatomy, node, scope.function):
+            continue
+        if anatomy.facts.decoder(node) is not None:
+            yield from _decoded(anatomy, node, scope.function)
+        elif anatomy.facts.encoder(node) is not None:
+            yield from _encoded(anatomy, node, scope.function)
+
+
+def _is_test(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    return function.name.startswith("test") or isinstance(anatomy.module.statement(call), cst.Assert)
+
+
+# -- decoding -------------------------------------------------------------------------------------------------
+
+
+def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
+    given = call.args[0].value
+    evidence = _written_by_model(anatomy, call, function)
+    if evidence is None or handlers.shown_only(anatomy.module, call) or _own_json(anatomy, given, function):
+        return
+    text = ex.source(given, 50)
+    note = Note(evidence.root.node, f"written by the model: it {evidence.root.reason}")
+    fate = _fate(anatomy, call, function, set())
+    if fate.handling is not None:
+        yield from _swallowed(anatomy, call, text, note, fate.handling, function)
+    elif fate.loop is not None:
+        message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
+        yield Draft(call, message, _HELP, (note, Note(fate.loop.node, "the round loop that it ends")))
+    elif not fate.told and not fate.script and _comes_from_outside(anatomy, given, function):
+        message = (
+            f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
+        )
+        yield Draft(call, message, _HELP, (note,), "medium")
+
+
+def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    """Evidence that the text is a tool call's arguments, or model text that is parsed as a tool request."""
+    kinds = anatomy.facts.kinds(call.args[0].value)
+    if Kind.ARGUMENTS_TEXT in kinds:
+        return kinds[Kind.ARGUMENTS_TEXT]
+    if Kind.MODEL_TEXT in kinds and _names_a_tool(anatomy, call, function):
+        return kinds[Kind.MODEL_TEXT]
+    return None
+
+
+_TOOL_KEYS = frozenset({"name", "tool", "tool_name", "action", "function", "function_name"})
+_ARGUMENT_KEYS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "kwargs"})
+
+
+def _names_a_tool(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Whether the parsed value is read as a request for a tool: by the tool's name, and by arguments or a look-up."""
+    statement = anatomy.module.statement(call)
+    if not isinstance(statement, cst.Assign):
+        return False
+    slot = anatomy.facts.slots.of(statement.targets[0].target)
+    keys: set[str] = set()
+    picks = False
+    for node in function.nodes:
+        pair = ex.member(node)
+        if slot is not None and pair is not None and anatomy.facts.slots.of(pair[0]) == slot:
+            keys.add(pair[1])
+            picks = picks or (pair[1] in _TOOL_KEYS and _picks(anatomy, node, function))
+    return bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks)
+
+
+def _picks(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
+    """Whether a value, or the name it is assigned to, is used as a key: `tools[name]`."""
+    parent = anatomy.module.parent.get(node)
+    if isinstance(parent, cst.Index):
+        return True
+    if isinstance(parent, cst.Assign):
+        names = set(ex.target_names(parent.targets[0].target))
+        return any(
+            isinstance(n, cst.Subscript) and isinstance(ex.index(n), cst.Name) and ex.dotted(ex.index(n) or n) in names
+            for n in function.nodes
+        )
+    return False
+
+
+def _own_json(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
+    """Arguments this file has written itself with `json.dumps`, read back from messages: never malformed."""
+    if anatomy.calls.llm_calls[function] or not isinstance(given, (cst.Subscript, cst.Call)):
+        return False
+    return any(
+        "arguments" in (items := ex.dict_items(node)) and any(anatomy.facts.encoder(n) for n in walk(items["arguments"])
+        if isinstance(n, cst.Call))
+        for node in anatomy.module.scope_of
+        if isinstance(node, cst.Dict)
+    )  # fmt: skip
+
+
+def _comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
+    """Whether the text reaches the function from a caller, from its object, or from a model it asks."""
+    slot = anatomy.facts.slots.of(given)
+    if slot is None:
+        parts = [n for n in walk(given) if isinstance(n, (cst.Attribute, cst.Subscript, cst.Name, cst.Call))]
+        return any(anatomy.facts.slots.of(p) is not None and _comes_from_outside(anatomy, p, function) for p in parts)
+    root: Slot = slot
+    for _ in range(_DEEPEST):
+        while root[0] in {"member", "item"}:
+            root = root[1]
+        if root[0] == "attr":
+            return root[1] is function.owner
+        if root[0] in {"return", "call"}:
+            return root[0] == "call" and root[1] in anatomy.facts.calls
+        if root[0] == "var" and root[2] in {p.name.value for p in parameters(root[1])}:
+            return True
+        source = _source_of(anatomy, root)
+        if source is None:
+            return anatomy.calls.reaches_llm(function)
+        following = anatomy.facts.slots.of(source)
+        if following is None or following == root:
+            return anatomy.calls.reaches_llm(function)
+        root = following
+    return False
+
+
+def _source_of(anatomy: Anatomy, slot: Slot) -> cst.BaseExpression | None:
+    """What a local name was bound to: its assignment, or the iterable of the loop that binds it."""
+    values = anatomy.facts.assigned(slot)
+    if values:
+        return next(iter(ex.alternatives(values[0])))
+    for node in anatomy.module.scope_of:
+        if isinstance(node, (cst.For, cst.CompFor)) and not isinstance(node.target, cst.Tuple):
+            if anatomy.facts.slots.of(node.target) == slot:
+                return next(iter(ex.alternatives(node.iter)))
+    return None
+
+
+# -- the way of the error -------------------------------------------------------------------------------------
+
+
+def _fate(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope]) -> _Fate:
+    """Follow an error from `node` outwards: handlers up to the round loop, then the calls of the function."""
+    seen.add(function)
+    loop = _loop_around(anatomy, node, function)
+    handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
+    if handling is not None:
+        return _Fate(handling=handling) if handling.ending in _SILENT_ENDINGS else _Fate(told=True)
+    if _kept_by_gather(anatomy, node) or _caught_by_decorator(anatomy, function):
+        return _Fate(told=True)
+    if loop is not None:
+        return _Fate(loop=loop)
+    sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
+    fates = [_fate(anatomy, site.node, site.caller, seen) for site in sites]
+    for wanted in ("loop", "handling", "told"):
+        for fate in fates:
+            if getattr(fate, wanted):
+                return fate
+    if function.kind == "module":
+        return _Fate(script=True)
+    return _Fate(script=bool(fates) and all(fate.script for fate in fates) and function.owner is None)
+
+
+_SILENT_ENDINGS = (Ending.NEUTRAL, Ending.DROPS)
+
+
+def _kept_by_gather(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """`gather(..., return_exceptions=True)` hands errors over as values."""
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
+            kept = ex.argument(outer, "return_exceptions")
+            return kept is not None and ex.dotted(kept) == "True"
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            break
+    return False
+
+
+def _caught_by_decorator(anatomy: Anatomy, function: Scope) -> bool:
+    """A decorator of this file whose wrapper catches what the function raises and makes something of it."""
+    for decorator in decorators(function):
+        maker = anatomy.facts.slots.function(decorator.func if isinstance(decorator, cst.Call) else decorator)
+        for node in walk(maker.node) if maker is not None else ():
+            if isinstance(node, cst.Try):
+                handler = exceptions.handler_for(node, handlers.LITERAL_ERRORS)
+                if handler is not None and handlers.handle(anatomy.module, node, handler).ending is Ending.TELLS:
+                    return True
+    return False
+
+
+def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundLoop | None:
+    around = [
+        loop for loop in anatomy.rounds if loop.function is function and anatomy.module.inside(node, loop.node.body)
+    ]
+    return max(around, key=lambda loop: anatomy.module.order[loop.node], default=None)
+
+
+def _swallowed(
+    anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
+) -> Iterator[Draft]:
+    if _is_streaming(anatomy, call, function):
+        return
+    at = Note(handling.handler, f"this handler {handling.ending.value}")
+    neutral = _value_instead(anatomy, call, handling, function)
+    if neutral is not None:
+        message = (
+            f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, the model is never told"
+        )
+        yield Draft(call, message, _HELP, (note, at))
+    elif handling.ending is Ending.DROPS and not _goes_on(anatomy, call, handling):
+        message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
+        yield Draft(call, message, _HELP, (note, at))
+
+
+def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
+    if handling.ending is Ending.DROPS:
+        return _returned_after(anatomy, call, handling)
+    neutral, target = handling.neutral, handling.target
+    if neutral is None:
+        return None
+    if target is None:
+        is_none = isinstance(neutral, cst.Name)
+        return _replaced_by_callers(anatomy, function) if is_none else neutral
+    if not isinstance(target, cst.Name):
+        return neutral
+    uses = handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
+    if any(handlers.is_tested(anatomy.module, use) for use in uses):
+        return None
+    return neutral if any(handlers.flows_on(anatomy.module, use) for use in uses) else None
+
+
+def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+    """`try: return json.loads(x)` / `except: pass` / `return {}`: what comes right after takes the value's place."""
+    if not isinstance(anatomy.module.statement(call), cst.Return):
+        return None
+    following = next(iter(_after(anatomy, handling.guard)), None)
+    if isinstance(following, cst.SimpleStatementLine) and isinstance(following.body[0], cst.Return):
+        value = following.body[0].value
+        if value is not None and handlers.is_neutral(value) and not isinstance(value, cst.Name):
+            return value
+    return None
+
+
+def _after(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.CSTNode]:
+    block = anatomy.module.parent[node]
+    body = list(block.body) if isinstance(block, (cst.IndentedBlock, cst.Module)) else []
+    return list(body[body.index(node) + 1 :]) if node in body else []
+
+
+def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpression | None:
+    """The `{}` of `parse(text) or {}`: a None that says "failed" is taken for "no arguments"."""
+    for site in anatomy.calls.sites[function]:
+        parent = anatomy.module.parent.get(site.node)
+        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or):
+            if parent.left is site.node and handlers.is_neutral(parent.right):
+                return parent.right
+    return None
+
+
+def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
+    statement = anatomy.module.statement(call)
+    if isinstance(statement, cst.Return):
+        return True
+    if not isinstance(statement, cst.Assign):
+        return False
+    slot = anatomy.facts.slots.of(statement.targets[0].target)
+    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
+        return True
+    return any(isinstance(outer, cst.For) and _varies(outer, call) for outer in anatomy.module.ancestors(call))
+
+
+def _varies(loop: cst.For, call: cst.Call) -> bool:
+    """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
+    names = set(ex.target_names(loop.target))
+    given = call.args[0].value
+    return isinstance(given, cst.BinaryOperation) and any(
+        isinstance(n, cst.Name) and n.value in names for n in walk(given)
+    )
+
+
+def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Text that grows in the loop around the parse: a try at each piece is a display of what there is so far."""
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    loop = next((n for n in anatomy.module.ancestors(call) if isinstance(n, (cst.For, cst.While))), None)
+    return slot is not None and loop is not None and any(
+        isinstance(node, cst.AugAssign) and anatomy.facts.slots.of(node.target) == slot and anatomy.module.inside(node, loop)
+        for node in function.nodes
+    )  # fmt: skip
+
+
+# -- encoding -------------------------------------------------------------------------------------------------
+
+
+def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
+    evidence = _arguments_or_result(anatomy, call, function)
+    if evidence is None:
+        return
+    handling = handlers.handling_of(anatomy.module, call, handlers.ENCODE_ERRORS)
+    if handling is None or handling.ending not in _SILENT_ENDINGS:
+        return
+    neutral = _value_instead(anatomy, call, handling, function)
+    if neutral is None:
+        return
+    message = (
+        f"what cannot be serialized becomes `{ex.source(neutral)}`: all such values look alike, and nobody is told"
+    )
+    note = Note(evidence.root.node, f"part of a tool call: it {evidence.root.reason}")
+    at = Note(handling.handler, f"this handler {handling.ending.value}")
+    yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))
+
+
+def _arguments_or_result(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    kinds = anatomy.facts.kinds(call.args[0].value)
+    for kind in (Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT, Kind.RESULT):
+        if kind in kinds:
+            return kinds[kind]
+    if isinstance(anatomy.module.statement(call), cst.Return):
+        return anatomy.facts.of(("return", function)).get(Kind.RESULT)
+    return None

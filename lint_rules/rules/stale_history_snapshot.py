@@ -1,0 +1,5 @@
+"""# x"""
+
+
+def check(a):
+    return iter(())

@@ -1,0 +1,256 @@
+"""Many files: which ones, with which options, in this process or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.context import BaseContext
+from typing import TYPE_CHECKING
+
+from lint_rules import check, files
+from lint_rules.files import Trouble
+from lint_rules.finding import NOT_ANALYSED, Finding, Span
+from lint_rules.paths import absolute, shown
+from lint_rules.settings import Resolver, SettingsError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+FEW_FILES = 16
+FEW_BYTES = 256 * 1024
+"""Below either, starting processes costs more than it saves."""
+LARGEST_CHUNK = 16
+"""Files handed to a process at once: many for speed, few so that Ctrl-C need not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One file to check. `path` is as shown to people; `source` is given for standard input only."""
+
+    path: str
+    options: check.Options
+    source: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task: findings, or the reason why the file could not be read."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    suppressed: int = 0
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """The tasks of a run in their order, and the paths that could not be looked at."""
+
+    tasks: list[Task] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+# -- what to check ------------------------------------------------------------------------------------------------
+
+
+def plan(
+    names: Iterable[str], resolver: Resolver, stdin: bytes | None = None, stdin_filename: str | None = None
+) -> Plan:
+    """Find the files that `names` stand for, and the options of each.
+
+    Standard input, if given, is checked first, with the settings of the file it is said to be; that need not exist.
+    """
+    planner = _Planner(resolver)
+    if stdin is not None:
+        path = absolute(stdin_path(stdin_filename))
+        if stdin_filename is None or not planner.forces(path) or not planner.excludes_named(path, is_dir=False):
+            planner.add(path, stdin)
+    for found in files.discover(names, planner):
+        if isinstance(found, Trouble):
+            planner.plan.troubles.append(found)
+        else:
+            planner.add(found)
+    return planner.plan
+
+
+def stdin_path(filename: str | None) -> str:
+    """The path under which standard input is shown."""
+    return shown(absolute(filename)) if filename else "<stdin>"
+
+
+class _Planner:
+    """Gathers a plan; also the policy of discovery. A configuration file that cannot be used is noted once."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.plan = Plan()
+        self._resolver = resolver
+        self._noted: set[SettingsError] = set()
+
+    def add(self, path: str, source: bytes | None = None) -> None:
+        try:
+            options = self._resolver.settings(os.path.dirname(path)).options(path)
+        except SettingsError as error:
+            self._note(error)
+        else:
+            self.plan.tasks.append(Task(shown(path), options, source))
+
+    def excludes(self, path: str, is_dir: bool) -> bool:
+        try:
+            return self._resolver.settings(os.path.dirname(path)).excludes(path, is_dir)
+        except SettingsError as error:
+            self._note(error)
+            return True
+
+    def forces(self, path: str) -> bool:
+        try:
+            return self._resolver.settings(os.path.dirname(path)).force_exclude
+        except SettingsError:
+            return False  # noted when the file is added, or by what is met below the folder
+
+    def excludes_named(self, path: str, is_dir: bool) -> bool:
+        return self._resolver.settings(os.path.dirname(path)).excludes_with_parents(path, is_dir)
+
+    def _note(self, error: SettingsError) -> None:
+        if error not in self._noted:
+            self._noted.add(error)
+            self.plan.troubles.append(Trouble(error.path or "", error.message))
+
+
+# -- checking -----------------------------------------------------------------------------------------------------
+
+
+def check_tasks(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Outcome]:
+    """Check files; outcomes come in the order of the tasks. `jobs` is the most processes to use, None for one a CPU."""
+    files.forget_neighbours()
+    workers = min(jobs or _cpus(), len(tasks))
+    if workers > 1 and _are_many(tasks):
+        return _check_in_processes(tasks, workers)
+    return map(check_task, tasks)
+
+
+def check_task(task: Task) -> Outcome:
+    """Check one file. Never raises: what goes wrong is an outcome, too."""
+    try:
+        source = files.read(task.path) if task.source is None else task.source
+    except OSError as error:
+        return Outcome(task.path, error=files.reason(error))
+    try:
+        report = check.check_source(source, task.path, task.options, neighbours=files.neighbours)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
+        return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
+    return Outcome(task.path, report.findings, report.suppressed)
+
+
+def describe(error: BaseException) -> str:
+    """An unexpected exception in one line: what, and where in looplint."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
+    return " ".join(f"{type(error).__name__}: {error}".split()) + place
+
+
+def _failure(path: str, message: str) -> Outcome:
+    """The outcome of a file that brought looplint down."""
+    advice = "this is a bug in looplint: please report it, with the file; `--exclude` leaves the file out until then"
+    return Outcome(path, (Finding(path, Span(1, 1, 1, 2), NOT_ANALYSED, "not-analysed", message, help=advice),))
+
+
+def _are_many(tasks: Sequence[Task]) -> bool:
+    """Whether there is work enough to share."""
+    if len(tasks) < FEW_FILES:
+        return False
+    total = 0
+    for task in tasks:
+        total += _size(task.path)
+        if total >= FEW_BYTES:
+            return True
+    return False
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _cpus() -> int:
+    """The CPUs this process may use: fewer than there are, in a container."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# -- several processes --------------------------------------------------------------------------------------------
+
+
+def _check_in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Outcome]:
+    from concurrent.futures.process import BrokenProcessPool
+
+    done = 0
+    try:
+        with _pool(workers) as pool:
+            chunk = max(1, min(LARGEST_CHUNK, len(tasks) // (workers * 4)))
+            for outcome in pool.map(check_task, tasks, chunksize=chunk):
+                yield outcome
+                done += 1
+    except BrokenProcessPool:
+        yield from _check_carefully(tasks[done:])
+    except (ImportError, NotImplementedError, OSError):
+        # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
+        yield from map(check_task, tasks[done:])
+
+
+def _check_carefully(tasks: Sequence[Task]) -> Iterator[Outcome]:
+    """After a process died: one file at a time in a process of its own, so that the file to blame is known."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    rest = list(reversed(tasks))
+    while rest:
+        try:
+            with _pool(1) as pool:
+                while rest:
+                    yield pool.submit(check_task, rest[-1]).result()
+                    rest.pop()
+        except BrokenProcessPool:
+            yield _failure(rest.pop().path, "the process that checked this file died")
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are gone when the block ends: at rest if all went well, at once if not (Ctrl-C)."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    others = set(multiprocessing.active_children())
+    most = min(workers, 61) if sys.platform == "win32" else workers  # Windows cannot wait for more
+    pool = ProcessPoolExecutor(most, mp_context=_context(), initializer=_leave_interrupts_to_parent)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _context() -> BaseContext:
+    """Fork where that is safe, for it starts fastest: on Linux, while there is but one thread."""
+    if sys.platform == "linux" and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context()
+
+
+def _leave_interrupts_to_parent() -> None:
+    """Ctrl-C goes to all processes of a terminal: let one answer it, without a traceback from each of the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,51 @@
+"""What imported names stand for: `import openai as o` makes `o.chat` mean `openai.chat`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from lint_rules.syntax.expressions import dotted
+
+
+@dataclass(slots=True)
+class Imports:
+    """Names bound by the imports of one file, wherever in the file they stand.
+
+    `full` maps a bound name to what it means (`c` to `litellm.completion`); `origin` maps it to the module it
+    came from as written, with leading dots, and the name there (None for a whole module).
+    """
+
+    full: dict[str, str] = field(default_factory=dict)
+    origin: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+
+    def add(self, node: cst.CSTNode) -> None:
+        """Take note of an `import` or `from ... import` statement."""
+        if isinstance(node, cst.Import):
+            for alias in node.names:
+                module = dotted(alias.name) or ""
+                bound = _bound(alias) or module.split(".")[0]
+                self.full[bound] = module if alias.asname else bound
+                self.origin[bound] = (module, None)
+        elif isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+            module = (dotted(node.module) or "") if node.module else ""
+            for alias in node.names:
+                name = dotted(alias.name) or ""
+                bound = _bound(alias) or name
+                self.full[bound] = f"{module}.{name}" if module else name
+                self.origin[bound] = ("." * len(node.relative) + module, name)
+
+    def resolve(self, name: str) -> str:
+        """`name` (dotted) with its first part replaced by what was imported under it."""
+        first, _, rest = name.partition(".")
+        head = first.removesuffix("()")
+        full = self.full.get(head)
+        if full is None:
+            return name
+        full += first[len(head) :]
+        return f"{full}.{rest}" if rest else full
+
+
+def _bound(alias: cst.ImportAlias) -> str | None:
+    return alias.asname.name.value if alias.asname and isinstance(alias.asname.name, cst.Name) else None

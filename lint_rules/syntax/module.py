@@ -1,0 +1,260 @@
+"""One file, indexed by a single walk: parents, order, scopes, functions, classes, imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.imports import Imports
+from lint_rules.syntax.positions import Positions
+from lint_rules.syntax.walk import children
+
+ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
+
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A region in which names are bound. Compared by identity.
+
+    `nodes` holds what the scope contains in source order, without the insides of nested functions, lambdas and
+    classes; comprehensions are scopes of their own, but their nodes are listed in the function around them too.
+    """
+
+    kind: ScopeKind
+    node: cst.CSTNode
+    name: str
+    parent: Scope | None
+    bound: set[str] = field(default_factory=set)
+    foreign: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+    nodes: list[cst.CSTNode] = field(default_factory=list)
+    attributes: set[str] = field(default_factory=set)
+    methods: dict[str, Scope] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Scope:
+        """The function, lambda, class body or module this scope runs in."""
+        scope = self
+        while scope.kind == "comprehension" and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    @property
+    def owner(self) -> Scope | None:
+        """The class of a method, also seen from functions nested in it; None elsewhere."""
+        scope: Scope | None = self.function
+        while scope is not None and scope.kind != "class":
+            scope = scope.parent
+        return scope
+
+    @property
+    def is_async(self) -> bool:
+        return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
+
+    @property
+    def qualname(self) -> str:
+        outer = self.parent.function if self.parent else None
+        return self.name if outer is None or outer.kind == "module" else f"{outer.qualname}.{self.name}"
+
+    def within(self, other: Scope) -> bool:
+        """Whether this scope is `other` or nested in it."""
+        scope: Scope | None = self
+        while scope is not None and scope is not other:
+            scope = scope.parent
+        return scope is other
+
+
+def parameters(scope: Scope) -> list[cst.Param]:
+    """Parameters of a function or lambda in call order: positional, then `*args`, keyword-only, `**kwargs`."""
+    if not isinstance(scope.node, (cst.FunctionDef, cst.Lambda)):
+        return []
+    listed = scope.node.params
+    found = [*listed.posonly_params, *listed.params]
+    if isinstance(listed.star_arg, cst.Param):
+        found.append(listed.star_arg)
+    found.extend(listed.kwonly_params)
+    return [*found, listed.star_kwarg] if listed.star_kwarg else found
+
+
+def decorators(scope: Scope) -> list[cst.BaseExpression]:
+    """The decorator expressions of a function or class."""
+    node = scope.node
+    return [d.decorator for d in node.decorators] if isinstance(node, (cst.FunctionDef, cst.ClassDef)) else []
+
+
+class SourceModule:
+    """The index of one file. `tree` is never changed."""
+
+    def __init__(self, tree: cst.Module, path: str) -> None:
+        self.tree = tree
+        self.path = path
+        self.imports = Imports()
+        self.positions = Positions(tree)
+        self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
+        self.order: dict[cst.CSTNode, int] = {}
+        self.scope_of: dict[cst.CSTNode, Scope] = {}
+        self.own_scope: dict[cst.CSTNode, Scope] = {}
+        self.top = Scope("module", tree, "<module>", None)
+        self.functions: list[Scope] = [self.top]
+        self.classes: list[Scope] = []
+        self._walk()
+
+    @property
+    def text(self) -> str:
+        """The source as text."""
+        return self.tree.code
+
+    # -- building ---------------------------------------------------------------------------------------------
+
+    def _walk(self) -> None:
+        stack: list[tuple[cst.CSTNode, Scope]] = [(self.tree, self.top)]
+        while stack:
+            node, scope = stack.pop()
+            self.order[node] = len(self.order)
+            self.scope_of[node] = scope
+            scope.function.nodes.append(node)
+            if scope.kind == "comprehension":
+                scope.nodes.append(node)
+            inside = self._enter(node, scope)
+            self._bind(node, scope)
+            below = children(node)
+            for child in below:
+                self.parent[child] = node
+            outer = self._outside(node)
+            stack.extend((child, scope if child in outer else inside) for child in reversed(below))
+
+    def _enter(self, node: cst.CSTNode, scope: Scope) -> Scope:
+        """The scope of what lies inside `node`: a new one for functions, classes, lambdas, comprehensions."""
+        if isinstance(node, cst.FunctionDef):
+            scope.bound.add(node.name.value)
+            new = Scope("function", node, node.name.value, scope)
+            if scope.kind == "class":
+                scope.methods.setdefault(node.name.value, new)
+            self.functions.append(new)
+        elif isinstance(node, cst.ClassDef):
+            scope.bound.add(node.name.value)
+            new = Scope("class", node, node.name.value, scope)
+            self.classes.append(new)
+            self.functions.append(new)
+        elif isinstance(node, cst.Lambda):
+            new = Scope("lambda", node, "<lambda>", scope)
+            self.functions.append(new)
+        elif isinstance(node, _COMPREHENSIONS):
+            new = Scope("comprehension", node, "<comprehension>", scope)
+        else:
+            return scope
+        self.own_scope[node] = new
+        return new
+
+    @staticmethod
+    def _outside(node: cst.CSTNode) -> list[cst.CSTNode]:
+        """Children of a scope node that run in the scope around it."""
+        if isinstance(node, cst.FunctionDef):
+            return [*node.decorators, *([node.returns] if node.returns else [])]
+        if isinstance(node, cst.ClassDef):
+            return [*node.decorators, *node.bases, *node.keywords]
+        return []
+
+    def _bind(self, node: cst.CSTNode, scope: Scope) -> None:
+        home = scope.function
+        if isinstance(node, cst.AssignTarget) or isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.For)):
+            home.bound.update(ex.target_names(node.target))
+        elif isinstance(node, cst.CompFor):
+            scope.bound.update(ex.target_names(node.target))
+        elif isinstance(node, cst.NamedExpr):
+            home.bound.update(ex.target_names(node.target))
+        elif isinstance(node, cst.AsName):
+            home.bound.update(ex.target_names(node.name))
+        elif isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+            home.bound.add(node.name.value)
+        elif isinstance(node, cst.Param):
+            scope.bound.add(node.name.value)
+        elif isinstance(node, (cst.Global, cst.Nonlocal)):
+            how: Literal["global", "nonlocal"] = "global" if isinstance(node, cst.Global) else "nonlocal"
+            home.foreign.update({item.name.value: how for item in node.names})
+        elif isinstance(node, (cst.Import, cst.ImportFrom)):
+            self.imports.add(node)
+        elif isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+            owner = scope.owner
+            if owner is not None and node.value.value == self.self_name(scope):
+                owner.attributes.add(node.attr.value)
+
+    # -- asking -----------------------------------------------------------------------------------------------
+
+    def self_name(self, scope: Scope) -> str | None:
+        """The name under which the method around `scope` knows its object (`self`), also in nested functions."""
+        method: Scope | None = scope.function
+        while method is not None and not (method.parent is not None and method.parent.kind == "class"):
+            method = method.parent
+        if method is None or not isinstance(method.node, cst.FunctionDef):
+            return None
+        if any(isinstance(d, cst.Name) and d.value == "staticmethod" for d in decorators(method)):
+            return None
+        listed = [*method.node.params.posonly_params, *method.node.params.params]
+        return listed[0].name.value if listed else None
+
+    def scope_binding(self, scope: Scope, name: str) -> Scope | None:
+        """The scope in which `name`, used in `scope`, is bound; None for builtins and names never bound here."""
+        here: Scope | None = scope
+        first = True
+        while here is not None:
+            how = here.foreign.get(name)
+            if how == "global":
+                return self.top
+            if how is None and name in here.bound and (first or here.kind != "class"):
+                return here
+            first = first and here.kind == "comprehension"
+            here = here.parent
+        return None
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around `node`, innermost first, up to the module."""
+        here = self.parent.get(node)
+        while here is not None:
+            yield here
+            here = self.parent.get(here)
+
+    def inside(self, node: cst.CSTNode, region: cst.CSTNode) -> bool:
+        """Whether `node` is `region` or lies in it."""
+        return node is region or any(outer is region for outer in self.ancestors(node))
+
+    def statement(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The small statement, or the compound statement, that `node` belongs to (itself if it is one)."""
+        here = node
+        while not isinstance(here, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Module)):
+            here = self.parent[here]
+        return here
+
+    def before(self, first: cst.CSTNode, second: cst.CSTNode) -> bool:
+        """Whether `first` begins earlier in the file than `second`."""
+        return self.order[first] < self.order[second]
+
+    def class_named(self, name: str) -> Scope | None:
+        """The class defined in this file under `name`."""
+        return next((c for c in self.classes if c.name == name), None)
+
+    def base_classes(self, cls: Scope) -> list[Scope]:
+        """Base classes of `cls` that this file defines, nearest first, transitively."""
+        found: list[Scope] = []
+        queue = [cls]
+        while queue:
+            node = queue.pop(0).node
+            for base in node.bases if isinstance(node, cst.ClassDef) else ():
+                name = base.value.value if isinstance(base.value, cst.Name) else None
+                parent = self.class_named(name) if name else None
+                if parent is not None and parent is not cls and parent not in found:
+                    found.append(parent)
+                    queue.append(parent)
+        return found
+
+    def method(self, cls: Scope, name: str) -> Scope | None:
+        """The method `name` of `cls` or of a base class in this file."""
+        for candidate in [cls, *self.base_classes(cls)]:
+            if name in candidate.methods:
+                return candidate.methods[name]
+        return None

@@ -1,0 +1,64 @@
+"""Walking libcst trees by what matters: no whitespace, commas, parentheses, operators, attribute or keyword names.
+
+Several times cheaper than a libcst visitor, and without recursion, so that deep nesting cannot end a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+_PUNCTUATION = frozenset(
+    {
+        "asname_whitespace", "ast", "attr", "colon", "comma", "default_indent", "default_newline", "dot", "encoding",
+        "end", "equal", "first_colon", "footer", "has_trailing_newline", "header", "indent", "keyword", "lbrace", "lbracket",
+        "leading_lines", "lines_after_decorators", "lpar", "newline", "operator", "posonly_ind", "rbrace",
+        "rbracket", "rpar", "second_colon", "semicolon", "separator", "star", "start", "tilde_or_minus",
+        "trailing_whitespace", "type_parameters",
+    }
+)  # fmt: skip
+_FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+_NEW_SCOPE = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+
+
+def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    names = tuple(
+        name
+        for name in kind.__dataclass_fields__
+        if name not in _PUNCTUATION and not name.startswith(("whitespace", "lines_", "_"))
+    )
+    _FIELDS[kind] = names
+    return names
+
+
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The meaningful direct children of `node`, in the order of the class's fields."""
+    kind = type(node)
+    found: list[cst.CSTNode] = []
+    for name in _FIELDS.get(kind) or _fields(kind):
+        value = getattr(node, name)
+        if isinstance(value, cst.CSTNode):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found.extend(value)
+    return found
+
+
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """`node` and everything below it, parents first, siblings in source order."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        stack.extend(reversed(children(here)))
+
+
+def walk_scope(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Like `walk`, without entering nested functions, classes and lambdas (they themselves are yielded)."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        if here is node or not isinstance(here, _NEW_SCOPE):
+            stack.extend(reversed(children(here)))

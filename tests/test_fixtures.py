@@ -1,0 +1,87 @@
+"""The fixture programs say what must be reported, on the line where it must be reported.
+
+`# expect: AGL101` (or several, `# expect: AGL101,AGL601`): reported on this line. A line without it: nothing.
+`# known-miss: AGL101`: a defect we accept not to see; once it is reported, promote it to `# expect:`.
+`# known-false: AGL101`: a false alarm we accept; once it is gone, remove the comment.
+Every rule is active on every fixture.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from lint_rules.check import Options, check_source
+from lint_rules.rules.catalogue import BY_CODE, RULES
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+ALL_CODES = frozenset(BY_CODE)
+MARK = re.compile(r"#\s*(expect|known-miss|known-false):\s*(AGL\d{3}(?:\s*,\s*AGL\d{3})*)\s*$")
+ATTEMPT = re.compile(r"#\s*(expect|known).?(miss|false)?\s*:?\s*AGL")
+
+Place = tuple[int, str]
+
+
+def programs(*kinds: str) -> list[Path]:
+    found = [path for kind in kinds for path in FIXTURES.glob(f"*/{kind}_*.py")]
+    return sorted(path for path in found if not path.name.endswith(".fixed.py"))
+
+
+def marks(path: Path) -> dict[str, set[Place]]:
+    """Kind of mark to the places where it stands."""
+    found: dict[str, set[Place]] = defaultdict(set)
+    for token in tokenize.tokenize(io.BytesIO(path.read_bytes()).readline):
+        if token.type == tokenize.COMMENT and (match := MARK.search(token.string)):
+            found[match[1]] |= {(token.start[0], code.strip()) for code in match[2].split(",")}
+    return found
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize("path", programs("bad", "good", "known"), ids=name)
+def test_fixture(path: Path) -> None:
+    marked = marks(path)
+    report = check_source(path.read_bytes(), str(path), Options(codes=ALL_CODES), neighbours=None)
+    reported = {(finding.span.line, finding.code) for finding in report.findings}
+    found_after_all = reported & marked["known-miss"]
+    assert not found_after_all, f"known misses are reported now, mark them `# expect:`: {sorted(found_after_all)}"
+    assert reported == marked["expect"] | marked["known-false"]
+
+
+@pytest.mark.parametrize("path", programs("bad", "good", "known"), ids=name)
+def test_marks_fit_the_kind_of_fixture(path: Path) -> None:
+    marked = marks(path)
+    if path.name.startswith("good_"):
+        assert not marked, "a good program has nothing to mark"
+    elif path.name.startswith("bad_"):
+        assert marked["expect"], "a bad program marks what must be reported"
+    else:
+        assert marked["known-miss"] or marked["known-false"]
+    assert {code for places in marked.values() for _, code in places} <= ALL_CODES
+    readable = {line for places in marked.values() for line, _ in places}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        assert number in readable or not ATTEMPT.search(line), f"line {number}: a mark that cannot be read"
+
+
+@pytest.mark.parametrize("path", programs("bad", "good", "known"), ids=name)
+def test_fixture_is_valid_for_the_oldest_python(path: Path) -> None:
+    ast.parse(path.read_bytes(), filename=str(path), feature_version=(3, 10))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rule_has_enough_fixtures(rule) -> None:
+    folder = FIXTURES / rule.name.replace("-", "_")
+    bad = [path for path in programs("bad") if path.parent == folder]
+    good = [path for path in programs("good") if path.parent == folder]
+    assert len(bad) >= 3
+    assert len(good) >= 5
+    for path in bad:
+        assert rule.code in {code for _, code in marks(path)["expect"]}, f"{path.name} shows another rule's defect only"
