@@ -27,7 +27,7 @@ Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written, e.g. `turn` or `..core.store`) -> (path, source), or None."""
 
 _AGENT_WORDS = re.compile(
-    rb"tool_call|tool_use|toolUse|function_call|partial_json|messages|history|conversation|['\"]role['\"]|\brole="
+    rb"tool_call|tool_use|toolUse|function_call|partial_json|on_invoke_tool|messages|history|conversation|['\"]role['\"]|\brole="
 )
 
 

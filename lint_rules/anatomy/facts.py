@@ -107,7 +107,7 @@ class Facts:
             slot = self.slots.of(part)
             if slot is not None:
                 self.learn(slot, kind, evidence)
-            for source in _sources(part):
+            for source in sources(part):
                 self.use(source, kind, evidence)
 
     # -- solving ----------------------------------------------------------------------------------------------
@@ -207,6 +207,13 @@ class Facts:
             for left, right in zip(target.elements, value.elements, strict=True):
                 self._flow(left.value, right.value)
             return
+        kinds = self.kinds(value)
+        for element in target.elements:
+            slot = self.slots.of(element.value)
+            for whole, part_kind in ELEMENT.items() if slot is not None else ():
+                if whole in kinds:
+                    starred = isinstance(element, cst.StarredElement)
+                    self.learn(slot, whole if starred else part_kind, Evidence("comes from", value, since=kinds[whole]))
         base = self.slots.of(value)
         if base is None:
             return
@@ -610,11 +617,15 @@ class Facts:
         if name in words.MODEL_FACTORIES or self._makes_model(node):
             return {Kind.MODEL: Evidence(f"is made by `{name}`", node)}
         found: Kinds = {}
-        for source in _sources(node):
+        base = ex.receiver(node)
+        for source in sources(node):
             kinds = self.kinds(source)
             found.update({k: e for k, e in kinds.items() if k in _TWO_WAY or k is Kind.ARGUMENTS_TEXT})
         if name in words.TEXT_FUNCTIONS or (name.startswith(("extract", "parse")) and not found):
             found.update(self._text_of(node))
+        elif name in {"pop", "popleft"} and base is not None:
+            kinds = self.kinds(base)
+            found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
         elif name == "next" and node.args:
             kinds = self.kinds(node.args[0].value)
             found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
@@ -661,7 +672,7 @@ class Facts:
 ELEMENT_OF = CONTAINER
 
 
-def _sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a copy, slice, concatenation or dump is made of: `list(x)`, `x[1:]`, `x + y`, `[*x, m]`, `x.copy()`."""
     if isinstance(node, cst.Call):
         name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)

@@ -32,7 +32,7 @@ def recognise(call: cst.Call, facts: Facts) -> LLMCall | None:
     """The call as an LLM call, judged by endpoint, keywords, the receiver, or what becomes of its result."""
     if isinstance(call.func, cst.Name) and call.func.value in {"dict", "print", "len", "super"}:
         return None
-    return _by_user(call, facts) or _by_endpoint(call, facts) or _by_shape(call, facts)
+    return _by_user(call, facts) or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
 
 
 def _full_name(call: cst.Call, facts: Facts) -> str:
@@ -70,6 +70,24 @@ def _by_endpoint(call: cst.Call, facts: Facts) -> LLMCall | None:
         if facts.slots.callee(call) is not None:
             return None
         return LLMCall(call, end, f"calls `{end}`", *_sent(call, keywords, facts))
+    return None
+
+
+def _by_body(call: cst.Call, facts: Facts) -> LLMCall | None:
+    """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
+    for keyword in ("json", "data", "content", "body"):
+        value = ex.argument(call, keyword)
+        slot = facts.slots.of(value) if value is not None else None
+        for body in [value, *(facts.assigned(slot) if slot is not None else [])]:
+            if body is None:
+                continue
+            if facts.encoder(body) is not None and isinstance(body, cst.Call) and body.args:
+                body = body.args[0].value
+            items = ex.dict_items(body)
+            if "messages" in items and "model" in items:
+                return LLMCall(
+                    call, ex.called_name(call), "posts `messages` for a `model`", "messages", items["messages"]
+                )
     return None
 
 

@@ -209,9 +209,11 @@ def _comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: S
         while root[0] in {"member", "item"}:
             root = root[1]
         if root[0] == "attr":
-            return root[1] is function.owner
-        if root[0] in {"return", "call"}:
-            return root[0] == "call" and root[1] in anatomy.facts.calls
+            return True
+        if root[0] == "return":
+            return anatomy.calls.reaches_llm(root[1])
+        if root[0] == "call":
+            return root[1] in anatomy.facts.calls
         if root[0] == "var" and root[2] in {p.name.value for p in parameters(root[1])}:
             return True
         source = _source_of(anatomy, root)

@@ -1,5 +1,77 @@
-"""# x"""
+"""# shallow-message-copy (AGL201)
+
+## What it does
+Reports a store into a nested part of a shallow copy of a message or history.
+
+## Why is this bad
+`dict(m)`, `m.copy()`, `{**m}`, `list(h)` and `h[:]` copy one level. The list of tool calls, the content blocks and
+(for a copied history) the messages themselves stay the original's. A change made "only for this request" then
+changes the stored conversation: cut arguments are no longer JSON, removed images are gone for good.
+
+## Example
+```python
+def shorten(message):
+    slim = dict(message)
+    for call in slim.get("tool_calls", ()):
+        call["function"]["arguments"] = call["function"]["arguments"][:80]
+    return slim
+```
+
+## Use instead
+```python
+def shorten(message):
+    slim = copy.deepcopy(message)
+    for call in slim.get("tool_calls", ()):
+        call["function"]["arguments"] = call["function"]["arguments"][:80]
+    return slim
+```
+
+## How it decides
+A copy of something known to be a message, a history or tool calls is followed through the function's control flow,
+through loop variables, keys, unpacking and helpers of the same file. A store counts when it reaches deeper than the
+copy is new, and somebody else (a caller, an object, later code) still holds the original. Replacing a top-level key
+of a copied message is harmless and silent, and so is a nested part that was replaced by a new object first.
+
+## Known problems
+What functions of other files do with a copy is not seen.
+
+## Fix safety
+No fix yet.
+
+## References
+- Python library reference, `copy`: shallow and deep copy operations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.stores import SharedStore, Stores
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HELP = "copy as deep as you change: `copy.deepcopy(...)`, `model_copy(deep=True)`, or rebuild the nested part first"
 
 
-def check(a):
-    return iter(())
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    reported: set[cst.CSTNode] = set()
+    for store in Stores(anatomy.calls).all():
+        if store.node not in reported:
+            reported.add(store.node)
+            yield _draft(anatomy, store)
+
+
+def _draft(anatomy: Anatomy, store: SharedStore) -> Draft:
+    original = ex.source(store.copy.source, 40)
+    message = (
+        f"`{ex.source(store.target, 40)}` is shared with `{original}`, of which only a shallow copy was made:"
+        " the original changes too"
+    )
+    root = store.copy.evidence.root
+    notes = [Note(store.copy.node, f"this copies `{original}` one level deep")]
+    if root.node is not store.copy.node:
+        notes.append(Note(root.node, f"an agent's messages: {root.reason}"))
+    return Draft(store.node, message, _HELP, tuple(notes))

@@ -18,7 +18,7 @@ ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Scope:
     """A region in which names are bound. Compared by identity.
 
@@ -35,6 +35,9 @@ class Scope:
     nodes: list[cst.CSTNode] = field(default_factory=list)
     attributes: set[str] = field(default_factory=set)
     methods: dict[str, Scope] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>"
 
     @property
     def function(self) -> Scope:
