@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from lint_rules import __version__
+from lint_rules.errors import describe, reason
 from lint_rules.finding import NOT_ANALYSED
 from lint_rules.settings import (
     OUTPUT_FORMATS,
@@ -64,8 +65,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse, after --help and --version
         return stop.code if isinstance(stop.code, int) else NOTHING_FOUND
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
-        from lint_rules.run import describe
-
         _complain("error", f"this is a bug in looplint, please report it: {describe(error)}")
         return FAILED
     return code
@@ -273,7 +272,7 @@ def _map(args: argparse.Namespace) -> int:
     try:
         source = files.read(path)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{args.file}: {files.reason(error)}") from error
+        raise UsageError(f"{args.file}: {reason(error)}") from error
     try:
         print(check.map_source(source, shown(path), options, neighbours=files.neighbours))
     except ValueError as error:

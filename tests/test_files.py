@@ -33,7 +33,9 @@ def test_named_files_are_checked_whatever_they_are_called(project: Project) -> N
 
 def test_each_file_is_checked_once(project: Project) -> None:
     project.write("sub/a.py")
-    assert project.check("sub/a.py", ".", "sub", "./sub/../sub/a.py", str(project.path / "sub/a.py")).paths == ["sub/a.py"]
+    assert project.check("sub/a.py", ".", "sub", "./sub/../sub/a.py", str(project.path / "sub/a.py")).paths == [
+        "sub/a.py"
+    ]
 
 
 @pytest.mark.parametrize("name", [".", "./", "sub", "sub/", "./sub", "sub/../sub", "{here}", "{here}/sub"])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 from marked_engine import Project, reporting
 
 from lint_rules.finding import Finding, FixOffer, Related, Span
-from lint_rules.output import RENDERERS, Page
+from lint_rules.output import RENDERERS
+from lint_rules.output.page import Page
 
 SOURCE = """\
 def answer(client, history):
@@ -130,8 +132,10 @@ def test_places_in_other_files() -> None:
   |
 1 | x = 1
   | ^
-  ::: gone.py:9:1: gone
-  ::: locks.py:2:3
+  |
+ ::: gone.py:9:1: gone
+ ::: locks.py:2:3
+  |
 1 | a
   | - and here
 2 |   lock
@@ -202,8 +206,6 @@ def test_colour_changes_no_character() -> None:
     bare = list(RENDERERS["text"](findings, Page(lambda _: SOURCE)))
     coloured = list(RENDERERS["text"](findings, Page(lambda _: SOURCE, colour=True)))
     assert coloured != bare
-    import re
-
     assert [re.sub("\x1b\\[[0-9;]*m", "", line) for line in coloured] == bare
 
 

@@ -20,7 +20,8 @@ DEFAULT = ALL - {"AGL901"}
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Project:
     """A project in which the rules are rule-101 to rule-401, and rule-901, which is opt-in."""
     rules = tuple(
-        Rule(code, f"rule-{code[3:]}", "opt-in" if code == "AGL901" else "correctness", "a rule") for code in sorted(ALL)
+        Rule(code, f"rule-{code[3:]}", "opt-in" if code == "AGL901" else "correctness", "a rule")
+        for code in sorted(ALL)
     )
     monkeypatch.setattr(settings, "RULES", rules)
     for place in (catalogue, settings):

@@ -97,6 +97,15 @@ def lookup(state: State, path: Path | None) -> Ref | None:
     return None
 
 
+def is_owned(state: State, path: Path | None) -> bool:
+    """Whether the object at `path` is known to be our own."""
+    for length in range(len(path or ()), 0, -1):
+        prefix = (path or ())[:length]
+        if prefix in state:
+            return state[prefix] is None
+    return False
+
+
 def assign(state: State, path: Path, part: Part) -> State:
     """The state after `path = value`, where `part` is what the value shares."""
     new = {known: ref for known, ref in state.items() if known[: len(path)] != path}
@@ -161,6 +170,8 @@ class Copies:
 
         A copy of a copy is new at least as far down as the first one was.
         """
+        if is_owned(state, path_of(source)):
+            return None
         kinds = self.facts.kinds(source)
         evidence = next((kinds[kind] for kind in _KINDS if kind in kinds), None)
         shared = lookup(state, path_of(source))
@@ -244,6 +255,10 @@ class Copies:
             if isinstance(source, cst.Call) and ex.called_name(source) == "items" and isinstance(node.value, cst.Name):
                 base = ex.receiver(source)
                 return (base, 1, {}) if base is not None else None
+            keys = ex.target_names(node.for_in.target)
+            at = ex.index(node.value)
+            if isinstance(node.value, cst.Subscript) and isinstance(at, cst.Name) and at.value in keys:
+                return node.value.value, 1, {}
         if isinstance(node, cst.List):
             starred = [e.value for e in node.elements if isinstance(e, cst.StarredElement)]
             return (starred[0], 1, {}) if starred else None

@@ -25,10 +25,10 @@ class Origin:
     (`seen.add(signature)`) counts as its value.
     """
 
-    def __init__(self, facts: Facts, *, stored: bool = False) -> None:
+    def __init__(self, facts: Facts, *, stored: bool = False, seen: frozenset[Slot] = frozenset()) -> None:
         self._facts = facts
         self._stored = stored
-        self._seen: set[Slot] = set()
+        self._seen = set(seen)
         self._slots: list[Slot] = []
         self.firsts: list[cst.BaseExpression] = []
         self.places: set[str] = set()
@@ -85,10 +85,14 @@ class Origin:
         if isinstance(node, cst.Subscript) and ex.integer(ex.index(node)) == 0:
             if "delta" in ex.source(node.value):
                 return False
-            return self._facts.is_kind(node.value, Kind.CALLS) or Origin(self._facts).of(node.value).is_list
+            return self._facts.is_kind(node.value, Kind.CALLS) or self._apart().of(node.value).is_list
         if isinstance(node, cst.Call) and ex.dotted(node.func) == "next" and node.args:
             return self._facts.is_kind(node.args[0].value, Kind.CALLS)
         return False
+
+    def _apart(self) -> Origin:
+        """An origin of its own for a part of the value, that does not go round in circles with this one."""
+        return Origin(self._facts, seen=frozenset(self._seen))
 
     def _is_all(self, node: cst.BaseExpression) -> bool:
         if isinstance(node, (cst.ListComp, cst.GeneratorExp, cst.SetComp)):

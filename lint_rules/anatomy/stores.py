@@ -116,8 +116,11 @@ class Stores:
         part = copies.part(value, state) or self._made_by(value)
         if not part and isinstance(target, cst.Name) and isinstance(value, cst.Name):
             part = copies.renamed(target, value)
-        if not part and len(path) > 1 and lookup(state, path) is not None:
+        if not part and (len(path) == 1 and path_of(value) is None or lookup(state, path) is not None):
             part = {(): None}
+        replaces = len(path) > 1 and lookup(state, path) is None
+        if replaces and any(ref and path_of(ref.copy.source) == path for ref in part.values()):
+            part = {}  # `self.h = self.h[-9:]`: the copy takes the original's place
         return assign(state, path, part)
 
     def _element_of(self, copies: Copies, value: cst.BaseExpression, number: int, state: State) -> Part:
@@ -159,14 +162,17 @@ class Stores:
     def _made_by(self, value: cst.BaseExpression) -> Part:
         """What the result of a function of this file shares with what the function got: a helper that copies."""
         value = ex.inner(value)
+        if isinstance(value, cst.ListComp):
+            return {(ELEMENT, *path): ref for path, ref in self._made_by(value.elt).items()}
         callee = self.facts.slots.callee(value) if isinstance(value, cst.Call) else None
         if callee is None or callee.name == "__init__":
             return {}
         if callee not in self._returned:
             self._returned[callee] = {}
             copies = self._of(callee)
+            start: State = {}
             states = control_flow.solve(
-                self._flow(callee), {}, lambda point, state: self._after(copies, point, state), join
+                self._flow(callee), start, lambda point, state: self._after(copies, point, state), join
             )
             part: Part = {}
             for point, state in states.items():
@@ -182,34 +188,6 @@ class Stores:
             ref = lookup(state, path_of(container))
             if ref is not None and ref.shared and self._matters(ref.copy):
                 yield SharedStore(node, container, ref.copy)
-
-    def _matters(self, copy: Copy) -> bool:
-        """Not a selection of messages to edit: a copied list that is only looped over changes them on purpose."""
-        if Kind.HISTORY not in self.facts.kinds(copy.source) or copy.fresh == 0:
-            return True
-        statement = self.facts.module.statement(copy.node)
-        if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
-            return True
-        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
-        names = [name for target in targets for name in ex.target_names(target)]
-        names += [e.value.value for t in targets if isinstance(t, (cst.Tuple, cst.List)) for e in t.elements
-                  if isinstance(e, cst.StarredElement) and isinstance(e.value, cst.Name)]  # fmt: skip
-        copies = self._of(copy.function)
-        return not names or any(copies.is_used_as_list(name) or self._moves_elements(name, copy) for name in names)
-
-    def _moves_elements(self, name: str, copy: Copy) -> bool:
-        """Whether elements of the copied list are put into another list: the copy is a step to a new history."""
-        for node in copy.function.nodes:
-            if isinstance(node, cst.For) and any(
-                isinstance(n, cst.Name) and n.value == name for n in walk_scope(node.iter)
-            ):
-                moved = set(ex.target_names(node.target))
-                for call in walk_scope(node.body):
-                    if isinstance(call, cst.Call) and ex.called_name(call) in {"append", "insert"}:
-                        given = ex.positional(call)
-                        if given and isinstance(given[-1], cst.Name) and given[-1].value in moved:
-                            return True
-        return False
 
     def _handed_on(self, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
         """A copy that is passed to a function of this file, which stores into its nested parts."""
@@ -227,6 +205,50 @@ class Stores:
                 if key not in self._entered:
                     self._entered.add(key)
                     yield from self._run(callee, {(slot[2],): Ref(ref.copy, ref.depth)}, depth + 1)
+
+    def _matters(self, copy: Copy) -> bool:
+        """Not a selection of messages to edit: a copied list that is only looped over changes them on purpose."""
+        if Kind.HISTORY not in self.facts.kinds(copy.source) or copy.fresh == 0:
+            return True
+        statement = self.facts.module.statement(copy.node)
+        if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+            return True
+        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+        names = [name for target in targets for name in ex.target_names(target)]
+        names += [e.value.value for t in targets if isinstance(t, (cst.Tuple, cst.List)) for e in t.elements
+                  if isinstance(e, cst.StarredElement) and isinstance(e.value, cst.Name)]  # fmt: skip
+        copies = self._of(copy.function)
+        if self._replaces_original(names, copy):
+            return False
+        return not names or any(copies.is_used_as_list(name) or self._moves_elements(name, copy) for name in names)
+
+    def _replaces_original(self, names: list[str], copy: Copy) -> bool:
+        """`kept = [m for m in self.h]` ... `self.h = kept`: the copy takes the original's place."""
+        original = path_of(copy.source)
+        return original is not None and len(original) > 1 and any(
+            isinstance(node, cst.Assign) and isinstance(node.value, cst.Name) and node.value.value in names
+            and any(path_of(target.target) == original for target in node.targets)
+            for node in copy.function.nodes
+        )  # fmt: skip
+
+    def _moves_elements(self, name: str, copy: Copy) -> bool:
+        """Whether elements of the copied list are put into another list: the copy is a step to a new history."""
+        moved: set[str] = set()
+        for node in copy.function.nodes:
+            if isinstance(node, cst.For) and _names(node.iter, name):
+                moved.update(ex.target_names(node.target))
+            elif isinstance(node, cst.Assign) and (path_of(node.value) or ("",))[0] == name:
+                moved.update(n for target in node.targets for n in ex.target_names(target.target))
+        for call in copy.function.nodes:
+            if isinstance(call, cst.Call) and ex.called_name(call) in {"append", "insert"}:
+                given = ex.positional(call)
+                if given and isinstance(given[-1], cst.Name) and given[-1].value in moved:
+                    return True
+        return False
+
+
+def _names(node: cst.CSTNode, name: str) -> bool:
+    return any(isinstance(inside, cst.Name) and inside.value == name for inside in walk_scope(node))
 
 
 def _loop_copy(node: cst.BaseExpression) -> cst.BaseExpression | None:

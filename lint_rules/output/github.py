@@ -12,7 +12,7 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
     """`::error file=…,line=…,col=…,endLine=…,title=…::message`."""
     for finding in findings:
         properties = {
-            "file": plain(finding.path),
+            "file": finding.path,
             "line": finding.span.line,
             "col": finding.span.column,
             "endLine": finding.span.end_line,

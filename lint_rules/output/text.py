@@ -58,15 +58,18 @@ def _block(finding: Finding, page: Page) -> Iterator[str]:
     margin = " " * width
     bar = page.paint("frame", f"{margin} |")
     for place, rows in frames:
-        yield bar if place is None else page.paint("frame", f"{margin}::: ") + place
+        if place is not None:
+            yield page.paint("frame", f"{margin}::: ") + place
+        if rows:
+            yield bar
         for number, row in rows:
             if number is None:
                 yield page.paint("frame", CUT)
             else:
                 gutter = page.paint("frame", f"{number:>{width}} |") if number else bar
                 yield f"{gutter} {row}".rstrip()
-    if frames:
-        yield bar
+        if rows:
+            yield bar
     yield from _help(finding, margin, page)
 
 
