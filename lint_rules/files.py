@@ -89,23 +89,32 @@ def _walk(folder: str, policy: Policy) -> Iterator[str | Trouble]:
         if ignores is None:
             yield path
             continue
-        ignores = ignores.within(path)
         inside: list[tuple[str, Ignores | None]] = []
-        try:
-            with os.scandir(path) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            yield Trouble(shown(path), reason(error))
-            continue
-        for entry in entries:
-            kind = _kind(entry)
-            if kind == "other" or _left_out(entry.path, kind != "file", ignores, policy):
-                continue
-            if kind == "loop":
-                yield Trouble(shown(entry.path), "a symbolic link that leads back to itself; not followed", fatal=False)
+        for found in _listed(path, ignores.within(path), policy):
+            if isinstance(found, Trouble):
+                yield found
             else:
-                inside.append((entry.path, ignores if kind == "folder" else None))
+                inside.append(found)
         waiting.extend(reversed(inside))
+
+
+def _listed(folder: str, ignores: Ignores, policy: Policy) -> Iterator[tuple[str, Ignores | None] | Trouble]:
+    """What a walk finds directly in a folder, sorted by name: files, and folders with what is ignored in them."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Trouble(shown(folder), reason(error))
+        return
+    for entry in entries:
+        kind = _kind(entry)
+        is_dir = kind != "file"
+        if kind == "other" or policy.excludes(entry.path, is_dir) or ignores.ignore(entry.path, is_dir):
+            continue
+        if kind == "loop":
+            yield Trouble(shown(entry.path), "a symbolic link that leads back to itself; not followed", fatal=False)
+        else:
+            yield entry.path, ignores if is_dir else None
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
@@ -127,10 +136,6 @@ def _kind(entry: os.DirEntry[str]) -> str:
 def _leads_back(link: str) -> bool:
     """Whether a link to a folder leads to a folder that contains the link."""
     return os.path.realpath(link) in upwards(os.path.realpath(os.path.dirname(link)))
-
-
-def _left_out(path: str, is_dir: bool, ignores: Ignores, policy: Policy) -> bool:
-    return policy.excludes(path, is_dir) or ignores.ignore(path, is_dir)
 
 
 # -- .gitignore ---------------------------------------------------------------------------------------------------

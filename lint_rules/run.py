@@ -239,9 +239,8 @@ def _context() -> BaseContext:
     """Fork where that is safe, for it starts fastest: on Linux, while there is but one thread."""
     import multiprocessing
 
-    if sys.platform == "linux" and threading.active_count() == 1:
-        return multiprocessing.get_context("fork")
-    return multiprocessing.get_context()
+    is_safe = sys.platform == "linux" and threading.active_count() == 1
+    return multiprocessing.get_context("fork" if is_safe else "spawn")
 
 
 def _leave_interrupts_to_parent() -> None:

@@ -27,11 +27,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return Project(tmp_path, monkeypatch, capsys)
 
 
-def looplint(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    """The real command in a process of its own, with the real engine."""
-    return subprocess.run([sys.executable, "-m", "lint_rules", *arguments], cwd=cwd, capture_output=True, timeout=60)
-
-
 # -- exit codes and the summary -----------------------------------------------------------------------------------
 
 
@@ -354,6 +349,7 @@ def test_one_job_is_this_process(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("in_processes")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # outside tests, a second pool would not be forked
 def test_a_process_that_dies_costs_one_file(project: Project) -> None:
     names = [f"{number}.py" for number in range(9)]
     project.write(*names)
@@ -375,11 +371,16 @@ def test_without_processes_the_work_is_done_here(project: Project, monkeypatch: 
     assert project.check("--jobs=2").paths == ["a.py", "b.py"]
 
 
-def test_real_processes(tmp_path: Path) -> None:
-    """As users start them, by whatever method this Python prefers."""
+@pytest.mark.parametrize("method", ["the preferred one", "spawn"])
+def test_real_processes(tmp_path: Path, method: str) -> None:
+    """As users start them."""
     for number in range(20):
         (tmp_path / f"{number:02}.py").write_text("x = (\n" + "# filler\n" * 2000)
-    done = looplint("check", "--output-format=json", "--jobs=2", cwd=tmp_path)
+    script = "import multiprocessing; from lint_rules import cli, run\n"
+    if method == "spawn":
+        script += "run._context = lambda: multiprocessing.get_context('spawn')\n"
+    script += "if __name__ == '__main__': raise SystemExit(cli.main(['check', '--output-format=json', '--jobs=2']))\n"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode == 2
     assert [found["path"] for found in json.loads(done.stdout)] == [f"{number:02}.py" for number in range(20)]
     assert done.stderr == b""

@@ -694,7 +694,7 @@ def given_by(definition: Definition, numbers: dict[Point, list[int]]) -> int:
     return numbers[point][-1] if numbers[point] else 0
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32))
 def test_dominators_are_what_cannot_be_avoided(seed: int) -> None:
     function = cst.parse_module(Writer(seed).program()).body[0]

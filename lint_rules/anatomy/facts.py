@@ -614,6 +614,9 @@ class Facts:
         shape = shapes.message(node)
         if shape is not None:
             return {Kind.MESSAGE: Evidence(shape, node)}
+        made = self.slots.constructed(node)
+        if made is not None and "role" in made.bound and made.bound & (words.MESSAGE_PARTS | {"text"}):
+            return {Kind.MESSAGE: Evidence(f"is a `{name}`, which has a role and content", node)}
         if name in words.MODEL_FACTORIES or self._makes_model(node):
             return {Kind.MODEL: Evidence(f"is made by `{name}`", node)}
         found: Kinds = {}

@@ -38,6 +38,7 @@ ENDPOINTS: dict[str, tuple[str, ...]] = {
     "litellm.aresponses": ("input",),
     "litellm.batch_completion": ("messages",),
     "ollama.chat": ("messages",),
+    "ollama.generate": ("prompt",),
     "generate_content": ("contents",),
     "generate_content_async": ("contents",),
     "generate_content_stream": ("contents",),

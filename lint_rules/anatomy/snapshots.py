@@ -1,0 +1,577 @@
+"""Snapshots of a history that go stale: copies and views sent round after round while only the original grows.
+
+Two shapes. In one function: a name is bound before the loop to something made of the history, the loop sends the name
+and never renews it, and the history grows in the loop. Across a call: a snapshot is passed to a function whose loop
+sends that parameter, while the messages go back to the original through a callback or a method of the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.copies import Path, path_of
+from lint_rules.anatomy.kinds import Evidence, Kind
+from lint_rules.anatomy.slots import Slot
+from lint_rules.anatomy.writes import GROWING
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_MUTATORS = frozenset({"append", "extend", "insert", "appendleft", "update", "clear", "pop", "__setitem__", "write"})
+_RENDERERS = frozenset({"dumps", "join", "deepcopy", "copy", "list", "tuple", "str", "sorted", "model_copy"})
+_LOADERS = ("load", "get", "history", "messages", "fetch", "read", "snapshot", "recall", "transcript")
+
+Loop = cst.While | cst.For
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stale:
+    """A stale snapshot. `node` is the snapshot or the call that passes it, `grows` where the original grows.
+
+    `loop` and `sends` may lie in `where`, another function or file.
+    """
+
+    node: cst.CSTNode
+    name: str
+    original: str
+    evidence: Evidence
+    loop: Loop
+    sends: cst.CSTNode
+    grows: cst.CSTNode
+    where: Anatomy
+    passed: bool
+
+
+def stale_snapshots(anatomy: Anatomy) -> Iterator[Stale]:
+    """All stale snapshots of a file."""
+    for function in anatomy.module.functions:
+        if function.kind in {"function", "module"}:
+            finder = _Finder(anatomy, function)
+            yield from finder.in_loops()
+            yield from finder.in_calls()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Snapshot:
+    node: cst.CSTNode
+    value: cst.BaseExpression
+    path: Path | None
+    slot: Slot
+    evidence: Evidence
+
+
+class _Finder:
+    """Looks for stale snapshots that are taken in one function."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.module = anatomy.module
+        self.function = function
+
+    # -- snapshots --------------------------------------------------------------------------------------------
+
+    def snapshots(self) -> Iterator[_Snapshot]:
+        """Assignments of something made of a history to a name, an attribute, or a key of a request."""
+        for node in self.function.nodes:
+            if isinstance(node, cst.Assign) and len(node.targets) == 1:
+                target, value = node.targets[0].target, node.value
+            elif isinstance(node, cst.AnnAssign) and node.value is not None:
+                target, value = node.target, node.value
+            else:
+                continue
+            path = path_of(target)
+            for key, part in [("", value), *ex.dict_items(value).items()]:
+                made = self.made_of(part)
+                if made is not None and path is not None:
+                    yield _Snapshot(node, part, (*path, key) if key else path, *made)
+
+    def made_of(self, value: cst.BaseExpression) -> tuple[Slot, Evidence] | None:
+        """The history that `value` is a copy or view of; None when it is the live list, or none."""
+        value = ex.inner(value)
+        if isinstance(value, cst.Dict):
+            return None
+        source = self._copied(value)
+        if source is None:
+            return None
+        slot = self.facts.slots.of(source)
+        evidence = self.facts.kinds(source).get(Kind.HISTORY)
+        if slot is None or evidence is None or slot[0] in {"call", "return"}:
+            return None
+        return slot, evidence
+
+    def _copied(self, value: cst.BaseExpression) -> cst.BaseExpression | None:
+        if isinstance(value, cst.Subscript):
+            return value.value if ex.slice_of(value) is not None else None
+        if isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+            return _bare(value.for_in.iter)
+        if isinstance(value, cst.List):
+            starred = [e.value for e in value.elements if isinstance(e, cst.StarredElement)]
+            return next((s for s in map(_bare, starred) if self.facts.is_kind(s, Kind.HISTORY)), None)
+        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+            for side in (value.left, value.right):
+                bare = _bare(side)
+                if path_of(bare) is not None and self.facts.is_kind(bare, Kind.HISTORY):
+                    return bare
+                inside = self._copied(ex.inner(side))
+                if inside is not None and self.facts.is_kind(inside, Kind.HISTORY):
+                    return inside
+            return None
+        if isinstance(value, cst.Call):
+            return self._called(value)
+        return None
+
+    def _called(self, call: cst.Call) -> cst.BaseExpression | None:
+        """`list(h)`, `h.copy()`, `json.dumps(h)`, and functions of this file that make a new list of what they get."""
+        name, base = ex.called_name(call), ex.receiver(call)
+        given = ex.positional(call)
+        if name in {"copy", "model_copy"} and base is not None and not given:
+            return base
+        if name in _RENDERERS and given:
+            inside = given[0]
+            if isinstance(inside, (cst.GeneratorExp, cst.ListComp)):
+                return _bare(inside.for_in.iter)
+            return _bare(inside)
+        callee = self.facts.slots.callee(call)
+        if callee is None or callee.name == "__init__":
+            return None
+        for slot, value in self.facts.slots.bindings(call, callee):
+            if self.facts.is_kind(value, Kind.HISTORY) and path_of(value) and self._renews(callee, slot):
+                return value
+        return None
+
+    def _renews(self, callee: Scope, parameter: Slot) -> bool:
+        """Whether a function of this file returns a list of its own, never the one it got, nor one it keeps."""
+        returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
+        slots = [self.facts.slots.of(value) for value in returned]
+        own = [s for s in slots if s is not None and s[0] == "var" and s[1] is callee and s != parameter]
+        made = [v for v in returned if isinstance(v, (cst.List, cst.ListComp, cst.BinaryOperation))]
+        return bool(own or made) and not any(s is not None and s[0] == "attr" for s in slots)
+
+    # -- the same function ------------------------------------------------------------------------------------
+
+    def in_loops(self) -> Iterator[Stale]:
+        snapshots = list(self.snapshots())
+        if not snapshots:
+            return
+        loops = [n for n in self.function.nodes if isinstance(n, (cst.While, cst.For))]
+        for snapshot in snapshots:
+            for loop in loops:
+                if self._outside(snapshot.node, loop):
+                    found = self._stale_in(snapshot, loop)
+                    if found is not None:
+                        yield found
+                        break
+
+    def _outside(self, node: cst.CSTNode, loop: Loop) -> bool:
+        return self.module.before(node, loop) and not self.module.inside(node, loop)
+
+    def _stale_in(self, snapshot: _Snapshot, loop: Loop) -> Stale | None:
+        if snapshot.path is None or not _is_round_loop(self.anatomy, loop, self.function):
+            return None
+        sends = Sending(self.anatomy, self.function, loop).of(snapshot.path)
+        if sends is None:
+            return None
+        grows = self._grows_in(loop, snapshot.slot)
+        if grows is None or self._sends_live(loop, snapshot.slot) or not self._asks_again(grows, sends, snapshot.node):
+            return None
+        return Stale(
+            snapshot.node, ".".join(snapshot.path), ex.source(self._original(snapshot.value), 40), snapshot.evidence,
+            loop, sends, grows, self.anatomy, passed=False,
+        )  # fmt: skip
+
+    def _sends_live(self, loop: Loop, slot: Slot) -> bool:
+        """Whether another request of the loop holds the history itself: the model sees what has grown."""
+        return any(
+            self.facts.slots.of(node) == slot
+            for call in self.anatomy.calls.calls_within(loop.body, self.function)
+            if self.anatomy.calls.asks(call)
+            for arg in call.args
+            for node in walk(arg.value)
+            if isinstance(node, (cst.Name, cst.Attribute))
+        )
+
+    def _asks_again(self, grows: cst.CSTNode, sends: cst.CSTNode, snapshot: cst.CSTNode) -> bool:
+        """Whether a request follows the growth before the snapshot is taken anew; a retry leaves once it has grown."""
+        flow = self.anatomy.flow(self.function)
+        starts, goals = flow.enclosing(grows, self.module.parent), flow.enclosing(sends, self.module.parent)
+        renewal = flow.enclosing(snapshot, self.module.parent)
+        return any(flow.reaches(start, goal, renewal) for start in starts for goal in goals)
+
+    def _original(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        return self._copied(ex.inner(value)) or value
+
+    def _grows_in(self, loop: Loop, slot: Slot) -> cst.CSTNode | None:
+        """Where the original grows in a loop of this function: written there, or by what is called there."""
+        for write in self.anatomy.writes.within(loop.body, self.function, slot):
+            if write.kind in GROWING:
+                return write.node
+        for call in self.anatomy.calls.calls_within(loop.body, self.function):
+            if self.anatomy.writes.grows(call, slot) is not None:
+                return call
+            if self._is_grown_parameter(call, slot):
+                return call
+        return None
+
+    def _is_grown_parameter(self, call: cst.Call, slot: Slot) -> bool:
+        """`store(history, message)`: a function of this file that appends to the list it gets."""
+        callee = self.facts.slots.callee(call)
+        if callee is None:
+            return False
+        return any(
+            self.facts.slots.of(value) == slot
+            and any(w.kind in GROWING and w.function is callee for w in self.anatomy.writes.by_slot[parameter])
+            for parameter, value in self.facts.slots.bindings(call, callee)
+        )
+
+    # -- across a call ----------------------------------------------------------------------------------------
+
+    def in_calls(self) -> Iterator[Stale]:
+        named = {snapshot.path: snapshot for snapshot in self.snapshots() if snapshot.path is not None}
+        for call in self.function.nodes:
+            if isinstance(call, cst.Call):
+                for parameter, value, given in _arguments(call):
+                    made = self._passed(value, named)
+                    if made is not None:
+                        found = self._stale_callee(call, parameter, value, made, given)
+                        if found is not None:
+                            yield found
+
+    def _passed(
+        self, value: cst.BaseExpression, named: dict[Path, _Snapshot]
+    ) -> tuple[Slot, Evidence, cst.BaseExpression] | None:
+        direct = self.made_of(value)
+        if direct is not None:
+            return (*direct, self._original(value))
+        path = path_of(value)
+        snapshot = named.get(path) if path is not None else None
+        if snapshot is None:
+            return None
+        return snapshot.slot, snapshot.evidence, self._original(snapshot.value)
+
+    def _stale_callee(
+        self,
+        call: cst.Call,
+        parameter: tuple[int | str, str],
+        value: cst.BaseExpression,
+        made: tuple[Slot, Evidence, cst.BaseExpression],
+        given: dict[tuple[int | str, str], cst.BaseExpression],
+    ) -> Stale | None:
+        resolved = self._resolve(call)
+        if resolved is None:
+            return None
+        where, callee = resolved
+        path = _parameter_path(callee, parameter)
+        if path is None:
+            return None
+        for loop in callee.nodes:
+            if not isinstance(loop, (cst.While, cst.For)) or not _is_round_loop(where, loop, callee):
+                continue
+            sends = Sending(where, callee, loop).of(path)
+            if sends is None:
+                continue
+            grows = self._grows_meanwhile(call, where, callee, loop, made[0], given)
+            if grows is not None:
+                return Stale(call, ex.source(value, 40), ex.source(made[2], 40), made[1], loop, sends, grows, where, True)
+        return None
+
+    def _resolve(self, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+        callee = self.facts.slots.callee(call)
+        if callee is not None:
+            return self.anatomy, callee
+        if isinstance(call.func, cst.Name):
+            found = self.anatomy.imported(call.func.value)
+            if found is not None:
+                there, name = found
+                for function in there.module.functions:
+                    if function.name == name and function.parent is there.module.top:
+                        return there, function
+        return None
+
+    def _grows_meanwhile(
+        self,
+        call: cst.Call,
+        where: Anatomy,
+        callee: Scope,
+        loop: Loop,
+        slot: Slot,
+        given: dict[tuple[int | str, str], cst.BaseExpression],
+    ) -> cst.CSTNode | None:
+        """Where the original grows while the callee's loop runs: by its own object, or through a callback."""
+        if where is self.anatomy:
+            grown = _Finder(self.anatomy, callee)._grows_in(loop, slot)
+            if grown is not None:
+                return grown
+        for parameter, value in given.items():
+            path = _parameter_path(callee, parameter)
+            if path is not None and self._feeds(value, slot) and _calls_in(where, callee, loop, path):
+                return value
+        return None
+
+    def _feeds(self, callback: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether a callback puts messages into the history: `h.append`, a method or lambda that appends to it."""
+        if isinstance(callback, cst.Attribute) and callback.attr.value in {"append", "extend"}:
+            return self.facts.slots.of(callback.value) == slot
+        function = self.facts.slots.function(callback) if isinstance(callback, (cst.Name, cst.Attribute)) else None
+        if isinstance(callback, cst.Lambda):
+            function = self.module.own_scope[callback]
+        if function is None:
+            return False
+        return any(w.slot == slot and w.kind in GROWING for w in self.anatomy.writes.reached_from(function))
+
+
+class Sending:
+    """Whether a loop sends a value in each round without ever renewing it."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope, loop: Loop) -> None:
+        self.anatomy = anatomy
+        self.function = function
+        self.loop = loop
+
+    def of(self, path: Path) -> cst.CSTNode | None:
+        """The request in the loop that holds `path`, when nothing in the loop changes what it holds."""
+        if self._renewed(path):
+            return None
+        paths = self._views({path})
+        for call in self.anatomy.calls.calls_within(self.loop.body, self.function):
+            sent = self._sent(call)
+            holding = [value for value in sent if _refers(value, paths)]
+            if path[0] == "self" and len(path) > 1 and self._sent_by_method(call, path):
+                return call
+            if holding and not self._adds_something(call, holding, paths):
+                return call
+        return None
+
+    def _sent(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """What a request sends: the arguments of an LLM call, or of a function of this file that makes one."""
+        if call in self.anatomy.facts.calls:
+            llm = self.anatomy.facts.calls[call]
+            if llm.history is not None and llm.keyword == "messages":
+                return [llm.history]
+            return [arg.value for arg in call.args]
+        callee = self.anatomy.facts.slots.callee(call)
+        if callee is None or not self.anatomy.calls.reaches_llm(callee):
+            return []
+        grown = [
+            slot
+            for slot, _ in self.anatomy.facts.slots.bindings(call, callee)
+            if any(w.kind in GROWING for w in self.anatomy.writes.by_slot[slot])
+        ]
+        bound = list(self.anatomy.facts.slots.bindings(call, callee))
+        return [value for slot, value in bound if slot not in grown]
+
+    def _sent_by_method(self, call: cst.Call, path: Path) -> bool:
+        """Whether a method that the loop runs sends an attribute of their common object."""
+        callee = self.anatomy.facts.slots.callee(call)
+        if callee is None or callee.owner is None or callee.owner is not self.function.owner:
+            return False
+        return any(
+            _refers(arg.value, {path}) for asked in self.anatomy.calls.llm_calls[callee] for arg in asked.args
+        )
+
+    def _adds_something(self, call: cst.Call, holding: list[cst.BaseExpression], paths: set[Path]) -> bool:
+        """`before + added`, `[*base, question]`: what comes with the snapshot may well change from round to round."""
+        for value in holding:
+            for node in walk(value):
+                if isinstance(node, (cst.Name, cst.Attribute)):
+                    path = path_of(node)
+                    root = path[0] if path is not None else None
+                    if path is not None and not _covers(paths, path) and root is not None and self._changes(root):
+                        return True
+        return False
+
+    def _changes(self, name: str) -> bool:
+        """Whether a name means something else in another round: bound, grown or changed inside the loop."""
+        if isinstance(self.loop, cst.For) and name in ex.target_names(self.loop.target):
+            return True
+        return self._renewed((name,))
+
+    def _views(self, paths: set[Path]) -> set[Path]:
+        """The paths, and names that are bound in the loop to something made of them."""
+        found = set(paths)
+        for _ in range(2):
+            for node in self.function.nodes:
+                if isinstance(node, cst.Assign) and self.anatomy.module.inside(node, self.loop.body):
+                    target = path_of(node.targets[0].target)
+                    if target is not None and _refers(node.value, found) and target not in found:
+                        if not self._adds_something(cst.Call(cst.Name("view")), [node.value], found):
+                            found.add(target)
+        return found
+
+    def _renewed(self, path: Path) -> bool:
+        """Whether the loop binds, grows or changes what `path` holds, itself or by handing it to a function."""
+        module = self.anatomy.module
+        for node in self.function.nodes:
+            if not module.inside(node, self.loop):
+                continue
+            if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
+                targets = (
+                    [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
+                )
+                if any(self._touches(target, path) for target in targets):
+                    return True
+            elif isinstance(node, cst.Call):
+                base = ex.receiver(node)
+                if base is not None and ex.called_name(node) in _MUTATORS and self._touches(base, path):
+                    return True
+                if self._grown_by(node, path):
+                    return True
+            elif isinstance(node, cst.Del) and self._touches(node.target, path):
+                return True
+        return False
+
+    @staticmethod
+    def _touches(target: cst.BaseExpression, path: Path) -> bool:
+        if isinstance(target, (cst.Tuple, cst.List)):
+            return any(Sending._touches(element.value, path) for element in target.elements)
+        if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None:
+            target = target.value
+        touched = path_of(target)
+        return touched is not None and (touched[: len(path)] == path or path[: len(touched)] == touched)
+
+    def _grown_by(self, call: cst.Call, path: Path) -> bool:
+        """Whether a call hands the value to a function that writes to it, or runs a method that renews it."""
+        facts = self.anatomy.facts
+        callee = facts.slots.callee(call)
+        if callee is None:
+            return False
+        for slot, value in facts.slots.bindings(call, callee):
+            if path_of(value) == path and self._written_in(callee, slot[2]):
+                return True
+        if path[0] == "self" and len(path) > 1:
+            return any(
+                isinstance(n, (cst.Assign, cst.AugAssign))
+                and any(
+                    path_of(t) == path
+                    for t in ([t.target for t in n.targets] if isinstance(n, cst.Assign) else [n.target])
+                )
+                or isinstance(n, cst.Call) and ex.called_name(n) in _MUTATORS and (b := ex.receiver(n)) is not None
+                and path_of(b) == path
+                for here in self.anatomy.calls.reachable(callee)
+                for n in here.nodes
+            )  # fmt: skip
+        return False
+
+    def _written_in(self, callee: Scope, name: str) -> bool:
+        for node in callee.nodes:
+            if isinstance(node, cst.Call) and ex.called_name(node) in _MUTATORS:
+                base = ex.receiver(node)
+                if base is not None and (path_of(base) or ("",))[0] == name:
+                    return True
+            elif isinstance(node, cst.AugAssign) and (path_of(node.target) or ("",))[0] == name:
+                return True
+            elif isinstance(node, cst.Assign):
+                for target in node.targets:
+                    bare = target.target.value if isinstance(target.target, cst.Subscript) else None
+                    if bare is not None and (path_of(bare) or ("",))[0] == name:
+                        return True
+        return False
+
+
+# -- helpers --------------------------------------------------------------------------------------------------
+
+
+def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`h` of `list(h)`, `h[1:]`, `h.copy()`."""
+    while True:
+        node = ex.inner(node)
+        if isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
+            node = node.value
+        elif isinstance(node, cst.Call) and ex.dotted(node.func) in {"list", "tuple", "reversed"} and node.args:
+            node = node.args[0].value
+        elif isinstance(node, cst.Call) and ex.called_name(node) == "copy" and not node.args:
+            node = ex.receiver(node) or node
+            if isinstance(node, cst.Call):
+                return node
+        else:
+            return node
+
+
+def _covers(paths: set[Path], path: Path) -> bool:
+    return any(path[: len(known)] == known or known[: len(path)] == path for known in paths)
+
+
+def _refers(node: cst.BaseExpression, paths: set[Path]) -> bool:
+    """Whether an expression mentions one of `paths`, or something below it."""
+    for inside in walk(node):
+        if isinstance(inside, (cst.Name, cst.Attribute, cst.Subscript)):
+            path = path_of(inside)
+            if path is not None and any(path[: len(known)] == known for known in paths):
+                return True
+            if path is not None and isinstance(inside, cst.Name) and any(known[0] == path[0] for known in paths):
+                parent_is_whole = inside is ex.inner(node)
+                if parent_is_whole:
+                    return True
+    return False
+
+
+def _is_round_loop(anatomy: Anatomy, loop: Loop, function: Scope) -> bool:
+    """A loop whose rounds answer the model: not one over items that each get a request of their own."""
+    calls = anatomy.calls.calls_within(loop.body, function)
+    if any(isinstance(call.func, cst.Name) and call.func.value == "input" for call in calls):
+        return False
+    asking = [call for call in calls if anatomy.calls.asks(call)]
+    if not asking:
+        return False
+    if isinstance(loop, cst.For) and not _counts(loop):
+        return False
+    return any(isinstance(n, (cst.Return, cst.Break, cst.Raise)) for n in walk(loop.body)) or isinstance(loop, cst.While)
+
+
+def _counts(loop: cst.For) -> bool:
+    """`for _ in range(n)`, `itertools.count()`: the loop numbers rounds; anything else gives each turn an item."""
+    return isinstance(loop.iter, cst.Call) and ex.called_name(loop.iter) in {"range", "count", "repeat", "cycle"}
+
+
+def _calls_in(anatomy: Anatomy, function: Scope, loop: Loop, path: Path) -> bool:
+    """Whether the loop calls what `path` holds, or hands it to a function that does."""
+    for call in anatomy.calls.calls_within(loop.body, function):
+        if path_of(call.func) == path:
+            return True
+        if any(path_of(arg.value) == path for arg in call.args):
+            return True
+    return False
+
+
+_Parameter = tuple["int | str", str]
+
+
+def _arguments(
+    call: cst.Call,
+) -> Iterator[tuple[_Parameter, cst.BaseExpression, dict[_Parameter, cst.BaseExpression]]]:
+    """The arguments of a call, those inside an options object (`run(Turn(history=h))`) included."""
+    given: dict[_Parameter, cst.BaseExpression] = {}
+    for index, arg in enumerate(call.args):
+        if arg.star:
+            continue
+        place: int | str = arg.keyword.value if arg.keyword is not None else index
+        given[place, ""] = arg.value
+        if isinstance(arg.value, cst.Call) and ex.called_name(arg.value)[:1].isupper():
+            for option in arg.value.args:
+                if option.keyword is not None:
+                    given[place, option.keyword.value] = option.value
+    for parameter, value in given.items():
+        yield parameter, value, given
+
+
+def _parameter_path(callee: Scope, parameter: _Parameter) -> Path | None:
+    """The path in `callee` under which an argument is known: `(messages,)`, `(opts, history)`."""
+    from lint_rules.anatomy.slots import is_method
+    from lint_rules.syntax.module import parameters
+
+    names = [p.name.value for p in parameters(callee)]
+    place, option = parameter
+    if isinstance(place, int):
+        place += is_method(callee)
+        if place >= len(names):
+            return None
+        name = names[place]
+    else:
+        name = place
+        if name not in names:
+            return None
+    return (name, option) if option else (name,)
