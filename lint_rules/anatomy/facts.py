@@ -17,7 +17,7 @@ from lint_rules.anatomy.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
 from lint_rules.anatomy.slots import Slot, Slots, describe
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.module import Scope, SourceModule, fields, parameters
 
 _MOST_PASSES = 12
 _COPIERS = frozenset({"list", "tuple", "sorted", "reversed", "deque", "copy", "deepcopy", "iter", "set", "cast"})
@@ -95,11 +95,7 @@ class Facts:
         """Facts that a use gives to where the value came from."""
         for kind, evidence in kinds.items():
             if evidence.used and kind in _TWO_WAY:
-                for part in ex.alternatives(value):
-                    slot = self.slots.of(part)
-                    if slot is not None:
-                        since = Evidence(via, node, True, evidence) if via else evidence
-                        self.learn(slot, kind, since)
+                self.use(value, kind, Evidence(via, node, True, evidence) if via else evidence)
 
     def use(self, node: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
         """A use shows that the value of `node` is of a kind; what is copied or wrapped in it is so too."""
@@ -615,7 +611,7 @@ class Facts:
         if shape is not None:
             return {Kind.MESSAGE: Evidence(shape, node)}
         made = self.slots.constructed(node)
-        if made is not None and "role" in made.bound and made.bound & (words.MESSAGE_PARTS | {"text"}):
+        if made is not None and "role" in made.bound and shapes.made_message(node, fields(made)):
             return {Kind.MESSAGE: Evidence(f"is a `{name}`, which has a role and content", node)}
         if name in words.MODEL_FACTORIES or self._makes_model(node):
             return {Kind.MODEL: Evidence(f"is made by `{name}`", node)}

@@ -31,9 +31,25 @@ def _message_items(items: dict[str, cst.BaseExpression]) -> str | None:
         return None
     role = ex.text(items["role"])
     part = next((key for key in items if key in words.MESSAGE_PARTS), None)
-    if part is None or (role is not None and role not in words.ROLES):
+    if part is None or not names_role(items["role"]):
         return None
     return f"has `role` and `{part}`"
+
+
+def names_role(value: cst.BaseExpression) -> bool:
+    """Whether a value is one of the roles of model histories, or handed on from something called a role."""
+    literal = ex.text(value)
+    if literal is not None:
+        return literal in words.ROLES
+    return "role" in ex.source(value, 200).lower() or isinstance(value, cst.IfExp)
+
+
+def made_message(call: cst.Call, fields: list[str]) -> bool:
+    """Whether a constructor call fills the field `role` of a class with these fields, in order, as messages do."""
+    if "role" not in fields or not words.MESSAGE_PARTS.union({"text"}).intersection(fields):
+        return False
+    role = ex.argument(call, "role", fields.index("role"))
+    return role is not None and names_role(role)
 
 
 def _message_class(call: cst.Call) -> str | None:

@@ -49,7 +49,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.stores import SharedStore, Stores
+from lint_rules.anatomy.sharing import SharedStore, Stores
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

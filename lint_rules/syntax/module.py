@@ -84,6 +84,11 @@ def parameters(scope: Scope) -> list[cst.Param]:
     return [*found, listed.star_kwarg] if listed.star_kwarg else found
 
 
+def fields(cls: Scope) -> list[str]:
+    """The names annotated in a class body, in order: the fields of a dataclass or model."""
+    return [n.target.value for n in cls.nodes if isinstance(n, cst.AnnAssign) and isinstance(n.target, cst.Name)]
+
+
 def decorators(scope: Scope) -> list[cst.BaseExpression]:
     """The decorator expressions of a function or class."""
     node = scope.node
