@@ -19,9 +19,11 @@ from lint_rules.suppress import Suppressions
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
+    from lint_rules.repairs.edits import Fix
     from lint_rules.rules.draft import Draft
+    from lint_rules.syntax.module import SourceModule
 
-__all__ = ["Neighbours", "Options", "Report", "Vocabulary", "check_source", "map_source"]
+__all__ = ["Neighbours", "Options", "Report", "Vocabulary", "check_source", "find_fixes", "map_source"]
 
 Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written, e.g. `turn` or `..core.store`) -> (path, source), or None."""
@@ -88,6 +90,18 @@ def check_source(
     suppressions = Suppressions(anatomy.module.text)
     kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
     return Report(kept, len(findings) - len(kept))
+
+
+def find_fixes(
+    source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None
+) -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
+    """The file, and its findings that have a fix, each with it, in order of place; suppressed ones are among them.
+
+    Meant for a file that `check_source` has seen: raises whatever libcst and the rules raise.
+    """
+    anatomy = _anatomy(source, path, options, neighbours)
+    found = [(_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options) if draft.fix]
+    return anatomy.module, sorted(found, key=lambda pair: (pair[0].span, pair[0].code))
 
 
 def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> str:
@@ -165,8 +179,12 @@ def _anatomy(source: bytes, path: str, options: Options, neighbours: Neighbours 
 
 
 def _findings(anatomy: Anatomy, options: Options) -> list[Finding]:
+    return [_finding(rule, draft, anatomy) for rule, draft in _drafts(anatomy, options)]
+
+
+def _drafts(anatomy: Anatomy, options: Options) -> list[tuple[Rule, Draft]]:
     rules = [BY_CODE[code] for code in sorted(options.codes) if code in BY_CODE]
-    return [_finding(rule, draft, anatomy) for rule in rules for draft in rule.check(anatomy)]
+    return [(rule, draft) for rule in rules for draft in rule.check(anatomy)]
 
 
 def _finding(rule: Rule, draft: Draft, anatomy: Anatomy) -> Finding:
@@ -188,6 +206,7 @@ def _finding(rule: Rule, draft: Draft, anatomy: Anatomy) -> Finding:
         help=draft.help,
         confidence=draft.confidence,
         related=related,
+        fix=draft.fix.offer if draft.fix is not None else None,
     )
 
 

@@ -228,7 +228,7 @@ class Copies:
 
     def _dict(self, node: cst.Dict, state: State) -> Part:
         """`{**m, "content": x}` copies m; `{"role": "tool", "tool_calls": m["tool_calls"]}` shares that one part."""
-        part: Part = {}
+        part: Part = {(): None}
         for element in node.elements:
             if isinstance(element, cst.StarredDictElement):
                 made = self._copy(node, element.value, 1, state)

@@ -42,13 +42,35 @@ class Races:
 
     @cached_property
     def histories(self) -> list[SharedHistory]:
-        found = []
+        kept: dict[Slot, list[HistoryWrite]] = {}
         for slot, writes in self.anatomy.writes.by_slot.items():
             if self.is_shared(slot):
-                kept = [w for w in writes if not (self.is_setup(w.function) or self._creates(w) or self._on_own(w))]
-                if kept:
-                    found.append(SharedHistory(slot, sorted(kept, key=lambda w: self.module.order[w.node])))
-        return found
+                changes = [w for w in writes if not (self.is_setup(w.function) or self._creates(w) or self._on_own(w))]
+                kept.setdefault(self._given_to.get(slot, slot), []).extend(changes)
+        order = self.module.order
+        return [SharedHistory(s, sorted(ws, key=lambda w: order[w.node])) for s, ws in kept.items() if ws]
+
+    @cached_property
+    def _given_to(self) -> dict[Slot, Slot]:
+        """Attributes that hold a list their `__init__` got, by the list: one list given to two objects is shared."""
+        given: dict[Slot, Slot] = {}
+        for cls in self.module.classes:
+            init = cls.methods.get("__init__")
+            for site in self.graph.sites[init] if init is not None else ():
+                for parameter, value in self.facts.slots.bindings(site.node, site.callee):
+                    source = self.facts.slots.of(value)
+                    for slot in self._attributes_from(cls, parameter) if source is not None else ():
+                        if source is not None and source[0] == "var":
+                            given[slot] = source
+        return given
+
+    def _attributes_from(self, cls: Scope, parameter: Slot) -> list[Slot]:
+        return [
+            slot
+            for name in cls.attributes
+            for slot in [("attr", cls, name)]
+            if any(self.facts.slots.of(value) == parameter for value in self.facts.assigned(slot))
+        ]
 
     def _on_own(self, write: HistoryWrite) -> bool:
         """A write to an object that the function has just made: nobody else has it yet."""

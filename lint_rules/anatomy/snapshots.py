@@ -110,17 +110,9 @@ class _Finder:
         if isinstance(value, (cst.ListComp, cst.GeneratorExp)):
             return _bare(value.for_in.iter)
         if isinstance(value, cst.List):
-            starred = [e.value for e in value.elements if isinstance(e, cst.StarredElement)]
-            return next((s for s in map(_bare, starred) if self.facts.is_kind(s, Kind.HISTORY)), None)
+            return self._growing([e.value for e in value.elements if isinstance(e, cst.StarredElement)])
         if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
-            for side in (value.left, value.right):
-                bare = _bare(side)
-                if path_of(bare) is not None and self.facts.is_kind(bare, Kind.HISTORY):
-                    return bare
-                inside = self._copied(ex.inner(side))
-                if inside is not None and self.facts.is_kind(inside, Kind.HISTORY):
-                    return inside
-            return None
+            return self._growing([value.left, value.right])
         if isinstance(value, cst.Call):
             return self._called(value)
         return None
@@ -141,6 +133,28 @@ class _Finder:
             return None
         for slot, value in self.facts.slots.bindings(call, callee):
             if self.facts.is_kind(value, Kind.HISTORY) and path_of(value) and self._renews(callee, slot):
+                return value
+        return None
+
+    def _growing(self, parts: list[cst.BaseExpression]) -> cst.BaseExpression | None:
+        """Of the histories that a list is put together from, the one that is written anywhere, else the first."""
+        found = []
+        for part in parts:
+            bare = _bare(part)
+            inside = bare if path_of(bare) is not None else self._copied(bare) or self._handed_through(bare)
+            if inside is not None and self.facts.is_kind(inside, Kind.HISTORY):
+                found.append(inside)
+        slots = {part: self.facts.slots.of(part) for part in found}
+        grown = [p for p in found if any(w.kind in GROWING for w in self.anatomy.writes.by_slot.get(slots[p], ()))]  # type: ignore[arg-type]
+        return next(iter(grown + found), None)
+
+    def _handed_through(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The history that a function of this file gets and gives back, whole or in part."""
+        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        for slot, value in self.facts.slots.bindings(node, callee) if callee is not None else ():  # type: ignore[arg-type]
+            returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]  # type: ignore[union-attr]
+            parts = [_bare(part) for whole in returned for part in ex.alternatives(whole)]
+            if any(self.facts.slots.of(part) == slot for part in parts):
                 return value
         return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.finding import Confidence
+from lint_rules.repairs.edits import Fix
 from lint_rules.syntax.module import SourceModule
 
 
@@ -28,3 +29,4 @@ class Draft:
     help: str
     related: tuple[Note, ...] = ()
     confidence: Confidence = "high"
+    fix: Fix | None = None

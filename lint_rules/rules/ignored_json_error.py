@@ -323,17 +323,22 @@ def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, functio
     if target is None:
         is_none = isinstance(neutral, cst.Name)
         return _replaced_by_callers(anatomy, function) if is_none else neutral
-    if not isinstance(target, cst.Name):
-        return neutral
+    if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
+        return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
     uses = handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
     if any(handlers.is_tested(anatomy.module, use) for use in uses):
         return None
     return neutral if any(handlers.flows_on(anatomy.module, use) for use in uses) else None
 
 
+def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
+    evidence = anatomy.facts.kinds(call.args[0].value).get(Kind.ARGUMENTS_TEXT)
+    return evidence is not None and any("stream" in e.reason or "pieces" in e.reason for e in evidence.chain())
+
+
 def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
     """`try: return json.loads(x)` / `except: pass` / `return {}`: what comes right after takes the value's place."""
-    if not isinstance(anatomy.module.statement(call), cst.Return):
+    if not any(isinstance(n, cst.Return) for n in walk(handling.guard.body)):
         return None
     following = next(iter(_after(anatomy, handling.guard)), None)
     if isinstance(following, cst.SimpleStatementLine) and isinstance(following.body[0], cst.Return):

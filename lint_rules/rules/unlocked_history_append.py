@@ -206,7 +206,8 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[tuple[Draft, Scop
             continue
         first, second = writers
         threads = first.kind == "thread" or (second is not None and second.kind == "thread")
-        harmful = (threads and loses) or (races.holds_tool_messages(history) and races.graph.reaches_llm(first.function))
+        turn = any(races.graph.reaches_llm(start.function) for start in writers if start is not None)
+        harmful = (threads and loses) or (turn and races.holds_tool_messages(history))
         if not harmful and not _rewritten_later(races, writes):
             continue
         yield _no_lock_draft(races, history, writes, first, second), function
