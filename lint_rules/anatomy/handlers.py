@@ -18,6 +18,7 @@ _LOG_METHODS = frozenset(
         "print_exception", "secho", "echo", "cprint", "pprint", "rule", "verbose", "success", "notice",
     }
 )  # fmt: skip
+_LEVELS = frozenset({"debug", "info", "warning", "exception", "critical"})
 _LOG_OBJECTS = ("log", "logger", "logging", "console", "print", "traceback", "warnings", "stderr", "stdout", "debug")
 
 
@@ -50,6 +51,8 @@ def is_logging(call: cst.Call) -> bool:
         return True
     if not isinstance(call.func, cst.Attribute):
         return False
+    if name in _LEVELS:
+        return True
     owner = (ex.dotted(call.func.value) or "").lower().removesuffix("()").rpartition(".")[2]
     return (name in _LOG_METHODS or name == "write") and any(word in owner for word in _LOG_OBJECTS)
 

@@ -350,8 +350,8 @@ def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst
 
 def _after(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.CSTNode]:
     block = anatomy.module.parent[node]
-    body = list(block.body) if isinstance(block, (cst.IndentedBlock, cst.Module)) else []
-    return list(body[body.index(node) + 1 :]) if node in body else []
+    body: list[cst.CSTNode] = list(block.body) if isinstance(block, (cst.IndentedBlock, cst.Module)) else []
+    return body[body.index(node) + 1 :] if node in body else []
 
 
 def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpression | None:

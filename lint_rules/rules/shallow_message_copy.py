@@ -36,7 +36,8 @@ of a copied message is harmless and silent, and so is a nested part that was rep
 What functions of other files do with a copy is not seen.
 
 ## Fix safety
-No fix yet.
+Unsafe: the copy is made deep where it is made (`copy.deepcopy`, `model_copy(deep=True)`), which takes longer, and other
+code may count on the parts being shared. Copies that do more than copy are left alone.
 
 ## References
 - Python library reference, `copy`: shallow and deep copy operations
@@ -50,6 +51,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.sharing import SharedStore, Stores
+from lint_rules.repairs.shallow_message_copy import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 
@@ -74,4 +76,4 @@ def _draft(anatomy: Anatomy, store: SharedStore) -> Draft:
     notes = [Note(store.copy.node, f"this copies `{original}` one level deep")]
     if root.node is not store.copy.node:
         notes.append(Note(root.node, f"an agent's messages: {root.reason}"))
-    return Draft(store.node, message, _HELP, tuple(notes))
+    return Draft(store.node, message, _HELP, tuple(notes), fix=repair(anatomy.module, store.copy))

@@ -47,7 +47,9 @@ Loops over items (each with a request of its own) and retries are no rounds.
 A view that a function of another package makes may be the live list: such views are not reported.
 
 ## Fix safety
-No fix yet.
+The statement that takes the copy moves to the head of the loop. Safe when the name is used in the loop only and the
+expression does nothing but copy and arrange; unsafe when it calls other functions, or the name is read elsewhere.
+There is no fix where the copy is passed to a function, or used between statement and loop.
 
 ## References
 - OpenAI and Anthropic API references: a request holds the whole conversation; the API keeps nothing between calls
@@ -59,15 +61,16 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.snapshots import Stale, stale_snapshots
+from lint_rules.repairs.stale_history_snapshot import repair
 from lint_rules.rules.draft import Draft, Note
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for stale in stale_snapshots(anatomy):
-        yield _draft(stale)
+        yield _draft(anatomy, stale)
 
 
-def _draft(stale: Stale) -> Draft:
+def _draft(anatomy: Anatomy, stale: Stale) -> Draft:
     message = (
         f"each round sends the same copy of `{stale.original}`: what is appended to it meanwhile, the model never sees"
     )
@@ -83,4 +86,4 @@ def _draft(stale: Stale) -> Draft:
         Note(stale.evidence.root.node, f"`{stale.original}` is the message history: it {stale.evidence.reason}"),
     )
     unique = {note.node: note for note in reversed(notes) if note.node is not stale.node}
-    return Draft(stale.node, message, cure, tuple(reversed(unique.values())))
+    return Draft(stale.node, message, cure, tuple(reversed(unique.values())), fix=repair(anatomy, stale))

@@ -1,0 +1,129 @@
+"""AGL201: the copy is made deep where it is made. Only for expressions that do nothing but copy."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.copies import Copy
+from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.imports import Reference, reference
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import SourceModule
+
+_Edit = tuple[cst.CSTNode, cst.CSTNode]
+_CONVERTERS = frozenset({"list", "dict", "tuple", "sorted", "deque"})
+_TRUE = cst.Arg(
+    cst.Name("True"),
+    keyword=cst.Name("deep"),
+    equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
+)
+
+
+def repair(module: SourceModule, copy: Copy) -> Fix | None:
+    """`copy.deepcopy(...)`, or `model_copy(deep=True)`, in place of the shallow copy. Never safe: others may share on purpose."""
+    node = copy.node
+    if isinstance(node, cst.Call) and ex.called_name(node) == "model_copy":
+        return Fix("copy deeply: `deep=True`", "unsafe", lambda: Edits(replaced={node: _deep(node)}))
+    found = reference(module, node, "copy", "deepcopy") if isinstance(node, cst.BaseExpression) else None
+    edit = _Deepening(module, copy, found).edit() if found is not None else None
+    if found is None or edit is None:
+        return None
+    old, new = edit
+    return Fix("copy deeply: `deepcopy`", "unsafe", lambda: Edits(replaced={old: new}, imports=found.needs))
+
+
+def _deep(call: cst.Call) -> cst.Call:
+    """`model_copy` with `deep=True`."""
+    others = [arg for arg in call.args if arg.keyword is None or arg.keyword.value != "deep"]
+    return call.with_changes(args=[*others, _TRUE])
+
+
+class _Deepening:
+    """What to put in place of which part of a copying expression."""
+
+    def __init__(self, module: SourceModule, copy: Copy, deepcopy: Reference) -> None:
+        self.module = module
+        self.copy = copy
+        self.deepcopy = deepcopy
+
+    def edit(self) -> _Edit | None:
+        """(old, new); None where the expression does more than copy."""
+        node = self.copy.node
+        if isinstance(node, cst.Call):
+            return self._call(node)
+        if isinstance(node, cst.Dict):
+            return self._display([e for e in node.elements if isinstance(e, cst.StarredDictElement)], len(node.elements))
+        if isinstance(node, cst.List):
+            return self._display([e for e in node.elements if isinstance(e, cst.StarredElement)], len(node.elements))
+        if isinstance(node, cst.Subscript):
+            return node, self._deep(node.value if _takes_all(node) else node)
+        if isinstance(node, cst.ListComp):
+            return self._element(node)
+        if isinstance(node, cst.DictComp):
+            return node.value, self._deep(node.value)
+        if isinstance(node, cst.BinaryOperation) and node.left is not self.copy.source is not node.right:
+            return None
+        source = self.copy.source
+        return source, self._deep(source)
+
+    def _deep(self, value: cst.BaseExpression) -> cst.Call:
+        return cst.Call(self.deepcopy.node, [cst.Arg(_bare(value))])
+
+    def _call(self, node: cst.Call) -> _Edit | None:
+        name, base = ex.called_name(node), ex.receiver(node)
+        if name == "copy":
+            given = ex.positional(node)
+            source = given[0] if given else base
+            return (node, self._deep(source)) if source is not None and len(node.args) < 2 else None
+        if isinstance(node.func, cst.Name) and name in _CONVERTERS:
+            if len(node.args) == 1 and self._is_a(name, node.args[0].value):
+                return node, self._deep(node.args[0].value)
+            return node, self._deep(node)
+        return self.copy.source, self._deep(self.copy.source)  # `replace(m, role=...)`
+
+    def _is_a(self, kind: str, source: cst.BaseExpression) -> bool:
+        """Whether a value is known to be a plain list or dict, so that nothing converts it but the copy."""
+        return _annotation(self.module, source).lower().startswith(kind)
+
+    def _display(self, starred: list[cst.StarredDictElement] | list[cst.StarredElement], number: int) -> _Edit | None:
+        """`{**m}` is `deepcopy(m)`; `{**m, "k": v}` is `{**deepcopy(m), "k": v}`."""
+        if len(starred) != 1:
+            return None
+        value = starred[0].value
+        if number == 1 and self._is_a("dict" if isinstance(self.copy.node, cst.Dict) else "list", value):
+            return self.copy.node, self._deep(value)
+        return value, self._deep(value)
+
+    def _element(self, node: cst.ListComp) -> _Edit | None:
+        """`[m for m in h]` and `[dict(m) for m in h]` copy each message deeply."""
+        element, name = node.elt, ex.target_names(node.for_in.target)[:1]
+        if isinstance(element, cst.Call):
+            inside = _Deepening(self.module, Copy(element, element, 1, self.copy.evidence, self.copy.function), self.deepcopy)
+            return inside._call(element) if ex.called_name(element) in {"copy", *_CONVERTERS} else None
+        if isinstance(element, cst.Name) and [element.value] == name:
+            return element, self._deep(element)
+        return (element, self._deep(element)) if isinstance(element, cst.Dict) and len(element.elements) == 1 else None
+
+
+def _bare(value: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression without the parentheses around it: those of the call suffice."""
+    return value.with_changes(lpar=[], rpar=[]) if len(value.lpar) == 1 else value
+
+
+def _takes_all(node: cst.Subscript) -> bool:
+    """`h[:]`."""
+    part = ex.slice_of(node)
+    return part is not None and part.lower is None and part.upper is None and part.step is None
+
+
+def _annotation(module: SourceModule, source: cst.BaseExpression) -> str:
+    """The annotation of a parameter or variable, as written; "" for all else."""
+    if not isinstance(source, cst.Name):
+        return ""
+    home = module.scope_binding(module.scope_of[source], source.value)
+    for node in home.function.nodes if home is not None else ():
+        if isinstance(node, (cst.Param, cst.AnnAssign)) and node.annotation is not None:
+            named = node.name if isinstance(node, cst.Param) else node.target
+            if isinstance(named, cst.Name) and named.value == source.value:
+                return ex.source(node.annotation.annotation)
+    return ""
