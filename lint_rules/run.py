@@ -8,13 +8,14 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lint_rules import check, files
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Span
+from lint_rules.fix import Applied, Dropped, Fixed, Wish, fix_source
 from lint_rules.paths import absolute, shown
 from lint_rules.settings import Resolver, SettingsError
 
@@ -36,16 +37,30 @@ class Task:
     path: str
     options: check.Options
     source: bytes | None = None
+    wish: Wish = field(default_factory=Wish)
+    """What may be fixed; fixed it is only if `fix` is set."""
+    fix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The bytes of a file before and after the fixes that were applied."""
+
+    before: bytes
+    after: bytes
+    applied: tuple[Applied, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task: findings, or the reason why the file could not be read."""
+    """What came of a task: findings, or the reason why the file could not be read or written."""
 
     path: str
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
     error: str | None = None
+    rewrite: Rewrite | None = None
+    dropped: tuple[Dropped, ...] = ()
 
 
 @dataclass(slots=True)
@@ -60,13 +75,20 @@ class Plan:
 
 
 def plan(
-    names: Iterable[str], resolver: Resolver, stdin: bytes | None = None, stdin_filename: str | None = None
+    names: Iterable[str],
+    resolver: Resolver,
+    stdin: bytes | None = None,
+    stdin_filename: str | None = None,
+    *,
+    fix: bool = False,
+    unsafe: bool = False,
 ) -> Plan:
     """Find the files that `names` stand for, and the options of each.
 
     Standard input, if given, is checked first, with the settings of the file it is said to be; that need not exist.
+    With `fix`, what has a fix is fixed: a safe one or, with `unsafe`, any.
     """
-    planner = _Planner(resolver)
+    planner = _Planner(resolver, fix, unsafe)
     if stdin is not None:
         path = absolute(stdin_path(stdin_filename))
         if stdin_filename is None or not planner.forces(path) or not planner.excludes_named(path, is_dir=False):
@@ -87,18 +109,22 @@ def stdin_path(filename: str | None) -> str:
 class _Planner:
     """Gathers a plan; also the policy of discovery. A configuration file that cannot be used is noted once."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, fix: bool, unsafe: bool) -> None:
         self.plan = Plan()
         self._resolver = resolver
+        self._fix = fix
+        self._unsafe = unsafe
         self._noted: set[SettingsError] = set()
 
     def add(self, path: str, source: bytes | None = None) -> None:
         try:
-            options = self._resolver.settings(os.path.dirname(path)).options(path)
+            settings = self._resolver.settings(os.path.dirname(path))
+            options = settings.options(path)
         except SettingsError as error:
             self._note(error)
         else:
-            self.plan.tasks.append(Task(shown(path), options, source))
+            wish = Wish(self._unsafe, settings.fixable)
+            self.plan.tasks.append(Task(shown(path), options, source, wish, self._fix))
 
     def excludes(self, path: str, is_dir: bool) -> bool:
         try:
@@ -141,12 +167,38 @@ def check_task(task: Task) -> Outcome:
     except OSError as error:
         return Outcome(task.path, error=reason(error))
     try:
-        report = check.check_source(source, task.path, task.options, neighbours=files.neighbours)
+        return _outcome(task, source, _fixed(task, source))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
         return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
-    return Outcome(task.path, report.findings, report.suppressed)
+
+
+def _fixed(task: Task, source: bytes) -> Fixed:
+    """The file with its fixes, if they are asked for; as it is, if not."""
+    if task.fix:
+        return fix_source(source, task.path, task.options, task.wish, neighbours=files.neighbours)
+    return Fixed(source, check.check_source(source, task.path, task.options, neighbours=files.neighbours))
+
+
+def _outcome(task: Task, source: bytes, fixed: Fixed) -> Outcome:
+    findings = tuple(
+        finding if finding.fix is None or task.wish.fixes(finding.code) else replace(finding, fix=None)
+        for finding in fixed.report.findings
+    )
+    rewrite = Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None
+    return Outcome(task.path, findings, fixed.report.suppressed, rewrite=rewrite, dropped=fixed.dropped)
+
+
+def save(outcome: Outcome) -> Outcome:
+    """Write the file of an outcome, if it was fixed; an outcome without fixes and with an error, if that fails."""
+    if outcome.rewrite is None:
+        return outcome
+    try:
+        files.write(outcome.path, outcome.rewrite.after)
+    except OSError as error:
+        return replace(outcome, rewrite=None, error=f"cannot be written: {reason(error)}")
+    return outcome
 
 
 def _failure(path: str, message: str) -> Outcome:

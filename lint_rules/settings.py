@@ -49,6 +49,8 @@ class Layer:
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] | None = None
     force_exclude: bool | None = None
+    fixable: Selectors | None = None
+    unfixable: Selectors | None = None
     output_format: str | None = None
     llm_calls: tuple[str, ...] | None = None
     history_names: tuple[str, ...] | None = None
@@ -98,6 +100,11 @@ class Settings:
         # As in ruff: a `--select` forgets what the file selects, but an ignore of the file that is more specific
         # (`ignore = ["AGL301"]` under `--select AGL`) still holds.
         return _apply(enabled, self.command, carried=self.file.ignore or ())
+
+    @cached_property
+    def fixable(self) -> frozenset[str]:
+        """Codes of the rules whose findings may be fixed."""
+        return _codes(self._first("fixable") or tuple(BY_CODE)) - _codes(self._first("unfixable") or ())
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -259,6 +266,11 @@ def _apply(enabled: frozenset[str], layer: Layer, carried: Selectors) -> frozens
     return frozenset(codes)
 
 
+def _codes(selectors: Selectors) -> frozenset[str]:
+    """The codes that selectors name."""
+    return frozenset(code for selector in selectors for code in matching(selector))
+
+
 def _specificity(selector: str) -> int:
     """The length of the code a selector spells out: a rule's name is as specific as its code."""
     return len(BY_NAME[selector].code if selector in BY_NAME else selector)
@@ -389,6 +401,8 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "exclude": _path_patterns,
     "extend-exclude": _path_patterns,
     "force-exclude": _boolean,
+    "fixable": _selectors,
+    "unfixable": _selectors,
     "output-format": _output_format,
     "llm-calls": _strings,
     "history-names": _strings,

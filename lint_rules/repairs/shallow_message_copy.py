@@ -90,7 +90,7 @@ class _Deepening:
         if len(starred) != 1:
             return None
         value = starred[0].value
-        if number == 1 and self._is_a("dict" if isinstance(self.copy.node, cst.Dict) else "list", value):
+        if number == 1 and (isinstance(self.copy.node, cst.Dict) or self._is_a("list", value)):
             return self.copy.node, self._deep(value)
         return value, self._deep(value)
 

@@ -173,6 +173,7 @@ class _Move:
 
     def _is_steady(self) -> bool:
         """Whether only the history changes in the loop, of all that the value is made of."""
-        slots = {self.anatomy.facts.slots.of(part) for part in self._parts()}
+        facts = self.anatomy.facts
+        parts = {facts.slots.of(part) for part in self._parts() if not self.anatomy.is_history(part)}
         bound = (n for n in walk(self.loop) if isinstance(n, (cst.Name, cst.Attribute)) and self._is_bound(n))
-        return not any(self.anatomy.facts.slots.of(node) in slots for node in bound)
+        return not any(facts.slots.of(node) in parts for node in bound)

@@ -59,14 +59,18 @@ _HELP = "copy as deep as you change: `copy.deepcopy(...)`, `model_copy(deep=True
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    reported: set[cst.CSTNode] = set()
+    stores: dict[cst.CSTNode, list[SharedStore]] = {}  # one copy is one defect, however often it is stored into
+    claimed: set[cst.CSTNode] = set()
     for store in Stores(anatomy.calls).all():
-        if store.node not in reported:
-            reported.add(store.node)
-            yield _draft(anatomy, store)
+        if store.node not in claimed:
+            claimed.add(store.node)
+            stores.setdefault(store.copy.node, []).append(store)
+    for found in stores.values():
+        found.sort(key=lambda store: anatomy.module.order[store.node])
+        yield _draft(anatomy, found[0], found[1:4])
 
 
-def _draft(anatomy: Anatomy, store: SharedStore) -> Draft:
+def _draft(anatomy: Anatomy, store: SharedStore, more: list[SharedStore]) -> Draft:
     original = ex.source(store.copy.source, 40)
     message = (
         f"`{ex.source(store.target, 40)}` is shared with `{original}`, of which only a shallow copy was made:"
@@ -76,4 +80,5 @@ def _draft(anatomy: Anatomy, store: SharedStore) -> Draft:
     notes = [Note(store.copy.node, f"this copies `{original}` one level deep")]
     if root.node is not store.copy.node:
         notes.append(Note(root.node, f"an agent's messages: {root.reason}"))
+    notes += [Note(other.node, "this, too, changes the original") for other in more]
     return Draft(store.node, message, _HELP, tuple(notes), fix=repair(anatomy.module, store.copy))
