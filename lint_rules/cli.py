@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -98,16 +98,42 @@ def _check(args: argparse.Namespace) -> int:
 
     resolver = Resolver(_command_layer(args), config=args.config, isolated=args.isolated)
     paths, source = _inputs(args)
-    plan = run.plan(paths, resolver, source, args.stdin_filename)
+    fix = args.fix or args.fix_only or args.diff
+    plan = run.plan(paths, resolver, source, args.stdin_filename, fix=fix, unsafe=args.unsafe_fixes)
     output_format = _output_format(args, resolver, plan)
     outcomes = list(run.check_tasks(plan.tasks, args.jobs))
+    if args.diff:
+        _print_diffs(outcomes, _page(args, source))
+    elif fix:
+        outcomes, source = _save(outcomes, args, source)
+    # The text of standard input, once fixed, is what goes to standard output.
+    with redirect_stdout(sys.stderr) if args.diff or (fix and source is not None) else nullcontext():
+        return _report(outcomes, plan, output_format, args, paths, source)
+
+
+def _report(
+    outcomes: Sequence[Outcome],
+    plan: Plan,
+    output_format: str,
+    args: argparse.Namespace,
+    paths: Sequence[str],
+    source: bytes | None,
+) -> int:
+    """Print what was found and done, and tell the exit code."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
+    if args.fix_only or args.diff:
+        findings = [finding for finding in findings if finding.code == NOT_ANALYSED]
     _print_findings(findings, output_format, args, source)
     troubles = _troubles(plan, outcomes)
     _complain_of(troubles, paths, plan, quiet=args.quiet)
+    _tell_fixes(outcomes, output_format, args)
     if output_format == "text" and not args.quiet:
-        print(_summary(findings, outcomes, troubles))
-    return _exit_code(findings, troubles, args.exit_zero)
+        if not args.fix_only and not args.diff:
+            print(_summary(findings, outcomes, troubles))
+        if offer := _offer(findings, args.unsafe_fixes):
+            print(offer)
+    would_change = args.diff and any(outcome.rewrite is not None for outcome in outcomes)
+    return _exit_code(findings, troubles, args.exit_zero, would_change=would_change)
 
 
 def _inputs(args: argparse.Namespace) -> tuple[list[str], bytes | None]:
@@ -208,17 +234,83 @@ def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles:
     return f"No problems found ({checked})." if failures else f"All clear: {checked}."
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
-def _exit_code(findings: Iterable[Finding], troubles: Iterable[Trouble], exit_zero: bool) -> int:
+def _exit_code(findings: Iterable[Finding], troubles: Iterable[Trouble], exit_zero: bool, *, would_change: bool) -> int:
     if any(trouble.fatal for trouble in troubles):
         return FAILED
     codes = {finding.code for finding in findings}
-    if exit_zero or not codes:
+    if exit_zero or not (codes or would_change):
         return NOTHING_FOUND
     return FAILED if NOT_ANALYSED in codes else FOUND
+
+
+# -- fixes --------------------------------------------------------------------------------------------------------
+
+
+def _print_diffs(outcomes: Iterable[Outcome], page: Page) -> None:
+    from lint_rules.files import decode
+    from lint_rules.output import diff
+
+    for outcome in outcomes:
+        if outcome.rewrite is not None:
+            before, after = decode(outcome.rewrite.before), decode(outcome.rewrite.after)
+            sys.stdout.writelines(diff.render(outcome.path, before, after, page))
+
+
+def _save(
+    outcomes: Iterable[Outcome], args: argparse.Namespace, stdin: bytes | None
+) -> tuple[list[Outcome], bytes | None]:
+    """Write what was fixed: files in their place, standard input to standard output, fixed or not."""
+    from lint_rules import run
+
+    saved = []
+    for outcome in outcomes:
+        if stdin is not None and outcome.path == run.stdin_path(args.stdin_filename):
+            stdin = outcome.rewrite.after if outcome.rewrite is not None else stdin
+            saved.append(outcome)
+        else:
+            saved.append(run.save(outcome))
+    if stdin is not None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(stdin)
+    return saved, stdin
+
+
+def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.Namespace) -> None:
+    """Say what was fixed; on stderr where stdout holds data."""
+    fixed = [outcome for outcome in outcomes if outcome.rewrite is not None]
+    for outcome in outcomes:
+        for dropped in outcome.dropped if not args.quiet else ():
+            _complain("note", f"{outcome.path}:{dropped.line}: {dropped.code} is not fixed: {dropped.reason}")
+    with redirect_stdout(sys.stdout if output_format == "text" else sys.stderr):
+        if args.show_fixes:
+            for line in _shown_fixes(fixed):
+                print(line)
+        if fixed and not args.quiet:
+            number = sum(len(outcome.rewrite.applied) for outcome in fixed if outcome.rewrite is not None)
+            verb = "Would apply" if args.diff else "Applied"
+            print(f"{verb} {_count(number, 'fix', 'fixes')} in {_count(len(fixed), 'file')}.")
+
+
+def _shown_fixes(fixed: Iterable[Outcome]) -> Iterator[str]:
+    from lint_rules.output.page import plain
+
+    for outcome in fixed:
+        for applied in outcome.rewrite.applied if outcome.rewrite is not None else ():
+            yield f"{plain(outcome.path)}:{applied.line}: {applied.code} {applied.name}: {applied.title}"
+
+
+def _offer(findings: Iterable[Finding], unsafe: bool) -> str:
+    """How many of the findings could be fixed, and by which option; "" if none."""
+    offers = [finding.fix.applicability for finding in findings if finding.fix is not None]
+    now = offers.count("safe") + (offers.count("unsafe") if unsafe else 0)
+    more = 0 if unsafe else offers.count("unsafe")
+    parts = [f"{now} with --fix{' --unsafe-fixes' * unsafe}"] * (now > 0)
+    parts += [f"{more} with --fix --unsafe-fixes"] * (more > 0)
+    return f"Fixes are at hand: {', '.join(parts)}." if parts else ""
 
 
 # -- looplint rules, explain, map ---------------------------------------------------------------------------------
@@ -309,6 +401,8 @@ _LISTS: dict[str, Callable[[list[str]], object]] = {
     "select": selectors,
     "extend_select": selectors,
     "ignore": selectors,
+    "fixable": selectors,
+    "unfixable": selectors,
     "per_file_ignores": parse_file_ignores,
     "exclude": check_patterns,
     "extend_exclude": check_patterns,
@@ -365,10 +459,26 @@ def _add_check(commands: argparse._SubParsersAction[_Parser]) -> None:
         "paths", nargs="*", metavar="PATH", help="file, folder, or - for standard input; the current folder if none"
     )
     parser.add_argument("--stdin-filename", metavar="FILE", help="the name and place of what standard input holds")
+    _add_fix_options(parser)
     _add_rule_options(parser)
     _add_file_options(parser)
     _add_configuration_options(parser)
     _add_output_options(parser)
+
+
+def _add_fix_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "fixes",
+        "A safe fix changes nothing but the bug; an unsafe one is right as a rule, and a person must look at it. "
+        "Standard input, fixed, goes to standard output, and the report to standard error.",
+    )
+    group.add_argument("--fix", action="store_true", help="apply safe fixes, and report what remains")
+    group.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes, too")
+    group.add_argument("--diff", action="store_true", help="write nothing, print what --fix would change")
+    group.add_argument("--fix-only", action="store_true", help="apply fixes, and do not report what remains")
+    group.add_argument("--show-fixes", action="store_true", help="list the fixes that were applied")
+    _add_list(group, "--fixable", "RULES", "fix findings of these rules only (default: all)")
+    _add_list(group, "--unfixable", "RULES", "do not fix findings of these rules")
 
 
 def _add_rule_options(parser: argparse.ArgumentParser) -> None:

@@ -98,9 +98,7 @@ _Chosen = tuple[Finding, "Fix", "Edits"]
 
 
 class _Fixing:
-    def __init__(
-        self, path: str, options: check.Options, wish: Wish, neighbours: check.Neighbours | None
-    ) -> None:
+    def __init__(self, path: str, options: check.Options, wish: Wish, neighbours: check.Neighbours | None) -> None:
         self.path = path
         self.options = options
         self.wish = wish

@@ -406,6 +406,9 @@ class Facts:
 
     def _call(self, node: cst.Call, scope: Scope) -> None:
         self._member(node, scope)
+        tested = shapes.type_tests(node)
+        if tested is not None:
+            self._mark(tested[0], tested[1], Evidence(tested[2], node, used=True))
         found = self.calls.get(node) or llm_calls.recognise(node, self)
         if found is not None:
             self._llm_call(node, found)

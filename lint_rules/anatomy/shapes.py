@@ -115,6 +115,14 @@ def _told(side: cst.BaseExpression, values: list[str | None]) -> Iterator[tuple[
         yield base, Kind.CALL, f"its type is compared with `{next(v for v in values if v)}`"
 
 
+def type_tests(call: cst.Call) -> tuple[cst.BaseExpression, Kind, str] | None:
+    """What `isinstance(x, ToolUseBlock)` tells of x."""
+    if ex.dotted(call.func) != "isinstance" or len(call.args) != 2:
+        return None
+    told = annotated(call.args[1].value)
+    return (call.args[0].value, told[0], told[1].replace("annotated", "tested to be a")) if told is not None else None
+
+
 def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
     """What an annotation says: `list[ChatCompletionMessageParam]` is a history, `ToolUseBlock` a tool call."""
     name = (ex.dotted(annotation) or "").rpartition(".")[2]

@@ -100,8 +100,12 @@ MESSAGE_TYPES = frozenset(
 """Annotations that name one message; a list or sequence of them is a history."""
 
 CALL_TYPES = frozenset(
-    {"ChatCompletionMessageToolCall", "ChatCompletionMessageToolCallParam", "ResponseFunctionToolCall", "ToolUseBlock"}
-)
+    {
+        "ChatCompletionMessageToolCall", "ChatCompletionMessageToolCallParam", "ResponseFunctionToolCall",
+        "ToolUseBlock", "BetaToolUseBlock", "ToolCall", "FunctionCall", "ChatCompletionMessageFunctionToolCall",
+    }
+)  # fmt: skip
+"""Classes whose objects are tool calls."""
 
 CALLS_ATTRIBUTES = frozenset({"tool_calls"})
 CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call"})

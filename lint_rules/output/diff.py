@@ -9,7 +9,7 @@ from difflib import unified_diff
 from lint_rules.output.page import Page, plain
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")  # with its end; str.splitlines ends lines elsewhere, too
-_STYLES = {"+": "added", "-": "removed", "@": "frame"}
+_STYLES = {"+": "added", "-": "removed", "@": "frame", " ": "plain"}
 
 
 def render(path: str, before: str, after: str, page: Page) -> Iterator[str]:
@@ -18,6 +18,7 @@ def render(path: str, before: str, after: str, page: Page) -> Iterator[str]:
     for line in unified_diff(_LINE.findall(before), _LINE.findall(after), shown, shown):
         text = line.rstrip("\r\n")
         end = line[len(text) :]
-        yield page.paint("path" if line.startswith(("---", "+++")) else _STYLES.get(line[0], ""), text) + (end or "\n")
+        style = "path" if line.startswith(("---", "+++")) else _STYLES[line[0]]
+        yield page.paint(style, text) + (end or "\n")
         if not end:
             yield "\\ No newline at end of file\n"

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_STYLES = {"error": "1;31", "related": "1;36", "frame": "1;34", "path": "1", "help": "1;32"}
+_STYLES = {
+    "error": "1;31",
+    "related": "1;36",
+    "frame": "1;34",
+    "path": "1",
+    "help": "1;32",
+    "added": "32",
+    "removed": "31",
+    "plain": "0",
+}
 
 
 @dataclass(frozen=True, slots=True)

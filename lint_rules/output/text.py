@@ -30,6 +30,7 @@ WIDEST = 160
 LEAD = 40
 """Columns shown before the mark where a line is cut."""
 CUT = "..."
+_OPTIONS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "display": "by hand"}
 
 _LINE_END = re.compile("\r\n|\r|\n")  # what Python takes for one; str.splitlines knows more
 
@@ -81,10 +82,14 @@ def _header(finding: Finding, page: Page) -> str:
 
 def _help(finding: Finding, margin: str, page: Page) -> Iterator[str]:
     first, *rest = finding.help.splitlines() or [""]
+    start = f"{margin} {page.paint('frame', '=')} "
     if first:
-        yield f"{margin} {page.paint('frame', '=')} {page.paint('help', 'help')}: {plain(first)}"
+        yield f"{start}{page.paint('help', 'help')}: {plain(first)}"
     for line in rest:
         yield f"{margin}         {plain(line)}".rstrip()
+    if finding.fix is not None:
+        option = _OPTIONS[finding.fix.applicability]
+        yield f"{start}{page.paint('help', 'fix')}: {plain(finding.fix.title)} ({option})"
 
 
 # -- frames -------------------------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
 
 
+_Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
+
+
 class Import(NamedTuple):
     """`import module`, or `from module import name`."""
 
@@ -83,16 +86,16 @@ def _is_free(module: SourceModule, at: cst.CSTNode, name: str) -> bool:
 
 
 def add_imports(tree: cst.Module, wanted: Iterable[Import]) -> cst.Module:
-    """The tree with imports added where they belong: after the docstring and `from __future__`, sorted as the rest is."""
+    """The tree with imports added where they belong: after docstring and `from __future__`, sorted as the rest is."""
     for new in wanted:
-        body = list(tree.body)
+        body: list[_Line] = list(tree.body)
         if not _joined(body, new):
             _insert(body, new)
         tree = tree.with_changes(body=body)
     return tree
 
 
-def _joined(body: list[cst.BaseStatement | cst.SimpleStatementLine], new: Import) -> bool:
+def _joined(body: list[_Line], new: Import) -> bool:
     """Add the name to an existing `from module import ...` on one line, if there is one."""
     for index, line in enumerate(body):
         statement = _import_on(line)
@@ -107,7 +110,7 @@ def _joined(body: list[cst.BaseStatement | cst.SimpleStatementLine], new: Import
     return False
 
 
-def _insert(body: list[cst.BaseStatement | cst.SimpleStatementLine], new: Import) -> None:
+def _insert(body: list[_Line], new: Import) -> None:
     head = _after_head(body)
     start = next((index for index in range(head, len(body)) if _import_on(body[index]) is not None), None)
     if start is None:
@@ -127,7 +130,7 @@ def _insert(body: list[cst.BaseStatement | cst.SimpleStatementLine], new: Import
     body.insert(place, _line(new, lines))
 
 
-def _insert_alone(body: list[cst.BaseStatement | cst.SimpleStatementLine], place: int, new: Import) -> None:
+def _insert_alone(body: list[_Line], place: int, new: Import) -> None:
     """The first import of a file: an empty line before it, if anything is, and one after it."""
     if place < len(body) and not any(line.comment is None for line in _lines(body[place])[:1]):
         body[place] = body[place].with_changes(leading_lines=[_EMPTY, *_lines(body[place])])
@@ -160,7 +163,7 @@ def _name(statement: cst.Import | cst.ImportFrom) -> str:
     return "." * len(statement.relative) + ((ex.dotted(statement.module) or "") if statement.module else "")
 
 
-def _after_head(body: list[cst.BaseStatement | cst.SimpleStatementLine]) -> int:
+def _after_head(body: list[_Line]) -> int:
     """The index after the docstring and the imports from `__future__`."""
     after = 0
     for index, line in enumerate(body):
@@ -176,7 +179,7 @@ def _is_text(statement: cst.CSTNode) -> bool:
     return isinstance(statement, cst.Expr) and isinstance(statement.value, (cst.SimpleString, cst.ConcatenatedString))
 
 
-def _standard_group(body: list[cst.BaseStatement | cst.SimpleStatementLine], start: int) -> range | None:
+def _standard_group(body: list[_Line], start: int) -> range | None:
     """The lines of the first group (no empty line within) of imports that imports from the standard library."""
     while start < len(body) and _import_on(body[start]) is not None:
         stop = start + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from lint_rules.anatomy.copies import Copy
@@ -20,7 +22,7 @@ _TRUE = cst.Arg(
 
 
 def repair(module: SourceModule, copy: Copy) -> Fix | None:
-    """`copy.deepcopy(...)`, or `model_copy(deep=True)`, in place of the shallow copy. Never safe: others may share on purpose."""
+    """`copy.deepcopy(...)` or `model_copy(deep=True)` for the shallow copy. Never safe: others may share on purpose."""
     node = copy.node
     if isinstance(node, cst.Call) and ex.called_name(node) == "model_copy":
         return Fix("copy deeply: `deep=True`", "unsafe", lambda: Edits(replaced={node: _deep(node)}))
@@ -52,9 +54,9 @@ class _Deepening:
         if isinstance(node, cst.Call):
             return self._call(node)
         if isinstance(node, cst.Dict):
-            return self._display([e for e in node.elements if isinstance(e, cst.StarredDictElement)], len(node.elements))
+            return self._display([e.value for e in node.elements if isinstance(e, cst.StarredDictElement)])
         if isinstance(node, cst.List):
-            return self._display([e for e in node.elements if isinstance(e, cst.StarredElement)], len(node.elements))
+            return self._display([e.value for e in node.elements if isinstance(e, cst.StarredElement)])
         if isinstance(node, cst.Subscript):
             return node, self._deep(node.value if _takes_all(node) else node)
         if isinstance(node, cst.ListComp):
@@ -85,21 +87,23 @@ class _Deepening:
         """Whether a value is known to be a plain list or dict, so that nothing converts it but the copy."""
         return _annotation(self.module, source).lower().startswith(kind)
 
-    def _display(self, starred: list[cst.StarredDictElement] | list[cst.StarredElement], number: int) -> _Edit | None:
-        """`{**m}` is `deepcopy(m)`; `{**m, "k": v}` is `{**deepcopy(m), "k": v}`."""
-        if len(starred) != 1:
+    def _display(self, starred: list[cst.BaseExpression]) -> _Edit | None:
+        """`{**m}` becomes `deepcopy(m)`, and `{**m, "k": v}` becomes `{**deepcopy(m), "k": v}`."""
+        node = self.copy.node
+        if len(starred) != 1 or not isinstance(node, (cst.Dict, cst.List)):
             return None
-        value = starred[0].value
-        if number == 1 and (isinstance(self.copy.node, cst.Dict) or self._is_a("list", value)):
-            return self.copy.node, self._deep(value)
+        value = starred[0]
+        if len(node.elements) == 1 and (isinstance(node, cst.Dict) or self._is_a("list", value)):
+            return node, self._deep(value)
         return value, self._deep(value)
 
     def _element(self, node: cst.ListComp) -> _Edit | None:
         """`[m for m in h]` and `[dict(m) for m in h]` copy each message deeply."""
         element, name = node.elt, ex.target_names(node.for_in.target)[:1]
         if isinstance(element, cst.Call):
-            inside = _Deepening(self.module, Copy(element, element, 1, self.copy.evidence, self.copy.function), self.deepcopy)
-            return inside._call(element) if ex.called_name(element) in {"copy", *_CONVERTERS} else None
+            inside = replace(self.copy, node=element, source=element)
+            copies = ex.called_name(element) in {"copy", *_CONVERTERS}
+            return _Deepening(self.module, inside, self.deepcopy)._call(element) if copies else None
         if isinstance(element, cst.Name) and [element.value] == name:
             return element, self._deep(element)
         return (element, self._deep(element)) if isinstance(element, cst.Dict) and len(element.elements) == 1 else None

@@ -31,12 +31,15 @@ from lint_rules.syntax.walk import walk
 
 _PURE = frozenset(
     {
-        "list", "tuple", "dict", "str", "len", "sorted", "reversed", "range", "enumerate", "zip", "min", "max", "copy.copy",
-        "copy.deepcopy", "json.dumps", "itertools.chain", "itertools.islice",
+        "list", "tuple", "dict", "str", "len", "sorted", "reversed", "range", "enumerate", "zip", "min", "max",
+        "copy.copy", "copy.deepcopy", "json.dumps", "itertools.chain", "itertools.islice",
     }
 )  # fmt: skip
 _PURE_METHODS = frozenset({"copy", "get", "items", "keys", "values", "join", "format", "strip", "model_copy"})
-_MUTATORS = frozenset({"append", "extend", "insert", "pop", "popleft", "remove", "clear", "update", "setdefault", "add"})
+_MUTATORS = frozenset(
+    {"append", "extend", "insert", "pop", "popleft", "remove", "clear", "update", "setdefault", "add"}
+)
+_BINDERS = (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.Del)
 
 
 def repair(anatomy: Anatomy, stale: Stale) -> Fix | None:
@@ -78,7 +81,9 @@ class _Move:
 
     def edits(self) -> Edits:
         block, body, line = self.block, self.loop.body, self.line
-        assert block is not None and line is not None and isinstance(body, cst.IndentedBlock)
+        assert block is not None
+        assert line is not None
+        assert isinstance(body, cst.IndentedBlock)
         index = list(block.body).index(line)
 
         def removed(statements: list[Any]) -> list[Any]:
@@ -140,9 +145,7 @@ class _Move:
 
     def _is_bound(self, node: cst.CSTNode) -> bool:
         parent = self.module.parent[node]
-        return isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.Del)) and (
-            getattr(parent, "target", None) is node
-        )
+        return isinstance(parent, _BINDERS) and parent.target is node
 
     def _is_effect(self) -> bool:
         """Whether the value does more than being made."""

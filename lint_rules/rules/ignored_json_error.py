@@ -73,8 +73,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
+from lint_rules.anatomy import dispatch, handlers
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.facts import sources
 from lint_rules.anatomy.handlers import Ending, Handling
 from lint_rules.anatomy.kinds import Evidence, Kind
 from lint_rules.anatomy.rounds import RoundLoop
@@ -147,43 +148,9 @@ def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evid
     kinds = anatomy.facts.kinds(call.args[0].value)
     if Kind.ARGUMENTS_TEXT in kinds:
         return kinds[Kind.ARGUMENTS_TEXT]
-    if Kind.MODEL_TEXT in kinds and _names_a_tool(anatomy, call, function):
+    if Kind.MODEL_TEXT in kinds and dispatch.reads_tool_request(anatomy.facts, call, function):
         return kinds[Kind.MODEL_TEXT]
-    return None
-
-
-_TOOL_KEYS = frozenset({"name", "tool", "tool_name", "action", "function", "function_name"})
-_ARGUMENT_KEYS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "kwargs"})
-
-
-def _names_a_tool(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Whether the parsed value is read as a request for a tool: by the tool's name, and by arguments or a look-up."""
-    statement = anatomy.module.statement(call)
-    if not isinstance(statement, cst.Assign):
-        return False
-    slot = anatomy.facts.slots.of(statement.targets[0].target)
-    keys: set[str] = set()
-    picks = False
-    for node in function.nodes:
-        pair = ex.member(node)
-        if slot is not None and pair is not None and anatomy.facts.slots.of(pair[0]) == slot:
-            keys.add(pair[1])
-            picks = picks or (pair[1] in _TOOL_KEYS and _picks(anatomy, node, function))
-    return bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks)
-
-
-def _picks(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
-    """Whether a value, or the name it is assigned to, is used as a key: `tools[name]`."""
-    parent = anatomy.module.parent.get(node)
-    if isinstance(parent, cst.Index):
-        return True
-    if isinstance(parent, cst.Assign):
-        names = set(ex.target_names(parent.targets[0].target))
-        return any(
-            isinstance(n, cst.Subscript) and isinstance(ex.index(n), cst.Name) and ex.dotted(ex.index(n) or n) in names
-            for n in function.nodes
-        )
-    return False
+    return dispatch.runs_tool_with(anatomy.facts, call, function)
 
 
 def _own_json(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
@@ -219,6 +186,8 @@ def _comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: S
         source = _source_of(anatomy, root)
         if source is None:
             return anatomy.calls.reaches_llm(function)
+        while (copied := next(iter(sources(source)), None)) is not None:
+            source = copied
         following = anatomy.facts.slots.of(source)
         if following is None or following == root:
             return anatomy.calls.reaches_llm(function)
