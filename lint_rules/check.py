@@ -6,16 +6,20 @@ libcst is imported only for files that pass the gate.
 from __future__ import annotations
 
 import ast
-import re
+import codecs
+import io
+import tokenize
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lint_rules import gate
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Span
 from lint_rules.rules.catalogue import BY_CODE, Rule
 from lint_rules.suppress import Suppressions
+from lint_rules.syntax.depth import DEEPEST, SHALLOW, levels_of_text, with_room
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
@@ -28,9 +32,7 @@ __all__ = ["Neighbours", "Options", "Report", "Vocabulary", "check_source", "fin
 Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written, e.g. `turn` or `..core.store`) -> (path, source), or None."""
 
-_AGENT_WORDS = re.compile(
-    rb"tool_call|tool_use|toolUse|function_call|partial_json|on_invoke_tool|messages|history|conversation|['\"]role['\"]|\brole="
-)
+_TOO_DEEP = "the code is nested too deeply to be analysed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +75,24 @@ def check_source(
     file imports; without it, what they do is unknown. `noqa=False` leaves suppression to the caller.
     """
     try:
-        if not _may_hold_an_agent(source, options, parsed=tree is not None):
+        levels = _levels_of_agent(source, options, tree)
+        if levels is None:
             return Report()
-        anatomy = _anatomy(source, path, options, neighbours)
-        findings = sorted(_findings(anatomy, options), key=lambda found: (found.span, found.code))
+        return with_room(levels, lambda: _report(_anatomy(source, path, options, neighbours), options, noqa))
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
     except RecursionError:
-        return _not_analysed(path, "the code is nested too deeply to be analysed")
-    except Exception as problem:  # nothing that libcst or a rule raises may cost the other files their check
+        return _not_analysed(path, _TOO_DEEP)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as problem:  # a panic of libcst's native parser is no Exception; it costs this file only
         return _not_analysed(
             path, f"looplint failed on this file ({type(problem).__name__}: {problem}); please report it"
         )
+
+
+def _report(anatomy: Anatomy, options: Options, noqa: bool) -> Report:
+    findings = sorted(_findings(anatomy, options), key=lambda found: (found.span, found.code))
     if not noqa or not findings:
         return Report(tuple(findings))
     suppressions = Suppressions(anatomy.module.text)
@@ -99,9 +107,15 @@ def find_fixes(
 
     Meant for a file that `check_source` has seen: raises whatever libcst and the rules raise.
     """
-    anatomy = _anatomy(source, path, options, neighbours)
-    found = [(_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options) if draft.fix]
-    return anatomy.module, sorted(found, key=lambda pair: (pair[0].span, pair[0].code))
+
+    def found() -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
+        anatomy = _anatomy(source, path, options, neighbours)
+        fixable = [
+            (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options) if draft.fix
+        ]
+        return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
+
+    return with_room(_levels(source), found)
 
 
 def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> str:
@@ -111,45 +125,92 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
     """
     from lint_rules.anatomy.outline import outline
 
-    return outline(_anatomy(source, path, options, neighbours))
+    try:
+        return with_room(_levels(source), lambda: outline(_anatomy(source, path, options, neighbours)))
+    except RecursionError:
+        raise Unreadable(_TOO_DEEP) from None
 
 
-def _may_hold_an_agent(source: bytes, options: Options, *, parsed: bool) -> bool:
-    """The gate. Raises Unreadable for what is no Python, so that a broken file is never called clean."""
-    if not parsed:
-        _parse_ast(source)
-    return _AGENT_WORDS.search(source) is not None or any(
-        word.encode() in source for word in options.vocabulary.history_names + options.vocabulary.tool_call_attributes
-    )
+# -- reading ------------------------------------------------------------------------------------------------------
 
 
-def _parse_ast(source: bytes) -> None:
-    """Raises Unreadable unless this Python can parse `source`, or libcst can, which knows newer syntax."""
+def _levels_of_agent(source: bytes, options: Options, tree: ast.Module | None) -> int | None:
+    """The gate: how deep the code is nested, None for a file that no rule needs to see.
+
+    Raises Unreadable for what is no Python, so that a broken file is never called clean.
+    """
+    tree = tree or _parsed(source)
+    if not gate.mentions_agent(source, options.vocabulary):
+        return None
+    if tree is None:
+        return levels_of_text(source)
+    signs = gate.Signs.of(tree)
+    spoken = signs.may_speak(options.codes) or gate.mentions_user_words(source, options.vocabulary)
+    return signs.levels if spoken else None
+
+
+def _levels(source: bytes) -> int:
+    tree = _parsed(source)
+    return levels_of_text(source) if tree is None else gate.Signs.of(tree).levels
+
+
+def _parsed(source: bytes) -> ast.Module | None:
+    """The `ast`; None where only libcst can parse, which knows newer syntax. Raises Unreadable if neither can."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(source)
+            return ast.parse(source)
     except (SyntaxError, ValueError) as problem:
         if not isinstance(problem, SyntaxError) or not _parses_as_newer_python(source):
-            raise _unreadable(problem) from None
+            raise _unreadable(source, problem) from None
+        return None
     except (RecursionError, MemoryError):
-        raise Unreadable("the code is nested too deeply to be analysed") from None
-
-
-def _unreadable(problem: Exception) -> Unreadable:
-    if isinstance(problem, SyntaxError):
-        return Unreadable(f"syntax error: {problem.msg}", problem.lineno or 1, max(problem.offset or 1, 1))
-    return Unreadable(f"not Python source: {problem}")
+        raise Unreadable(_TOO_DEEP) from None
 
 
 def _parses_as_newer_python(source: bytes) -> bool:
+    levels = levels_of_text(source)
+    if levels > DEEPEST:
+        return False
     import libcst
 
     try:
-        libcst.parse_module(source)
+        with_room(levels, lambda: libcst.parse_module(source))
     except Exception:
         return False
     return True
+
+
+def _unreadable(source: bytes, problem: Exception) -> Unreadable:
+    """What is wrong, in words, and where: in characters, while Python counts bytes."""
+    if source.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Unreadable("the file is UTF-16: Python reads UTF-8, or the encoding that a coding comment names")
+    if b"\0" in source:
+        return Unreadable("the file holds a NUL byte", *_place(source, source.index(b"\0")))
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        text = source.decode(encoding)
+    except UnicodeDecodeError as undecodable:
+        at = undecodable.start
+        return Unreadable(f"the file is not valid {undecodable.encoding}: byte 0x{source[at]:02x}", *_place(source, at))
+    except SyntaxError as unknown:
+        clash = "a byte order mark says UTF-8, the coding comment something else"
+        return Unreadable(clash if source.startswith(codecs.BOM_UTF8) else str(unknown))
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError) as same:
+        problem = same
+    if not isinstance(problem, SyntaxError):
+        return Unreadable(f"not Python source: {problem}")
+    too_deep = "too many nested" in problem.msg
+    message = _TOO_DEEP if too_deep else f"syntax error: {problem.msg}"
+    return Unreadable(message, problem.lineno or 1, max(problem.offset or 1, 1))
+
+
+def _place(source: bytes, offset: int) -> tuple[int, int]:
+    """Line and column, from 1, of a byte among bytes that may be no text."""
+    before = source[:offset]
+    return before.count(b"\n") + 1, offset - before.rfind(b"\n")
 
 
 def _anatomy(source: bytes, path: str, options: Options, neighbours: Neighbours | None) -> Anatomy:
@@ -164,14 +225,14 @@ def _anatomy(source: bytes, path: str, options: Options, neighbours: Neighbours 
         message = str(problem.message).strip().splitlines()[0]
         raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
     except (SyntaxError, ValueError, LookupError) as problem:
-        raise _unreadable(problem) from None
+        raise _unreadable(source, problem) from None
 
     def neighbour(name: str) -> Anatomy | None:
         found = neighbours(path, name) if neighbours is not None else None
         if found is None:
             return None
         try:
-            return _anatomy(found[1], found[0], options, None)
+            return _anatomy(found[1], found[0], options, None) if _levels(found[1]) <= SHALLOW else None
         except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
             return None
 

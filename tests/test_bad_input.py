@@ -83,7 +83,6 @@ def test_all_broken_files_at_once(tmp_path: Path) -> None:
     assert [line.split(b".py:")[0].decode() for line in done.stdout.splitlines()] == sorted(BROKEN)
 
 
-@pytest.mark.xfail(reason="libcst's native parser overflows its stack, and takes the process down", strict=True)
 def test_nesting_beyond_all_measure(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"(" * 20_000 + b")" * 20_000)
     assert looplint("check", cwd=tmp_path).returncode == 2

@@ -114,14 +114,21 @@ def assign(state: State, path: Path, part: Part) -> State:
 
 
 def join(first: State, second: State) -> State:
-    """Both ways into a point. A part that is our own on one way counts as our own: silence beats noise."""
+    """Both ways into a point. What is our own, or copied deeper, on one way counts as that: silence beats noise."""
     if first == second:
         return first
     joined = dict(first)
     for path, ref in second.items():
-        if path not in joined or ref is None:
+        if path not in joined or _fresher(ref, joined[path]):
             joined[path] = ref
     return joined
+
+
+def _fresher(ref: Ref | None, than: Ref | None) -> bool:
+    """Whether more of an object is our own than of the other."""
+    if ref is None or than is None:
+        return ref is None and than is not None
+    return ref.copy.fresh - ref.depth > than.copy.fresh - than.depth
 
 
 class Copies:

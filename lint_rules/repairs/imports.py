@@ -12,7 +12,6 @@ import libcst as cst
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
 
-
 _Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 

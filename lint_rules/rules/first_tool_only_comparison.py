@@ -65,6 +65,7 @@ from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.kinds import Kind
 from lint_rules.anatomy.origins import Origin
+from lint_rules.repairs.first_tool_only_comparison import repair, repair_zip
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -113,7 +114,7 @@ def _compared(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> Iterat
     notes = [Note(first, "only the first call is taken here")]
     if second is not first:
         notes.append(Note(second, "and here"))
-    yield Draft(node, message, _HELP, tuple(notes))
+    yield Draft(node, message, _HELP, tuple(notes), fix=repair(anatomy, node))
 
 
 def _counted(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
@@ -164,7 +165,8 @@ def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft
             f"`zip` of `{ex.source(lists[0], 30)}` and `{ex.source(lists[1], 30)}` stops at the shorter list:"
             " a round that begins like the other passes for the same"
         )
-        yield Draft(node, message, "compare the lengths too, or pass `strict=True` after testing them")
+        cure = "compare the lengths too, or pass `strict=True` after testing them"
+        yield Draft(node, message, cure, fix=repair_zip(anatomy, node))
 
 
 def _list_of_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

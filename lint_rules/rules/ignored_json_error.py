@@ -80,6 +80,7 @@ from lint_rules.anatomy.handlers import Ending, Handling
 from lint_rules.anatomy.kinds import Evidence, Kind
 from lint_rules.anatomy.rounds import RoundLoop
 from lint_rules.anatomy.slots import Slot
+from lint_rules.repairs.ignored_json_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
@@ -135,12 +136,13 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         yield from _swallowed(anatomy, call, text, note, fate.handling, function)
     elif fate.loop is not None:
         message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
-        yield Draft(call, message, _HELP, (note, Note(fate.loop.node, "the round loop that it ends")))
+        notes = (note, Note(fate.loop.node, "the round loop that it ends"))
+        yield Draft(call, message, _HELP, notes, fix=repair(anatomy, call, None))
     elif not fate.told and not fate.script and _comes_from_outside(anatomy, given, function):
         message = (
             f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
         )
-        yield Draft(call, message, _HELP, (note,), "medium")
+        yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
 
 
 def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
@@ -268,7 +270,7 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
 def _swallowed(
     anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
 ) -> Iterator[Draft]:
-    if _is_streaming(anatomy, call, function):
+    if _is_streaming(anatomy, call, function) or _is_probe(anatomy, call) or _renders_the_past(anatomy, call, function):
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     neutral = _value_instead(anatomy, call, handling, function)
@@ -276,10 +278,10 @@ def _swallowed(
         message = (
             f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, the model is never told"
         )
-        yield Draft(call, message, _HELP, (note, at))
+        yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
     elif handling.ending is Ending.DROPS and not _goes_on(anatomy, call, handling):
         message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
-        yield Draft(call, message, _HELP, (note, at))
+        yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
 
 
 def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
@@ -291,13 +293,92 @@ def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, functio
         return None
     if target is None:
         is_none = isinstance(neutral, cst.Name)
+        if not _hands_back(anatomy, call, function):
+            return None
         return _replaced_by_callers(anatomy, function) if is_none else neutral
     if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
         return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
     uses = handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
     if any(handlers.is_tested(anatomy.module, use) for use in uses):
         return None
-    return neutral if any(handlers.flows_on(anatomy.module, use) for use in uses) else None
+    flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
+    return neutral if any(not _is_sent_back(anatomy, use) for use in flowing) else None
+
+
+def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
+    """Whether a value goes into a `tool_use` block: a past call put into another provider's form, that runs nothing."""
+    return any(
+        ex.text(items["type"]) == "tool_use"
+        for outer in anatomy.module.ancestors(use)
+        if isinstance(outer, cst.Dict) and "type" in (items := ex.dict_items(outer))
+    )
+
+
+def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Whether the function gives back what it parsed: a title or a hint that is made of it may well be empty."""
+    statement = anatomy.module.statement(call)
+    names: set[str] = set()
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+        names = {name for target in targets for name in ex.target_names(target)}
+    for node in function.nodes:
+        if isinstance(node, cst.Return) and node.value is not None:
+            for part in ex.alternatives(node.value):
+                if part is call or (isinstance(part, cst.Name) and part.value in names):
+                    return True
+    return isinstance(statement, cst.Return)
+
+
+def _is_probe(anatomy: Anatomy, call: cst.Call) -> bool:
+    """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
+    if isinstance(anatomy.module.parent.get(call), cst.Expr):
+        return True
+    return Kind.ARGUMENTS_TEXT not in anatomy.facts.kinds(call.args[0].value) and (
+        Kind.MODEL_TEXT in anatomy.facts.kinds(call.args[0].value)
+    )
+
+
+def _renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Stored calls that are put into another form for a request: they were answered long ago, and no tool runs."""
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    for _ in range(_DEEPEST):
+        while slot is not None and slot[0] in {"member", "item"}:
+            slot = slot[1]
+        if slot is None or slot[0] != "var":
+            return False
+        source = _source_of(anatomy, slot)
+        if source is None:
+            return _called_for_the_past(anatomy, slot)
+        if Kind.HISTORY in anatomy.facts.kinds(source):
+            return not anatomy.calls.reaches_llm(function)
+        following = anatomy.facts.slots.of(source)
+        slot = following if following != slot else None
+    return False
+
+
+def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
+    """Whether every caller in this file passes a part of a stored message."""
+    passed = [
+        value
+        for site in anatomy.calls.sites[parameter[1]]
+        for slot, value in anatomy.facts.slots.bindings(site.node, parameter[1])
+        if slot == parameter
+    ]
+    return bool(passed) and all(_is_stored(anatomy, value) for value in passed)
+
+
+def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    slot = anatomy.facts.slots.of(value)
+    for _ in range(_DEEPEST):
+        while slot is not None and slot[0] in {"member", "item"}:
+            slot = slot[1]
+        source = _source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
+        if source is None or slot is None:
+            return False
+        if Kind.HISTORY in anatomy.facts.kinds(source):
+            return not anatomy.calls.reaches_llm(slot[1].function)
+        slot = anatomy.facts.slots.of(source)
+    return False
 
 
 def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
@@ -336,7 +417,7 @@ def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpressio
 def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
     statement = anatomy.module.statement(call)
-    if isinstance(statement, cst.Return):
+    if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
         return True
     if not isinstance(statement, cst.Assign):
         return False
@@ -344,6 +425,16 @@ def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
         return True
     return any(isinstance(outer, cst.For) and _varies(outer, call) for outer in anatomy.module.ancestors(call))
+
+
+def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether the text itself is used further down: what could not be parsed is passed on as it is."""
+    given = call.args[0].value
+    if not isinstance(given, cst.Name):
+        return False
+    function = anatomy.module.scope_of[call].function
+    uses = handlers.uses_after(anatomy.module, given.value, handling.guard, function.node)
+    return any(not handlers.shown_only(anatomy.module, use) for use in uses)
 
 
 def _varies(loop: cst.For, call: cst.Call) -> bool:

@@ -76,6 +76,7 @@ from lint_rules.anatomy.races import Races, SharedHistory
 from lint_rules.anatomy.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.slots import Slot, describe
 from lint_rules.anatomy.writes import HistoryWrite
+from lint_rules.repairs.unlocked_history_append import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax.module import Scope
 
@@ -135,7 +136,7 @@ def _unlocked_draft(races: Races, write: HistoryWrite, other: HistoryWrite) -> D
         Note(other.node, f"written under `{lock}` here"),
         _why(write),
     )
-    return Draft(write.node, message, f"take `{lock}` around this, too", notes)
+    return Draft(write.node, message, f"take `{lock}` around this, too", notes, fix=repair(races, write, other))
 
 
 def _harm(write: HistoryWrite) -> str:
