@@ -221,6 +221,8 @@ def _call(signs: Signs, node: ast.Call) -> None:
 
 
 def _dict(signs: Signs, node: ast.Dict) -> None:
+    if None in node.keys:
+        signs.kinds.add(ast.Starred)  # `{**m}` is no node of its own
     _request(signs, {key.value for key in node.keys if isinstance(key, ast.Constant)})
 
 

@@ -390,7 +390,7 @@ def test_real_processes(tmp_path: Path, method: str) -> None:
 
 
 def test_an_error_of_our_own_is_one_line(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("odd\nthing")
 
     monkeypatch.setattr(run, "plan", fail)

@@ -31,21 +31,23 @@ class CallGraph:
         self.references: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
         self.llm_calls: dict[Scope, list[cst.Call]] = defaultdict(list)
         called: set[cst.CSTNode] = set()
-        for node, scope in facts.module.scope_of.items():
-            if isinstance(node, cst.Call):
-                called.add(node.func)
-                if node in facts.calls:
-                    self.llm_calls[scope.function].append(node)
-                callee = facts.slots.callee(node)
-                if callee is not None:
-                    site = CallSite(node, scope.function, callee)
-                    self.calls[site.caller].append(site)
-                    self.sites[callee].append(site)
-        for node in facts.module.scope_of:
-            if isinstance(node, (cst.Name, cst.Attribute)) and node not in called:
-                function = facts.slots.function(node)
+        module = facts.module
+        for node in module.nodes_of(cst.Call):
+            called.add(node.func)
+            caller = module.scope_of[node].function
+            if node in facts.calls:
+                self.llm_calls[caller].append(node)
+            callee = facts.slots.callee(node)
+            if callee is not None:
+                site = CallSite(node, caller, callee)
+                self.calls[caller].append(site)
+                self.sites[callee].append(site)
+        names = {function.name for function in module.functions} - {"__init__"}
+        for reference in module.nodes_of(cst.Name, cst.Attribute):
+            if _last_name(reference) in names and reference not in called:
+                function = facts.slots.function(reference)
                 if function is not None and function.name != "__init__":
-                    self.references[function].append(node)
+                    self.references[function].append(reference)
         self._reaching = self._closure()
 
     def _closure(self) -> dict[Scope, cst.Call]:
@@ -86,7 +88,14 @@ class CallGraph:
     def calls_within(self, region: cst.CSTNode, function: Scope) -> list[cst.Call]:
         """The calls of `function` that stand inside `region`, in source order."""
         module = self.facts.module
-        return [n for n in function.nodes if isinstance(n, cst.Call) and module.inside(n, region)]
+        return [n for n in function.nodes if type(n) is cst.Call and module.inside(n, region)]
+
+
+def _last_name(node: cst.BaseExpression) -> str:
+    """`c` of `a.b.c` and of `c`."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 def names_in(node: cst.CSTNode) -> str:

@@ -21,6 +21,7 @@ from lint_rules.syntax.module import Scope, parameters
 Path = tuple[str, ...]
 
 ELEMENT = "[]"
+LAST = "[-1]"
 _KINDS = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.FUNCTION)
 _LISTERS = frozenset({"list", "tuple", "sorted", "deque"})
 _REPLACERS = frozenset({"replace", "evolve"})
@@ -64,7 +65,7 @@ State = dict[Path, "Ref | None"]
 
 
 def path_of(node: cst.BaseExpression) -> Path | None:
-    """The access path of `x.k[0]["l"]`: name, keys, and `[]` for elements. None for values without a name."""
+    """The access path of `x.k[0]["l"]`: name, keys, `[]` for elements, `[-1]` for the last. None without a name."""
     steps: list[str] = []
     here = ex.inner(node)
     while not isinstance(here, cst.Name):
@@ -72,7 +73,7 @@ def path_of(node: cst.BaseExpression) -> Path | None:
         if pair is not None:
             here, step = ex.inner(pair[0]), pair[1]
         elif isinstance(here, cst.Subscript) and ex.slice_of(here) is None:
-            here, step = ex.inner(here.value), ELEMENT
+            here, step = ex.inner(here.value), LAST if ex.integer(ex.index(here)) == -1 else ELEMENT
         elif isinstance(here, cst.BooleanOperation):
             here, step = ex.inner(here.left), ""
         elif isinstance(here, cst.Call) and ex.called_name(here) in {"pop", "popleft"}:
@@ -156,6 +157,9 @@ class Copies:
         source, fresh, replaced = copied
         made = self._copy(node, source, fresh, state)
         part: Part = {(): Ref(made, 0)} if made is not None else {}
+        last = _last_of(node)
+        if last is not None and made is not None:
+            part.update(self._keyed(LAST, last, state))
         for key, value in replaced.items() if made is not None else ():
             part.update(self._keyed(key, value, state))
         return part
@@ -197,7 +201,9 @@ class Copies:
 
     def renamed(self, target: cst.Name, value: cst.Name) -> Part:
         """`shown = entry`, and shown goes into a list of its own: meant as a copy, but it is the same message."""
-        if Kind.MESSAGE not in self.facts.kinds(value) or not self.is_kept(value, value):
+        slot = self.facts.slots.of(target)
+        alone = slot is not None and len(self.facts.assigned(slot)) == 1
+        if not alone or Kind.MESSAGE not in self.facts.kinds(value) or not self.is_kept(value, value):
             return {}
         for node in self.function.nodes:
             if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert"}:
@@ -367,6 +373,15 @@ class Copies:
             and not isinstance(module.parent.get(node), (cst.AssignTarget, cst.Param))
             for node in self.function.nodes
         )
+
+
+def _last_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The last element of `[*h, m]` and `h + [m]`, which is no part of h."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return _last_of(node.right)
+    if isinstance(node, cst.List) and node.elements and not isinstance(node.elements[-1], cst.StarredElement):
+        return node.elements[-1].value
+    return None
 
 
 def parameter_names(scope: Scope) -> set[str]:

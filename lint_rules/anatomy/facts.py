@@ -6,6 +6,7 @@ sent to a model, a message is appended to it) also flow backwards, to where the 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -26,6 +27,10 @@ _DUMPS = frozenset({"model_dump", "to_dict", "dict", "model_validate", "asdict",
 _TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
 _GROWERS = frozenset({"append", "appendleft", "add", "insert"})
 _EXTENDERS = frozenset({"extend", "extendleft"})
+_PLAIN = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedString, cst.Comparison})
+"""The most frequent expressions whose form says nothing."""
+_COPYING_METHODS = _COPY_METHODS | _DUMPS
+_COPYING_FUNCTIONS = _COPIERS | _DUMPS
 _TWO_WAY = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 
 
@@ -41,6 +46,9 @@ class Facts:
         self._known: dict[Slot, Kinds] = {}
         self._lists: set[Slot] = set()
         self._changed = False
+        self._running: int | None = None
+        self._readers: defaultdict[Slot, set[int]] = defaultdict(set)
+        self._waiting: set[int] = set()
         self._memo: dict[cst.CSTNode, Kinds] | None = None
         self._solve()
 
@@ -48,6 +56,8 @@ class Facts:
 
     def of(self, slot: Slot) -> Kinds:
         """What is known of a slot."""
+        if self._running is not None:
+            self._readers[slot].add(self._running)
         return self._known.get(slot, {})
 
     def kinds(self, node: cst.BaseExpression) -> Kinds:
@@ -84,12 +94,22 @@ class Facts:
         if known is None or (evidence.used and not known.used):
             kinds[kind] = evidence
             self._changed = True
+            self._waiting.update(self._readers.get(slot, ()))
 
     def _learn_all(self, slot: Slot | None, kinds: Kinds, node: cst.CSTNode) -> None:
         """Facts that flow forwards into a slot."""
+        if slot is None or not kinds:
+            return
+        known = self._known.get(slot, {})
         for kind, evidence in kinds.items():
-            if slot is not None and kind not in self.of(slot):
+            if kind not in known:
                 self.learn(slot, kind, Evidence(evidence.reason, evidence.node, False, evidence.since))
+
+    def _learn_list(self, slot: Slot) -> None:
+        """A slot holds a list, whatever is in it."""
+        if slot not in self._lists:
+            self._lists.add(slot)
+            self._waiting.update(self._readers.get(slot, ()))
 
     def _learn_back(self, value: cst.BaseExpression, kinds: Kinds, via: str, node: cst.CSTNode) -> None:
         """Facts that a use gives to where the value came from."""
@@ -109,19 +129,22 @@ class Facts:
     # -- solving ----------------------------------------------------------------------------------------------
 
     def _solve(self) -> None:
-        steps: list[tuple[Callable[[cst.CSTNode, Scope], None], cst.CSTNode, Scope]] = []
-        flows = self._flows()
-        for node, scope in self.module.scope_of.items():
-            flow = flows.get(type(node))
-            if flow is not None:
-                steps.append((flow, node, scope))
+        """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""
         self._learn_instances()
+        flows = self._flows()
+        scope_of = self.module.scope_of
+        steps = [(flows[type(node)], node, scope_of[node]) for node in self.module.nodes_of(*flows)]
+        self._waiting.update(range(len(steps)))
         for _ in range(_MOST_PASSES):
             self._changed = False
-            for flow, node, scope in steps:
-                flow(node, scope)
+            for number, (flow, node, scope) in enumerate(steps):
+                if number in self._waiting:
+                    self._waiting.discard(number)
+                    self._running = number
+                    flow(node, scope)
             if not self._changed:
                 break
+        self._running = None
         self._memo = {}
 
     def _flows(self) -> dict[type[cst.CSTNode], Callable[..., None]]:
@@ -146,33 +169,38 @@ class Facts:
 
     def _learn_instances(self) -> None:
         """Which slots hold objects of this file's classes: by annotation, by construction, by `self.x = param`."""
-        known = self.slots.classes
+        slots = self.slots
         for function in self.module.functions:
             for param in parameters(function):
-                cls = self.slots.annotated(param.annotation.annotation) if param.annotation else None
+                cls = slots.annotated(param.annotation.annotation) if param.annotation else None
                 if cls is not None:
-                    known[self.slots.parameter(function, param.name.value)] = cls
+                    slots.holds(slots.parameter(function, param.name.value), cls)
             if isinstance(function.node, cst.FunctionDef) and function.node.returns is not None:
-                cls = self.slots.annotated(function.node.returns.annotation)
+                cls = slots.annotated(function.node.returns.annotation)
                 if cls is not None:
-                    known["return", function] = cls
+                    slots.holds(("return", function), cls)
+        if not self.module.classes:
+            return
         for _ in range(3):
-            before = len(known)
-            for node in self.module.scope_of:
+            before = len(slots.classes)
+            for node in self.module.nodes_of(cst.AnnAssign, cst.Assign):
                 if isinstance(node, cst.AnnAssign):
-                    cls = self.slots.annotated(node.annotation.annotation)
-                    slot = self.slots.of(node.target)
+                    cls = slots.annotated(node.annotation.annotation)
+                    slot = slots.of(node.target) if cls is not None else None
                     if cls is not None and slot is not None:
-                        known.setdefault(slot, cls)
+                        slots.holds(slot, cls)
                 elif isinstance(node, cst.Assign):
-                    for part in ex.alternatives(node.value):
-                        cls = self.slots.instance(part)
-                        for target in node.targets if cls is not None else ():
-                            slot = self.slots.of(target.target)
-                            if slot is not None and cls is not None and self._holds_object(part):
-                                known.setdefault(slot, cls)
-            if len(known) == before:
+                    self._learn_instance(node)
+            if len(slots.classes) == before:
                 break
+
+    def _learn_instance(self, node: cst.Assign) -> None:
+        for part in ex.alternatives(node.value):
+            cls = self.slots.instance(part)
+            for target in node.targets if cls is not None else ():
+                slot = self.slots.of(target.target)
+                if slot is not None and cls is not None and self._holds_object(part):
+                    self.slots.holds(slot, cls)
 
     def _holds_object(self, node: cst.BaseExpression) -> bool:
         """Whether a name stands for an object, not for a class itself."""
@@ -191,7 +219,7 @@ class Facts:
         self._learn_all(slot, self.kinds(value), value)
         self._learn_back(value, self.of(slot), "", value)
         if _is_list(value):
-            self._lists.add(slot)
+            self._learn_list(slot)
         for key, item in ex.dict_items(value).items():
             inside: Slot = self.slots.member(target, key) or ("member", slot, key)
             self._learn_all(inside, self.kinds(item), item)
@@ -367,13 +395,12 @@ class Facts:
     @cached_property
     def _values(self) -> dict[Slot, list[cst.BaseExpression]]:
         found: dict[Slot, list[cst.BaseExpression]] = {}
-        for node in self.module.scope_of:
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr):
+            pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = []
             if isinstance(node, cst.Assign):
                 pairs = [pair for target in node.targets for pair in _pairs(target.target, node.value)]
             elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
                 pairs = [(node.target, node.value)]
-            else:
-                continue
             for target, value in pairs:
                 slot = self.slots.of(target)
                 if slot is not None:
@@ -381,7 +408,7 @@ class Facts:
         return found
 
     def _is_self(self, base: cst.BaseExpression) -> bool:
-        return isinstance(base, cst.Name) and base.value == self.module.self_name(self.module.scope_of[base])
+        return type(base) is cst.Name and base.value == self.module.self_name(self.module.scope_of[base])
 
     def _member(self, node: cst.CSTNode, scope: Scope) -> None:
         pair = ex.member(node)
@@ -456,7 +483,7 @@ class Facts:
                 slot = self.slots.of(arg.value)
                 if slot is not None:
                     inside: Slot = ("member", slot, found.keyword or "messages")
-                    if inside in self._known or self._has_key(slot, found.keyword or "messages"):
+                    if self.of(inside) or self._has_key(slot, found.keyword or "messages"):
                         self.learn(inside, Kind.HISTORY, evidence)
 
     def _has_key(self, slot: Slot, key: str) -> bool:
@@ -475,13 +502,15 @@ class Facts:
     def _growth(self, node: cst.Call, base: cst.BaseExpression) -> None:
         """`xs.append(m)` makes xs a history when m is a message, and m a message when xs is a history."""
         name = ex.called_name(node)
+        if name not in _GROWERS and name not in _EXTENDERS:
+            return
         given = ex.positional(node)
-        if name not in _GROWERS | _EXTENDERS or len(given) != (2 if name == "insert" else 1):
+        if len(given) != (2 if name == "insert" else 1):
             return
         slot = self.slots.of(base)
         if slot is None:
             return
-        self._lists.add(slot)
+        self._learn_list(slot)
         value = given[-1]
         kinds = self.kinds(value)
         if name in _GROWERS:
@@ -508,12 +537,14 @@ class Facts:
 
     def _form(self, node: cst.BaseExpression) -> Kinds:
         """What the form of an expression adds to what is known of its slot."""
+        if type(node) in _PLAIN:
+            return {}
         pair = ex.member(node)
         if pair is not None:
             return self._member_kinds(node, *pair)
-        if isinstance(node, cst.Subscript):
+        if type(node) is cst.Subscript:
             return self._subscript(node)
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             return self._called(node)
         if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
             return self._display(node)
@@ -676,14 +707,19 @@ ELEMENT_OF = CONTAINER
 
 def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a copy, slice, concatenation or dump is made of: `list(x)`, `x[1:]`, `x + y`, `[*x, m]`, `x.copy()`."""
-    if isinstance(node, cst.Call):
-        name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
-        if name in _COPY_METHODS | _DUMPS and base is not None and not given:
+    if type(node) is cst.Call:
+        name = ex.called_name(node)
+        if name not in _COPYING_METHODS and name not in _COPYING_FUNCTIONS:
+            return []
+        base, given = ex.receiver(node), ex.positional(node)
+        if name in _COPYING_METHODS and base is not None and not given:
             return [base]
-        if name in _COPIERS | _DUMPS and given:
+        if name in _COPYING_FUNCTIONS and given:
             return given[-1:] if name == "cast" else given[:1]
         return []
-    if isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
+    if type(node) in _PLAIN or type(node) is cst.Attribute:
+        return []
+    if type(node) is cst.Subscript and ex.slice_of(node) is not None:
         return [node.value]
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
         return [node.left, node.right]

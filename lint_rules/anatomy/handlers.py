@@ -36,8 +36,8 @@ class Ending(Enum):
 class Handling:
     """A handler and how it ends. `neutral` is the value that takes the place of the failed one, `target` its name."""
 
-    guard: cst.Try
-    handler: cst.ExceptHandler
+    guard: cst.Try | cst.With
+    handler: cst.ExceptHandler | cst.With
     ending: Ending
     neutral: cst.BaseExpression | None = None
     target: cst.BaseExpression | None = None
@@ -75,7 +75,7 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
     found_neutral = False
     for node in walk_scope(handler.body):
         if isinstance(node, cst.Raise):
-            return Handling(guard, handler, Ending.RERAISES if node.exc is None else Ending.RAISES)
+            return Handling(guard, handler, Ending.RERAISES if _is_generic(node.exc) else Ending.RAISES)
         if isinstance(node, cst.Return):
             if not is_neutral(node.value):
                 return Handling(guard, handler, Ending.TELLS)
@@ -93,6 +93,12 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
     if found_neutral:
         return Handling(guard, handler, Ending.NEUTRAL, neutral, target)
     return Handling(guard, handler, Ending.DROPS)
+
+
+def _is_generic(raised: cst.BaseExpression | None) -> bool:
+    """`raise`, and `raise Exception(...)`, which tells callers no more than the error itself."""
+    named = raised.func if isinstance(raised, cst.Call) else raised
+    return named is None or ex.dotted(named) in {"Exception", "BaseException"}
 
 
 def _only_for_people(module: SourceModule, call: cst.Call, handler: cst.ExceptHandler) -> bool:
@@ -147,8 +153,9 @@ def flows_on(module: SourceModule, use: cst.Name) -> bool:
     return False
 
 
-def is_tested(module: SourceModule, use: cst.Name) -> bool:
-    """Whether a use of a name asks whether there is a value at all: `if not x`, `x is None`, `isinstance(x, dict)`."""
+def is_tested(module: SourceModule, use: cst.Name, neutral: cst.BaseExpression) -> bool:
+    """Whether a use of a name asks for the neutral value: `if not x`, `x is None`, `isinstance(x, dict)`, `x == {}`."""
+    is_none = ex.dotted(neutral) == "None"
     here: cst.CSTNode = use
     for outer in module.ancestors(use):
         if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
@@ -156,7 +163,8 @@ def is_tested(module: SourceModule, use: cst.Name) -> bool:
         if isinstance(outer, cst.Comparison):
             if not all(isinstance(t.operator, (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)) for t in outer.comparisons):
                 return False
-            if not (here is outer.left and is_neutral(outer.comparisons[0].comparator)):
+            other = outer.comparisons[0].comparator
+            if not (here is outer.left and is_neutral(other)) or (ex.dotted(other) == "None") != is_none:
                 return False
         elif isinstance(outer, cst.Call):
             if not (isinstance(outer.func, cst.Name) and outer.func.value in {"isinstance", "len"}):
@@ -177,6 +185,10 @@ def handling_of(
 ) -> Handling | None:
     """What becomes of one of `errors` raised at `node`: the first handler inside `within` that does not pass it on."""
     for guard in exceptions.guards(module, node, within):
+        if isinstance(guard, cst.With):
+            if exceptions.suppressed(guard) & (errors | exceptions.CATCH_ALL):
+                return Handling(guard, guard, Ending.DROPS)
+            continue
         handler = exceptions.handler_for(guard, errors)
         if handler is not None:
             handling = handle(module, guard, handler)

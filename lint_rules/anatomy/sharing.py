@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.call_graph import CallGraph
-from lint_rules.anatomy.copies import ELEMENT, Copies, Copy, Part, Path, Ref, State, assign, join, lookup, path_of
+from lint_rules.anatomy.copies import ELEMENT, LAST, Copies, Copy, Part, Path, Ref, State, assign, join, lookup, path_of
 from lint_rules.anatomy.kinds import Kind
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
@@ -93,6 +93,9 @@ class Stores:
             state = self._bind(copies, node.target, node.value, state)
         elif isinstance(node, cst.For):
             state = self._iterate(copies, node, state)
+        elif (grown := _appended(node)) is not None:
+            base, value = grown
+            state = assign(state, (*base, LAST), copies.part(value, state) or {(): None})
         else:
             for inside in (n for e in point.expressions() for n in walk_scope(e)):
                 if isinstance(inside, cst.NamedExpr):
@@ -245,6 +248,16 @@ class Stores:
                 if given and isinstance(given[-1], cst.Name) and given[-1].value in moved:
                     return True
         return False
+
+
+def _appended(node: cst.CSTNode | None) -> tuple[Path, cst.BaseExpression] | None:
+    """(path of xs, m) for the statement `xs.append(m)` with a value made there: `xs[-1]` is then m."""
+    call = node.value if isinstance(node, cst.Expr) else None
+    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
+        return None
+    base = ex.receiver(call)
+    path = path_of(base) if base is not None else None
+    return (path, call.args[0].value) if path is not None and path_of(call.args[0].value) is None else None
 
 
 def _names(node: cst.CSTNode, name: str) -> bool:

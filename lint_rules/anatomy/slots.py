@@ -23,6 +23,8 @@ from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 Slot = tuple[Any, ...]
 
 _DEEPEST = 6
+_PLACES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
+_CALLABLES = frozenset({cst.Lambda, cst.Name, cst.Attribute, cst.Call})
 _CONSTANTS = frozenset({"None", "True", "False"})
 _WRAPPERS = frozenset({"Optional", "Annotated", "Final", "ClassVar", "Union"})
 
@@ -33,6 +35,9 @@ class Slots:
     def __init__(self, module: SourceModule) -> None:
         self.module = module
         self.classes: dict[Slot, Scope] = {}
+        self._slots: list[dict[cst.CSTNode, Slot | None]] = [{} for _ in range(_DEEPEST + 1)]
+        self._instances: list[dict[cst.CSTNode, Scope | None]] = [{} for _ in range(_DEEPEST + 1)]
+        self._named: dict[cst.CSTNode, Scope | None] = {}
         self._functions = {
             (f.parent.function, f.name): f for f in module.functions if f.kind == "function" and f.parent is not None
         }
@@ -43,20 +48,24 @@ class Slots:
     def of(self, node: cst.BaseExpression, depth: int = 0) -> Slot | None:
         """The slot `node` reads or writes, None for values that live nowhere (literals, slices, operators)."""
         node = ex.inner(node)
-        if depth > _DEEPEST:
+        if type(node) not in _PLACES or depth > _DEEPEST:
             return None
-        if isinstance(node, cst.Name):
+        known = self._slots[depth]
+        if node not in known:
+            known[node] = self._find(node, depth)
+        return known[node]
+
+    def _find(self, node: cst.BaseExpression, depth: int) -> Slot | None:
+        if type(node) is cst.Name:
             return None if node.value in _CONSTANTS else self.variable(node, node.value)
-        if isinstance(node, (cst.Attribute, cst.Subscript)) or ex.keyed(node) is not None:
-            pair = ex.member(node)
-            if pair is not None:
-                return self.member(pair[0], pair[1], depth)
-            if isinstance(node, cst.Subscript) and ex.slice_of(node) is None:
-                base = self.of(node.value, depth + 1)
-                return None if base is None else ("item", base)
-            return None
-        if isinstance(node, cst.Call):
-            if ex.called_name(node) in {"get", "setdefault", "pop"} and isinstance(node.func, cst.Attribute):
+        pair = ex.member(node)
+        if pair is not None:
+            return self.member(pair[0], pair[1], depth)
+        if type(node) is cst.Subscript and ex.slice_of(node) is None:
+            base = self.of(node.value, depth + 1)
+            return None if base is None else ("item", base)
+        if type(node) is cst.Call:
+            if type(node.func) is cst.Attribute and ex.called_name(node) in {"get", "setdefault", "pop"}:
                 base = self.of(node.func.value, depth + 1)
                 if base is not None and self.callee(node) is None:
                     return ("item", base)
@@ -93,12 +102,27 @@ class Slots:
 
     # -- classes of objects -----------------------------------------------------------------------------------
 
+    def holds(self, slot: Slot, cls: Scope) -> None:
+        """Note that a slot holds objects of a class; what was found without knowing it is found anew."""
+        if slot not in self.classes:
+            self.classes[slot] = cls
+            for slots, instances in zip(self._slots, self._instances, strict=True):
+                slots.clear()
+                instances.clear()
+            self._named.clear()
+
     def instance(self, node: cst.BaseExpression, depth: int = 0) -> Scope | None:
         """The class of this file that the value of `node` belongs to, if that is known."""
         node = ex.inner(node)
-        if depth > _DEEPEST:
+        if type(node) not in _PLACES or depth > _DEEPEST:
             return None
-        if isinstance(node, cst.Name):
+        known = self._instances[depth]
+        if node not in known:
+            known[node] = self._class_of(node, depth)
+        return known[node]
+
+    def _class_of(self, node: cst.BaseExpression, depth: int) -> Scope | None:
+        if type(node) is cst.Name:
             used_in = self.module.scope_of[node]
             if node.value == self.module.self_name(used_in):
                 owner = used_in.owner
@@ -108,7 +132,7 @@ class Slots:
             made = self._class_by_name(node)
             if made is not None:
                 return made
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             made = self.constructed(node)
             if made is not None:
                 return made
@@ -117,7 +141,7 @@ class Slots:
 
     def constructed(self, call: cst.Call) -> Scope | None:
         """The class of this file that `call` makes an object of."""
-        return self._class_by_name(call.func) if isinstance(call.func, cst.Name) else None
+        return self._class_by_name(call.func) if type(call.func) is cst.Name else None
 
     def _class_by_name(self, name: cst.Name) -> Scope | None:
         owner = self.module.scope_binding(self.module.scope_of[name], name.value)
@@ -146,9 +170,16 @@ class Slots:
     def function(self, node: cst.BaseExpression) -> Scope | None:
         """The function of this file that the expression names: `f`, `self.f`, `Class.f`, `partial(f, ...)`."""
         node = ex.inner(node)
-        if isinstance(node, cst.Lambda):
+        if type(node) not in _CALLABLES:
+            return None
+        if node not in self._named:
+            self._named[node] = self._function(node)
+        return self._named[node]
+
+    def _function(self, node: cst.BaseExpression) -> Scope | None:
+        if type(node) is cst.Lambda:
             return self.module.own_scope[node]
-        if isinstance(node, cst.Name):
+        if type(node) is cst.Name:
             owner = self.module.scope_binding(self.module.scope_of[node], node.value)
             if owner is None or owner.kind == "class":
                 return None
@@ -157,14 +188,14 @@ class Slots:
                 return found
             made = self._made.get((owner.function, node.value))
             return self.module.method(made, "__init__") if made is not None else None
-        if isinstance(node, cst.Attribute):
-            if isinstance(node.value, cst.Call) and ex.called_name(node.value) == "super":
+        if type(node) is cst.Attribute:
+            if type(node.value) is cst.Call and ex.called_name(node.value) == "super":
                 cls = self.module.scope_of[node].owner
                 bases = self.module.base_classes(cls) if cls is not None else []
                 return next((b.methods[node.attr.value] for b in bases if node.attr.value in b.methods), None)
             cls = self.instance(node.value, 1)
             return self.module.method(cls, node.attr.value) if cls is not None else None
-        if isinstance(node, cst.Call) and ex.called_name(node) == "partial" and node.args:
+        if type(node) is cst.Call and ex.called_name(node) == "partial" and node.args:
             return self.function(node.args[0].value)
         return None
 

@@ -134,7 +134,7 @@ ARGUMENT_CALLBACKS = {"on_invoke_tool": 1}
 DECODERS = frozenset(
     {
         "json.loads", "orjson.loads", "ujson.loads", "simplejson.loads", "json5.loads", "rapidjson.loads",
-        "ast.literal_eval", "json_repair.loads", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
+        "ast.literal_eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})

@@ -53,14 +53,15 @@ class Writes:
         self.all: list[HistoryWrite] = []
         self.by_slot: dict[Slot, list[HistoryWrite]] = defaultdict(list)
         self.by_function: dict[Scope, list[HistoryWrite]] = defaultdict(list)
-        for node, scope in facts.module.scope_of.items():
-            for write in self._writes(node, scope.function):
+        module = facts.module
+        for node in module.nodes_of(cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Del):
+            for write in self._writes(node, module.scope_of[node].function):
                 self.all.append(write)
                 self.by_slot[write.slot].append(write)
                 self.by_function[write.function].append(write)
 
     def _writes(self, node: cst.CSTNode, function: Scope) -> list[HistoryWrite]:
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             return self._method(node, function)
         if isinstance(node, cst.Assign):
             return [w for t in node.targets for w in self._assigned(node, t.target, node.value, function)]
@@ -79,9 +80,11 @@ class Writes:
         return []
 
     def _method(self, node: cst.Call, function: Scope) -> list[HistoryWrite]:
-        base = ex.receiver(node)
         kind = _METHODS.get(ex.called_name(node))
-        if base is None or kind is None or self.facts.slots.callee(node) is not None:
+        if kind is None:
+            return []
+        base = ex.receiver(node)
+        if base is None or self.facts.slots.callee(node) is not None:
             return []
         given = ex.positional(node)
         if kind in GROWING and len(given) != (2 if ex.called_name(node) == "insert" else 1):

@@ -28,6 +28,8 @@ _TITLE = "answer the call with the error"
 
 def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix | None:
     """Answer the call with the error: in the handler there is, or in a new one around the statement that parses."""
+    if handling is not None and not isinstance(handling.guard, cst.Try):
+        return None
     loop = _loop(anatomy, call, handling.guard if handling is not None else None)
     answer = _Answer.of(anatomy, loop, call) if loop is not None else None
     if answer is None:
@@ -119,6 +121,8 @@ class _Answer:
     def in_handler(self, handling: Handling) -> Fix | None:
         """The answer in place of what the handler does; what it logs stays."""
         handler = handling.handler
+        if not isinstance(handler, cst.ExceptHandler):
+            return None
         name = exceptions.bound_name(handler)
         body = handler.body
         if not isinstance(body, cst.IndentedBlock) or any(not _is_simple(line) for line in body.body):
@@ -150,12 +154,14 @@ class _Answer:
 
     def _content_name(self) -> str:
         """The variable that the message takes its content from, or a new one."""
-        if isinstance(self.content, cst.Name) and self.content.value in self._bound_in_loop():
+        if isinstance(self.content, cst.Name) and self._is_plainly_bound(self.content.value):
             return self.content.value
         return next(name for name in _NEW_NAMES if not self._name_taken(name))
 
-    def _bound_in_loop(self) -> set[str]:
-        return {name for node in walk(self.loop.body) for name in _bound_by(node)}
+    def _is_plainly_bound(self, name: str) -> bool:
+        """Whether the loop assigns a name, and no annotation insists on being the first to do so."""
+        binding = [node for node in walk(self.loop.body) if name in _bound_by(node)]
+        return bool(binding) and not any(isinstance(node, cst.AnnAssign) for node in binding)
 
     def _error(self, call: cst.Call) -> cst.BaseExpression:
         """What the parser raises: `json.JSONDecodeError`, by the name under which the file knows `json`."""

@@ -130,9 +130,10 @@ def _insert(body: list[_Line], new: Import) -> None:
 
 
 def _insert_alone(body: list[_Line], place: int, new: Import) -> None:
-    """The first import of a file: an empty line before it, if anything is, and one after it."""
+    """The first import of a file: an empty line before it, if anything is, and one after it (two before a function)."""
     if place < len(body) and not any(line.comment is None for line in _lines(body[place])[:1]):
-        body[place] = body[place].with_changes(leading_lines=[_EMPTY, *_lines(body[place])])
+        number = 2 if isinstance(body[place], (cst.FunctionDef, cst.ClassDef)) else 1
+        body[place] = body[place].with_changes(leading_lines=[_EMPTY] * number + _lines(body[place]))
     body.insert(place, _line(new, [_EMPTY] if place else []))
 
 

@@ -68,6 +68,7 @@ No fix yet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -127,7 +128,7 @@ def _is_test(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
     given = call.args[0].value
     evidence = _written_by_model(anatomy, call, function)
-    if evidence is None or handlers.shown_only(anatomy.module, call) or _own_json(anatomy, given, function):
+    if evidence is None or _own_json(anatomy, call, function):
         return
     text = ex.source(given, 50)
     note = Note(evidence.root.node, f"written by the model: it {evidence.root.reason}")
@@ -138,7 +139,9 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
         notes = (note, Note(fate.loop.node, "the round loop that it ends"))
         yield Draft(call, message, _HELP, notes, fix=repair(anatomy, call, None))
-    elif not fate.told and not fate.script and _comes_from_outside(anatomy, given, function):
+    elif handlers.shown_only(anatomy.module, call) or fate.told or fate.script:
+        return
+    elif _comes_from_outside(anatomy, given, function):
         message = (
             f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
         )
@@ -155,9 +158,9 @@ def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evid
     return dispatch.runs_tool_with(anatomy.facts, call, function)
 
 
-def _own_json(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
+def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Arguments this file has written itself with `json.dumps`, read back from messages: never malformed."""
-    if anatomy.calls.llm_calls[function] or not isinstance(given, (cst.Subscript, cst.Call)):
+    if isinstance(call.args[0].value, cst.Attribute) or not _renders_the_past(anatomy, call, function):
         return False
     return any(
         "arguments" in (items := ex.dict_items(node)) and any(anatomy.facts.encoder(n) for n in walk(items["arguments"])
@@ -182,7 +185,9 @@ def _comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: S
         if root[0] == "return":
             return anatomy.calls.reaches_llm(root[1])
         if root[0] == "call":
-            return root[1] in anatomy.facts.calls
+            return root[1] in anatomy.facts.calls or Kind.REPLY in anatomy.facts.of(root)
+        if Kind.REPLY in anatomy.facts.of(root):
+            return True
         if root[0] == "var" and root[2] in {p.name.value for p in parameters(root[1])}:
             return True
         source = _source_of(anatomy, root)
@@ -203,10 +208,20 @@ def _source_of(anatomy: Anatomy, slot: Slot) -> cst.BaseExpression | None:
     if values:
         return next(iter(ex.alternatives(values[0])))
     for node in anatomy.module.scope_of:
-        if isinstance(node, (cst.For, cst.CompFor)) and not isinstance(node.target, cst.Tuple):
-            if anatomy.facts.slots.of(node.target) == slot:
-                return next(iter(ex.alternatives(node.iter)))
+        if isinstance(node, (cst.For, cst.CompFor)) and slot[2] in ex.target_names(node.target):
+            if slot[1] is anatomy.module.scope_binding(anatomy.module.scope_of[node.target], slot[2]):
+                return _iterated(next(iter(ex.alternatives(node.iter))))
     return None
+
+
+def _iterated(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`xs` of `enumerate(xs)`, `xs.values()`, `reversed(xs)`."""
+    if isinstance(node, cst.Call):
+        if ex.called_name(node) in {"items", "values"}:
+            return ex.receiver(node) or node
+        if ex.called_name(node) in {"enumerate", "reversed", "zip"} and node.args:
+            return node.args[0].value
+    return node
 
 
 # -- the way of the error -------------------------------------------------------------------------------------
@@ -219,7 +234,7 @@ def _fate(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope]
     handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
     if handling is not None:
         return _Fate(handling=handling) if handling.ending in _SILENT_ENDINGS else _Fate(told=True)
-    if _kept_by_gather(anatomy, node) or _caught_by_decorator(anatomy, function):
+    if _kept_by_gather(anatomy, node) or _caught_by_decorator(anatomy, function) or _raises_by_contract(function):
         return _Fate(told=True)
     if loop is not None:
         return _Fate(loop=loop)
@@ -235,6 +250,12 @@ def _fate(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope]
 
 
 _SILENT_ENDINGS = (Ending.NEUTRAL, Ending.DROPS)
+
+
+def _raises_by_contract(function: Scope) -> bool:
+    """A docstring that says the function raises when the text is not valid."""
+    text = function.node.get_docstring() if isinstance(function.node, cst.FunctionDef) else None
+    return text is not None and re.search(r"raises?\b.*(JSONDecodeError|ValueError)", text, re.I | re.S) is not None
 
 
 def _kept_by_gather(anatomy: Anatomy, node: cst.CSTNode) -> bool:
@@ -279,7 +300,7 @@ def _swallowed(
             f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, the model is never told"
         )
         yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
-    elif handling.ending is Ending.DROPS and not _goes_on(anatomy, call, handling):
+    elif handling.ending is Ending.DROPS and not _goes_on(anatomy, call, handling) and _is_put_to_use(anatomy, call):
         message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
         yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
 
@@ -299,7 +320,7 @@ def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, functio
     if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
         return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
     uses = handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
-    if any(handlers.is_tested(anatomy.module, use) for use in uses):
+    if any(handlers.is_tested(anatomy.module, use, neutral) for use in uses):
         return None
     flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
     return neutral if any(not _is_sent_back(anatomy, use) for use in flowing) else None
@@ -364,6 +385,8 @@ def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
         for slot, value in anatomy.facts.slots.bindings(site.node, parameter[1])
         if slot == parameter
     ]
+    if anatomy.calls.reaches_llm(parameter[1]):
+        return False
     return bool(passed) and all(_is_stored(anatomy, value) for value in passed)
 
 
@@ -376,7 +399,7 @@ def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
         if source is None or slot is None:
             return False
         if Kind.HISTORY in anatomy.facts.kinds(source):
-            return not anatomy.calls.reaches_llm(slot[1].function)
+            return True
         slot = anatomy.facts.slots.of(source)
     return False
 
@@ -421,10 +444,44 @@ def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
         return True
     if not isinstance(statement, cst.Assign):
         return False
-    slot = anatomy.facts.slots.of(statement.targets[0].target)
-    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
+    if _falls_through(handling) and _keeps_its_value(anatomy, statement, call):
         return True
     return any(isinstance(outer, cst.For) and _varies(outer, call) for outer in anatomy.module.ancestors(call))
+
+
+def _falls_through(handling: Handling) -> bool:
+    """Whether the code after the handler runs on, instead of the next turn of a loop."""
+    return not any(isinstance(n, (cst.Continue, cst.Break, cst.Return)) for n in walk(handling.handler.body)) or (
+        isinstance(handling.handler, cst.With)
+    )
+
+
+def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
+    """`x = json.loads(x)`, `b = b.with_input(json.loads(raw))`: what fails leaves the name with what it had."""
+    target = statement.targets[0].target
+    slot = anatomy.facts.slots.of(target)
+    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
+        return True
+    return isinstance(target, cst.Name) and statement.value is not call and any(
+        isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value)
+    )
+
+
+def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a parsed value is run or stored; one that is only looked into (a search, a test) loses no call."""
+    statement = anatomy.module.statement(call)
+    if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        return True
+    targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+    names = {name for target in targets for name in ex.target_names(target)}
+    function = anatomy.module.scope_of[call].function
+    uses = [n for n in function.nodes if isinstance(n, cst.Name) and n.value in names]
+    return not names or any(
+        handlers.flows_on(anatomy.module, use)
+        and not any(isinstance(o, cst.Comparison) for o in anatomy.module.ancestors(use))
+        for use in uses
+        if not isinstance(anatomy.module.parent.get(use), cst.AssignTarget)
+    )
 
 
 def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
@@ -447,13 +504,17 @@ def _varies(loop: cst.For, call: cst.Call) -> bool:
 
 
 def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Text that grows in the loop around the parse: a try at each piece is a display of what there is so far."""
+    """Text that has just grown, in a loop: a try at each piece is a display of what there is so far."""
     slot = anatomy.facts.slots.of(call.args[0].value)
     loop = next((n for n in anatomy.module.ancestors(call) if isinstance(n, (cst.For, cst.While))), None)
-    return slot is not None and loop is not None and any(
-        isinstance(node, cst.AugAssign) and anatomy.facts.slots.of(node.target) == slot and anatomy.module.inside(node, loop)
-        for node in function.nodes
-    )  # fmt: skip
+    if slot is None or loop is None:
+        return False
+    for node in function.nodes:
+        if isinstance(node, cst.AugAssign) and anatomy.facts.slots.of(node.target) == slot:
+            block = next((o for o in anatomy.module.ancestors(node) if isinstance(o, cst.IndentedBlock)), None)
+            if block is not None and anatomy.module.inside(node, loop) and anatomy.module.inside(call, block):
+                return True
+    return False
 
 
 # -- encoding -------------------------------------------------------------------------------------------------

@@ -1,18 +1,25 @@
-"""Reading single expressions: names, literals, arguments. Pure functions of the tree."""
+"""Reading single expressions: names, literals, arguments. Pure functions of the tree.
+
+They compare types, as libcst has no subclasses of its concrete nodes: an `isinstance` that fails is slow there.
+"""
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
+
+_KEY_METHODS = frozenset({"get", "pop", "setdefault"})
 
 
 def inner(node: cst.BaseExpression) -> cst.BaseExpression:
     """The expression whose value `node` has: through `await`, walrus and `yield from`-free wrappers."""
     while True:
-        if isinstance(node, cst.Await):
+        if type(node) is cst.Await:
             node = node.expression
-        elif isinstance(node, cst.NamedExpr):
+        elif type(node) is cst.NamedExpr:
             node = node.value
         else:
             return node
@@ -20,31 +27,42 @@ def inner(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def text(node: cst.BaseExpression) -> str | None:
     """The value of a string literal without substitutions (`"a" "b"` too), else None."""
-    if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
+    if type(node) is cst.SimpleString:
+        value = _literal(node.value)
+    elif type(node) is cst.ConcatenatedString:
         value = node.evaluated_value
-        return value if isinstance(value, str) else None
-    return None
+    else:
+        return None
+    return value if isinstance(value, str) else None
 
 
 def integer(node: cst.BaseExpression | None) -> int | None:
     """The value of an integer literal, signed or not, else None."""
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Minus:
         value = integer(node.expression)
         return None if value is None else -value
-    return node.evaluated_value if isinstance(node, cst.Integer) else None
+    return node.evaluated_value if type(node) is cst.Integer else None
+
+
+@lru_cache(maxsize=4096)
+def _literal(code: str) -> object:
+    """The value of a literal; the same keys stand in all files of a program."""
+    return literal_eval(code)
 
 
 def dotted(node: cst.CSTNode) -> str | None:
     """`a.b.c` for a chain of names, `self.client().chat` for one with calls in it dropped to `()`; else None."""
+    if type(node) is cst.Name:
+        return node.value
     parts: list[str] = []
     while True:
-        if isinstance(node, cst.Attribute):
+        if type(node) is cst.Attribute:
             parts.append(node.attr.value)
             node = node.value
-        elif isinstance(node, cst.Call):
+        elif type(node) is cst.Call:
             parts.append("()")
             node = node.func
-        elif isinstance(node, cst.Name):
+        elif type(node) is cst.Name:
             parts.append(node.value)
             return ".".join(reversed(parts)).replace(".()", "()")
         else:
@@ -82,75 +100,85 @@ def positional(call: cst.Call) -> list[cst.BaseExpression]:
 
 def called_name(call: cst.Call) -> str:
     """The last name of what is called: `append` in `a.b.append(x)`, `f` in `f(x)`, "" otherwise."""
-    if isinstance(call.func, cst.Attribute):
-        return call.func.attr.value
-    return call.func.value if isinstance(call.func, cst.Name) else ""
+    func = call.func
+    if type(func) is cst.Attribute:
+        return func.attr.value
+    return func.value if type(func) is cst.Name else ""
 
 
 def receiver(call: cst.Call) -> cst.BaseExpression | None:
     """`a.b` in `a.b.append(x)`, None for a plain function call."""
-    return call.func.value if isinstance(call.func, cst.Attribute) else None
+    func = call.func
+    return func.value if type(func) is cst.Attribute else None
 
 
 def index(node: cst.CSTNode) -> cst.BaseExpression | None:
     """`i` in `x[i]`; None when `node` is no subscript, or a slice, or has several elements."""
-    if isinstance(node, cst.Subscript) and len(node.slice) == 1:
+    if type(node) is cst.Subscript and len(node.slice) == 1:
         part = node.slice[0].slice
-        if isinstance(part, cst.Index):
+        if type(part) is cst.Index:
             return part.value
     return None
 
 
 def slice_of(node: cst.CSTNode) -> cst.Slice | None:
     """The slice in `x[a:b]`, else None."""
-    if isinstance(node, cst.Subscript) and len(node.slice) == 1:
+    if type(node) is cst.Subscript and len(node.slice) == 1:
         part = node.slice[0].slice
-        if isinstance(part, cst.Slice):
+        if type(part) is cst.Slice:
             return part
     return None
 
 
 def key(node: cst.CSTNode) -> str | None:
     """`k` of `x["k"]` and `x.get("k", ...)`, `x.pop("k")`, `x.setdefault("k", ...)`, `getattr(x, "k")`; else None."""
-    if isinstance(node, cst.Subscript):
-        at = index(node)
-        return None if at is None else text(at)
-    if isinstance(node, cst.Call) and node.args:
-        if called_name(node) in {"get", "pop", "setdefault"} and receiver(node) is not None:
-            return text(node.args[0].value)
-        if called_name(node) == "getattr" and len(node.args) > 1:
-            return text(node.args[1].value)
-    return None
+    pair = _keyed(node)
+    return None if pair is None else pair[1]
 
 
 def keyed(node: cst.CSTNode) -> cst.BaseExpression | None:
     """`x` for every form that `key` reads, else None."""
-    if key(node) is None:
-        return None
-    if isinstance(node, cst.Subscript):
-        return node.value
-    assert isinstance(node, cst.Call)
-    return receiver(node) if called_name(node) != "getattr" else node.args[0].value
+    pair = _keyed(node)
+    return None if pair is None else pair[0]
 
 
 def member(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
     """`(x, "k")` for `x.k`, `x["k"]`, `x.get("k")` and `getattr(x, "k")`; else None."""
-    if isinstance(node, cst.Attribute):
+    if type(node) is cst.Attribute:
         return node.value, node.attr.value
-    base, name = keyed(node), key(node)
-    return (base, name) if base is not None and name is not None else None
+    return _keyed(node)
+
+
+def _keyed(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
+    """Tells `x` and `k` apart in all forms but `x.k`."""
+    base: cst.BaseExpression | None
+    at: cst.BaseExpression | None
+    if type(node) is cst.Subscript:
+        base, at = node.value, index(node)
+    elif type(node) is cst.Call and node.args:
+        name = called_name(node)
+        if name == "getattr" and len(node.args) > 1:
+            base, at = node.args[0].value, node.args[1].value
+        elif name in _KEY_METHODS:
+            base, at = receiver(node), node.args[0].value
+        else:
+            return None
+    else:
+        return None
+    name_there = text(at) if at is not None else None
+    return (base, name_there) if base is not None and name_there is not None else None
 
 
 def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
     """String keys and their values of a dict display or of `dict(k=v)`; starred parts are left out."""
     items: dict[str, cst.BaseExpression] = {}
-    if isinstance(node, cst.Dict):
+    if type(node) is cst.Dict:
         for element in node.elements:
-            if isinstance(element, cst.DictElement):
+            if type(element) is cst.DictElement:
                 name = text(element.key)
                 if name is not None:
                     items[name] = element.value
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "dict":
+    elif type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "dict":
         items.update((arg.keyword.value, arg.value) for arg in node.args if arg.keyword is not None)
     return items
 
@@ -158,10 +186,10 @@ def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
 def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The expressions `node` may evaluate to: both sides of `or`, both branches of `if`/`else`."""
     node = inner(node)
-    if isinstance(node, cst.BooleanOperation):
+    if type(node) is cst.BooleanOperation:
         yield from alternatives(node.left)
         yield from alternatives(node.right)
-    elif isinstance(node, cst.IfExp):
+    elif type(node) is cst.IfExp:
         yield from alternatives(node.body)
         yield from alternatives(node.orelse)
     else:
@@ -170,7 +198,7 @@ def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 def target_names(target: cst.CSTNode) -> list[str]:
     """The plain names an assignment target binds: `a, (b, *c)` gives a, b, c; attributes and items none."""
-    if isinstance(target, cst.Name):
+    if type(target) is cst.Name:
         return [target.value]
     if isinstance(target, (cst.Tuple, cst.List)):
         return [name for element in target.elements for name in target_names(element.value)]

@@ -19,7 +19,8 @@ _PUNCTUATION = frozenset(
     }
 )  # fmt: skip
 _FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
-_NEW_SCOPE = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+_NO_NODE = frozenset({type(None), str, bool, cst.MaybeSentinel})
+_NEW_SCOPE = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
 
 
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
@@ -33,15 +34,19 @@ def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The meaningful direct children of `node`, in the order of the class's fields."""
+    """The meaningful direct children of `node`, in the order of the class's fields.
+
+    Compares types: an `isinstance` that fails is slow with the abstract classes of libcst, and this is the hot spot.
+    """
     kind = type(node)
     found: list[cst.CSTNode] = []
     for name in _FIELDS.get(kind) or _fields(kind):
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
+        of = type(value)
+        if of is tuple or of is list:
             found.extend(value)
+        elif of not in _NO_NODE:
+            found.append(value)
     return found
 
 
@@ -60,5 +65,5 @@ def walk_scope(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while stack:
         here = stack.pop()
         yield here
-        if here is node or not isinstance(here, _NEW_SCOPE):
+        if here is node or type(here) not in _NEW_SCOPE:
             stack.extend(reversed(children(here)))
