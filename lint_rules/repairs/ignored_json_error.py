@@ -30,7 +30,8 @@ def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix |
     """Answer the call with the error: in the handler there is, or in a new one around the statement that parses."""
     if handling is not None and not isinstance(handling.guard, cst.Try):
         return None
-    loop = _loop(anatomy, call, handling.guard if handling is not None else None)
+    guard = handling.guard if handling is not None and isinstance(handling.guard, cst.Try) else None
+    loop = _loop(anatomy, call, guard)
     answer = _Answer.of(anatomy, loop, call) if loop is not None else None
     if answer is None:
         return None

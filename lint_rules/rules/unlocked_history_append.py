@@ -117,7 +117,7 @@ def _of(races: Races, history: SharedHistory) -> Iterator[tuple[Draft, Scope]]:
 def _unlocked(
     races: Races, history: SharedHistory, guarded: list[HistoryWrite]
 ) -> Iterator[tuple[Draft, Scope]]:
-    named = [w for w in guarded if races.held(w) != {UNKNOWN}]
+    named = [w for w in guarded if _named(races.held(w))]
     if not named:
         return
     for function, writes in races.by_function(history.writes).items():
@@ -127,9 +127,14 @@ def _unlocked(
             yield _unlocked_draft(races, bare[0], other), function
 
 
+def _named(locks: frozenset[Slot]) -> list[str]:
+    """The locks that have a place of their own, by name; one that a call gives may be another each time."""
+    return sorted(describe(lock) for lock in locks if lock != UNKNOWN and lock[0] not in {"call", "return"})
+
+
 def _unlocked_draft(races: Races, write: HistoryWrite, other: HistoryWrite) -> Draft:
     name = describe(write.slot)
-    lock = next(iter(sorted(describe(s) for s in races.held(other) if s != UNKNOWN)))
+    lock = _named(races.held(other))[0]
     line = races.anatomy.line(other.node)
     message = f"`{name}` is written here without `{lock}`, which guards it in line {line}: {_harm(write)}"
     notes = (
@@ -168,7 +173,7 @@ def _entered_both_ways(races: Races, history: SharedHistory) -> list[tuple[Histo
         if races.locks.around(write.node, write.function):
             continue
         sites = _sites(races, write.function)
-        locked = [s for s in sites if races.locks.at_site(s) - {UNKNOWN}]
+        locked = [s for s in sites if _named(races.locks.at_site(s))]
         found += [(write, site, locked[0]) for site in sites if locked and not races.locks.at_site(site)]
     return found
 
@@ -182,7 +187,7 @@ def _outside_calls(
             continue
         seen.add(site.node)
         name, called = describe(write.slot), write.function.name
-        lock = next(iter(sorted(describe(s) for s in races.locks.at_site(locked) if s != UNKNOWN)))
+        lock = _named(races.locks.at_site(locked))[0]
         line = races.anatomy.line(locked.node)
         message = (
             f"`{called}` changes `{name}` and is called here without `{lock}`, which line {line} holds:"
