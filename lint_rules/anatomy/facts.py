@@ -45,6 +45,7 @@ class Facts:
         self.call_attributes = words.CALLS_ATTRIBUTES | frozenset(vocabulary.tool_call_attributes)
         self._known: dict[Slot, Kinds] = {}
         self._lists: set[Slot] = set()
+        self._elements: dict[Slot, Slot] = {}
         self._changed = False
         self._running: int | None = None
         self._readers: defaultdict[Slot, set[int]] = defaultdict(set)
@@ -265,6 +266,9 @@ class Facts:
         if isinstance(node.operator, cst.AddAssign):
             slot = self.slots.of(node.target)
             kinds = self.kinds(node.value)
+            pair = ex.member(node.target)
+            if pair is not None and pair[1] == "arguments" and not self._is_self(pair[0]):
+                self._mark(pair[0], Kind.CALL, Evidence("its `arguments` are put together from pieces", node, True))
             if Kind.HISTORY in kinds and slot is not None:
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
                 self.learn(slot, Kind.HISTORY, evidence)
@@ -309,6 +313,7 @@ class Facts:
         base = self.slots.of(iterable)
         if base is not None:
             self._learn_all(slot, self.of(("item", base)), node)
+            self._elements.setdefault(slot, ("item", base))
         for kind, evidence in self.of(slot).items():
             if evidence.used and kind in CONTAINER:
                 self.use(iterable, CONTAINER[kind], Evidence(f"holds {kind.value}s", node, True, evidence))
@@ -533,6 +538,10 @@ class Facts:
         found: Kinds = dict(self.of(slot)) if slot is not None else {}
         for kind, evidence in self._form(node).items():
             found.setdefault(kind, evidence)
+        if slot is not None and slot[0] == "member" and slot[1] in self._elements:
+            # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
+            for kind, evidence in self.of(("member", self._elements[slot[1]], slot[2])).items():
+                found.setdefault(kind, evidence)
         return found
 
     def _form(self, node: cst.BaseExpression) -> Kinds:
@@ -587,6 +596,8 @@ class Facts:
             return shown(Kind.CALL, "is a message's `toolUse` block")
         if name == "function_calls" and Kind.REPLY in of:
             return shown(Kind.CALLS, "is a reply's `function_calls`", of[Kind.REPLY])
+        if words.SAYS_ARGUMENTS.search(name):
+            return shown(Kind.ARGUMENTS_TEXT, f"is called `{name}`")
         if name == "partial_json":
             return shown(Kind.ARGUMENTS_TEXT, "is a streamed piece of a tool's input")
         if name in {"input", "args"} and (Kind.CALL in of or Kind.FUNCTION in of):

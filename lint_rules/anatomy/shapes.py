@@ -76,6 +76,8 @@ def tool_call(node: cst.BaseExpression) -> str | None:
     kind = items.get("type")
     if kind is not None and ex.text(kind) in {"tool_use"} and "input" in items:
         return 'has `"type": "tool_use"`'
+    if {"id", "name", "arguments"} <= set(items):
+        return "has an `id`, a `name` and `arguments`"
     return None
 
 

@@ -6,6 +6,7 @@ generate_content), AWS (Bedrock converse), Mistral, Ollama, LiteLLM and LangChai
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -118,6 +119,9 @@ HISTORY_NAMES = frozenset(
     }
 )  # fmt: skip
 """Names of histories: never enough alone."""
+
+SAYS_ARGUMENTS = re.compile(r"(tool|function)_call_arg\w*(str|json|text|buffer|raw)|^raw_(tool|function)_call_arg")
+"""Attributes that say they hold a call's arguments as text."""
 
 TEXT_FUNCTIONS = frozenset(
     {

@@ -185,7 +185,8 @@ def _comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: S
         if root[0] == "return":
             return anatomy.calls.reaches_llm(root[1])
         if root[0] == "call":
-            return root[1] in anatomy.facts.calls or Kind.REPLY in anatomy.facts.of(root)
+            asked = root[1] in anatomy.facts.calls or Kind.REPLY in anatomy.facts.of(root)
+            return asked or (bool(parameters(function)) and not ex.called_name(root[1])[:1].isupper())
         if Kind.REPLY in anatomy.facts.of(root):
             return True
         if root[0] == "var" and root[2] in {p.name.value for p in parameters(root[1])}:
@@ -291,7 +292,7 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
 def _swallowed(
     anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
 ) -> Iterator[Draft]:
-    if _is_streaming(anatomy, call, function) or _is_probe(anatomy, call) or _renders_the_past(anatomy, call, function):
+    if _is_streaming(anatomy, call, function) or _is_probe(anatomy, call, handling) or _renders_the_past(anatomy, call, function):
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     neutral = _value_instead(anatomy, call, handling, function)
@@ -323,7 +324,24 @@ def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, functio
     if any(handlers.is_tested(anatomy.module, use, neutral) for use in uses):
         return None
     flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
-    return neutral if any(not _is_sent_back(anatomy, use) for use in flowing) else None
+    read = _reads_reply(anatomy, call)
+    return neutral if any(read or not _is_sent_back(anatomy, use) for use in flowing) else None
+
+
+def _reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the text is taken from a reply that has just come: `choices[0].message`."""
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    for _ in range(_DEEPEST):
+        while slot is not None and slot[0] in {"member", "item"}:
+            slot = slot[1]
+        if slot is None or slot[0] != "var":
+            return False
+        reply = anatomy.facts.of(slot).get(Kind.REPLY)
+        if reply is not None and reply.root.reason == "is a model's message":
+            return True
+        source = _source_of(anatomy, slot)
+        slot = anatomy.facts.slots.of(source) if source is not None else None
+    return False
 
 
 def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
@@ -350,10 +368,10 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     return isinstance(statement, cst.Return)
 
 
-def _is_probe(anatomy: Anatomy, call: cst.Call) -> bool:
+def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
     if isinstance(anatomy.module.parent.get(call), cst.Expr):
-        return True
+        return handling.ending is not Ending.DROPS or _falls_through(handling)
     return Kind.ARGUMENTS_TEXT not in anatomy.facts.kinds(call.args[0].value) and (
         Kind.MODEL_TEXT in anatomy.facts.kinds(call.args[0].value)
     )
@@ -487,7 +505,7 @@ def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
 def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether the text itself is used further down: what could not be parsed is passed on as it is."""
     given = call.args[0].value
-    if not isinstance(given, cst.Name):
+    if not isinstance(given, cst.Name) or not _falls_through(handling):
         return False
     function = anatomy.module.scope_of[call].function
     uses = handlers.uses_after(anatomy.module, given.value, handling.guard, function.node)
