@@ -132,6 +132,7 @@ class Facts:
     def _solve(self) -> None:
         """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""
         self._learn_instances()
+        self._learn_names()
         flows = self._flows()
         scope_of = self.module.scope_of
         steps = [(flows[type(node)], node, scope_of[node]) for node in self.module.nodes_of(*flows)]
@@ -167,6 +168,13 @@ class Facts:
             cst.Lambda: self._lambda,
             cst.Dict: self._result,
         }
+
+    def _learn_names(self) -> None:
+        """The names that the user has listed as histories."""
+        for node in self.module.nodes_of(cst.Name, cst.Attribute) if self.vocabulary.history_names else ():
+            name = node.value if isinstance(node, cst.Name) else node.attr.value
+            if name in self.vocabulary.history_names:
+                self.learn(self.slots.of(node), Kind.HISTORY, Evidence("is listed under history-names", node, used=True))
 
     def _learn_instances(self) -> None:
         """Which slots hold objects of this file's classes: by annotation, by construction, by `self.x = param`."""
@@ -254,6 +262,21 @@ class Facts:
     def _assign(self, node: cst.Assign, scope: Scope) -> None:
         for target in node.targets:
             self._flow(target.target, node.value)
+            self._emptied(target.target, node, scope)
+
+    def _emptied(self, target: cst.BaseExpression, node: cst.Assign, scope: Scope) -> None:
+        """`agent.messages = []` in a function that then asks `agent.chat(...)`: the name and the question together."""
+        if not isinstance(target, cst.Attribute) or not isinstance(node.value, cst.List) or node.value.elements:
+            return
+        if target.attr.value not in words.HISTORY_NAMES:
+            return
+        owner = ex.dotted(target.value)
+        for call in scope.function.nodes if owner is not None else ():
+            if isinstance(call, cst.Call) and ex.called_name(call) in words.ASKING:
+                base = ex.receiver(call)
+                if base is not None and ex.dotted(base) == owner:
+                    how = f"is emptied before `{owner}.{ex.called_name(call)}` is asked"
+                    self.learn(self.slots.of(target), Kind.HISTORY, Evidence(how, node, used=True))
 
     def _ann_assign(self, node: cst.AnnAssign, scope: Scope) -> None:
         told = shapes.annotated(node.annotation.annotation)
