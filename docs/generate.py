@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/rules/ from the rules themselves: their pages are the docstrings of their modules.
 
-    python docs/generate.py          write the pages
-    python docs/generate.py --check  exit 1 and name the pages that are not up to date
+python docs/generate.py          write the pages
+python docs/generate.py --check  exit 1 and name the pages that are not up to date
 """
 
 from __future__ import annotations

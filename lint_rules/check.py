@@ -170,7 +170,7 @@ def _parsed(source: bytes) -> ast.Module | None:
 
 def _parses_as_newer_python(source: bytes) -> bool:
     levels = levels_of_text(source)
-    if levels > DEEPEST:
+    if levels > DEEPEST or b"\0" in source:  # libcst lets a NUL byte pass, no Python does
         return False
     import libcst
 

@@ -48,13 +48,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def commit(folder: Path) -> None:
     git(folder, "init", "--quiet")
     git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--no-verify", "--message", "all")
+    git(folder, "commit", "--quiet", "--no-verify", "--allow-empty", "--message", "all")
 
 
-def run_hook(project: Path, hooks: Path, cache: Path) -> subprocess.CompletedProcess[str]:
+def run_hook(project: Path, hooks: Path, cache: Path, hook: str = "looplint") -> subprocess.CompletedProcess[str]:
     revision = git(hooks, "rev-parse", "HEAD").strip()
     (project / ".pre-commit-config.yaml").write_text(
-        f"repos:\n- repo: {hooks.as_uri()}\n  rev: {revision}\n  hooks:\n  - id: looplint\n"
+        f"repos:\n- repo: {hooks.as_uri()}\n  rev: {revision}\n  hooks:\n  - id: {hook}\n"
     )
     commit(project)
     return subprocess.run(
@@ -95,3 +95,23 @@ def test_an_excluded_file_is_not_looked_at(tmp_path: Path, hooks: Path, cache: P
     done = run_hook(tmp_path, hooks, cache)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Passed" in done.stdout
+
+
+def test_the_fixing_hook_fixes_and_fails_once(tmp_path: Path, hooks: Path, cache: Path) -> None:
+    """pre-commit fails a hook that changes files, so that the changes are looked at; the second run passes."""
+    folder = ROOT / "fixtures" / "stale_history_snapshot"
+    (tmp_path / "agent.py").write_text((folder / "bad_list_copy_helpdesk.py").read_text())
+    done = run_hook(tmp_path, hooks, cache, "looplint-fix")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "files were modified by this hook" in done.stdout
+    assert (tmp_path / "agent.py").read_text() == (folder / "bad_list_copy_helpdesk.fixed.py").read_text()
+    done = run_hook(tmp_path, hooks, cache, "looplint-fix")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_fixing_hook_leaves_excluded_files_alone(tmp_path: Path, hooks: Path, cache: Path) -> None:
+    bad = (ROOT / "fixtures" / "stale_history_snapshot" / "bad_list_copy_helpdesk.py").read_text()
+    (tmp_path / "agent.py").write_text(bad)
+    (tmp_path / "pyproject.toml").write_text('[tool.looplint]\nexclude = ["agent.py"]\n')
+    assert run_hook(tmp_path, hooks, cache, "looplint-fix").returncode == 0
+    assert (tmp_path / "agent.py").read_text() == bad

@@ -87,7 +87,11 @@ def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
         return "Process" in ex.called_name(call)
     made = list(graph.facts.assigned(slot))
     for node in graph.facts.module.scope_of:
-        if isinstance(node, cst.WithItem) and node.asname is not None and graph.facts.slots.of(node.asname.name) == slot:
+        if (
+            isinstance(node, cst.WithItem)
+            and node.asname is not None
+            and graph.facts.slots.of(node.asname.name) == slot
+        ):
             made.append(node.item)
     return any(isinstance(v, cst.Call) and ("Process" in ex.source(v.func, 80)) for v in made)
 

@@ -117,4 +117,3 @@ def _is_look_up(node: cst.BaseExpression, own: set[str]) -> bool:
         return False
     what = ex.source(table, 80).lower()
     return "tool" in what or "function" in what or key.value in _TOOL_NAMES
-

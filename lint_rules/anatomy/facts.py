@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy import llm_calls, shapes
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
-from lint_rules.anatomy.slots import Slot, Slots, describe
+from lint_rules.anatomy.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, fields, parameters
@@ -174,7 +174,9 @@ class Facts:
         for node in self.module.nodes_of(cst.Name, cst.Attribute) if self.vocabulary.history_names else ():
             name = node.value if isinstance(node, cst.Name) else node.attr.value
             if name in self.vocabulary.history_names:
-                self.learn(self.slots.of(node), Kind.HISTORY, Evidence("is listed under history-names", node, used=True))
+                self.learn(
+                    self.slots.of(node), Kind.HISTORY, Evidence("is listed under history-names", node, used=True)
+                )
 
     def _learn_instances(self) -> None:
         """Which slots hold objects of this file's classes: by annotation, by construction, by `self.x = param`."""
@@ -472,7 +474,6 @@ class Facts:
             for slot, value in self.slots.bindings(node, callee):
                 self._learn_all(slot, self.kinds(value), value)
                 self._learn_back(value, self.of(slot), f"is passed to `{callee.name}`", node)
-            self._reply_source_of_call(node, callee)
         base = ex.receiver(node)
         if base is not None and callee is None:
             self._growth(node, base)
@@ -488,13 +489,6 @@ class Facts:
         if function is not None and position < len(listed):
             slot = self.slots.parameter(function, listed[position].name.value)
             self.learn(slot, Kind.ARGUMENTS_TEXT, Evidence("is what the model wrote as a tool's arguments", node))
-
-    def _reply_source_of_call(self, node: cst.Call, callee: Scope) -> None:
-        reply = self.of(("return", callee)).get(Kind.REPLY)
-        if reply is None:
-            for slot, values in ((("call", node), ()),):
-                if Kind.REPLY in self.of(slot) and not values:
-                    self.learn(("return", callee), Kind.REPLY, self.of(slot)[Kind.REPLY])
 
     def _llm_call(self, node: cst.Call, found: llm_calls.LLMCall) -> None:
         if node not in self.calls:
@@ -788,7 +782,3 @@ def _is_choice(base: cst.BaseExpression) -> bool:
         pair = ex.member(base.value)
         return pair is not None and pair[1] == "choices"
     return isinstance(base, cst.Name) and "choice" in base.value
-
-
-def name_of(slot: Slot) -> str:
-    return describe(slot)

@@ -62,7 +62,7 @@ class Locks:
         return False
 
     def lock_of(self, node: cst.BaseExpression) -> Slot | None:
-        """The lock an expression names: a known lock, an element of a dict of locks, or a `self._lock` from elsewhere."""
+        """The lock an expression names: a known lock, an element of a dict of locks, a `self._lock` from elsewhere."""
         node = ex.inner(node)
         slot = self.facts.slots.of(node)
         if slot is None:
@@ -161,7 +161,8 @@ class Locks:
             if "synchronized" in name or "locked" in name:
                 return {UNKNOWN}
             if maker is not None and any(
-                isinstance(n, cst.With) and any(_sounds_text(ex.source(i.item)) for i in n.items) for n in walk(maker.node)
+                isinstance(n, cst.With) and any(_sounds_text(ex.source(i.item)) for i in n.items)
+                for n in walk(maker.node)
             ):
                 return {UNKNOWN}
         return set()

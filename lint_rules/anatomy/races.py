@@ -17,7 +17,6 @@ from lint_rules.anatomy.writes import HistoryWrite
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
-
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 
@@ -100,7 +99,9 @@ class Races:
         if root[0] != "var":
             return False
         scope, name = root[1], root[2]
-        if any(isinstance(v, cst.Call) and ex.called_name(v) in {"local", "ContextVar"} for v in self.facts.assigned(root)):
+        if any(
+            isinstance(v, cst.Call) and ex.called_name(v) in {"local", "ContextVar"} for v in self.facts.assigned(root)
+        ):
             return False
         if scope.kind == "module":
             return any(w.function is not self.module.top for w in self.anatomy.writes.by_slot[slot])
@@ -110,7 +111,12 @@ class Races:
 
     def is_setup(self, function: Scope) -> bool:
         """`__init__`, class and module bodies, and methods that only these call: nobody else has the object yet."""
-        if function.kind in {"class", "module"} or function.name in {"__init__", "__post_init__", "__new__", "__enter__"}:
+        if function.kind in {"class", "module"} or function.name in {
+            "__init__",
+            "__post_init__",
+            "__new__",
+            "__enter__",
+        }:
             return True
         sites = self.graph.sites[function]
         return (

@@ -13,8 +13,6 @@ from typing import Literal
 
 import libcst as cst
 
-from lint_rules.anatomy.concurrency import Start
-from lint_rules.anatomy.copies import path_of
 from lint_rules.anatomy.kinds import Kind
 from lint_rules.anatomy.races import Races
 from lint_rules.anatomy.slots import Slot, describe
@@ -71,7 +69,9 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
         return
     if _one_lock(races, function, wait[0], write.node):
         return
-    other = _other_writer(races, function, [w for w in races.anatomy.writes.by_slot[slot] if not races.is_setup(w.function)])
+    other = _other_writer(
+        races, function, [w for w in races.anatomy.writes.by_slot[slot] if not races.is_setup(w.function)]
+    )
     if other is None:
         return
     node, who = other
@@ -148,12 +148,13 @@ def _cuts_exactly(write: HistoryWrite) -> bool:
 
 def _rereads(races: Races, function: Scope, slot: Slot, wait: cst.CSTNode, write: cst.CSTNode) -> bool:
     """Whether the history is read again after the wait: then what was added meanwhile is not lost."""
-    return any(
-        races.module.before(wait, read) and not races.module.inside(read, wait) and not races.module.before(write, read)
-        or races.module.inside(read, write)
-        for read in _reads(races, function, slot)
-        if races.module.before(read, write) or races.module.inside(read, write)
-    )  # fmt: skip
+    module = races.module
+    for read in _reads(races, function, slot):
+        if module.inside(read, write):
+            return True
+        if module.before(wait, read) and module.before(read, write) and not module.inside(read, wait):
+            return True
+    return False
 
 
 def _one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNode) -> bool:
@@ -166,9 +167,7 @@ def _one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNo
     return bool(races.locks.around(write, function) & races.locks.around(read, function))
 
 
-def _other_writer(
-    races: Races, function: Scope, writes: Iterable[HistoryWrite]
-) -> tuple[cst.CSTNode, str] | None:
+def _other_writer(races: Races, function: Scope, writes: Iterable[HistoryWrite]) -> tuple[cst.CSTNode, str] | None:
     """A write that can run between the read and the rewrite, and how that comes about."""
     here = races.starts_reaching(function)
     many = next((start for start in here if start.many), None)
@@ -187,11 +186,7 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
     ones, others = races.starts_reaching(one), races.starts_reaching(other)
     if any(start.many for start in ones if start in others):
         return True
-    return bool(set(ones) ^ set(others)) and not _awaited_by(races, ones + others, one, other)
-
-
-def _awaited_by(races: Races, begun: list[Start], one: Scope, other: Scope) -> bool:
-    return not begun
+    return bool(set(ones) ^ set(others))
 
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------
@@ -207,8 +202,6 @@ def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
             continue
         reads = [c for c, k, r in roles if r == "read" and k == keeper and _read_as_history(races, c)]
         wait = _wait_between(races, function, list(reads), call)
-        if wait is None:
-            wait = _locked_steps(races, reads, call)
         if wait is None or any(races.module.before(wait[1], c) and races.module.before(c, call) for c in reads):
             continue
         if _one_lock(races, function, wait[0], call) or _checked(races, function, call):
@@ -217,12 +210,6 @@ def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
         if other is not None:
             name = describe(keeper)
             yield Rewrite(call, function, None, name, wait[0], wait[1], _waited(wait[1]), *other)
-
-
-def _locked_steps(
-    races: Races, reads: list[cst.Call], rewrite: cst.Call
-) -> tuple[cst.CSTNode, cst.CSTNode] | None:
-    return None
 
 
 def _checked(races: Races, function: Scope, call: cst.Call) -> bool:
@@ -278,7 +265,9 @@ def _params(scope: Scope) -> list[cst.Param]:
 
 def _method_role(method: Scope) -> _Role | None:
     """Judged by the body: an attribute is rebound or cut, appended to, or returned as a list."""
-    names = {p.name.value for p in _params(method) if p.annotation and "list" in ex.source(p.annotation.annotation).lower()}
+    names = {
+        p.name.value for p in _params(method) if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
+    }
     for node in method.nodes:
         if isinstance(node, cst.Assign):
             target = node.targets[0].target
@@ -383,6 +372,7 @@ def _loaded(races: Races, function: Scope, value: cst.BaseExpression) -> cst.Cal
     for source in races.facts.assigned(slot):
         made = ex.inner(source)
         if isinstance(made, cst.Call) and ex.called_name(made).lstrip("_").startswith(_LOADERS):
-            if races.facts.slots.of(made) is not None and races.facts.slots.of(made)[0] != "item":  # type: ignore[index]
+            loaded = races.facts.slots.of(made)
+            if loaded is not None and loaded[0] != "item":
                 return made
     return None

@@ -29,7 +29,6 @@ def _message_items(items: dict[str, cst.BaseExpression]) -> str | None:
         return f'has `"type": "{ex.text(items["type"])}"`'
     if "role" not in items:
         return None
-    role = ex.text(items["role"])
     part = next((key for key in items if key in words.MESSAGE_PARTS), None)
     if part is None or not names_role(items["role"]):
         return None

@@ -119,7 +119,7 @@ class Stores:
         part = copies.part(value, state) or self._made_by(value)
         if not part and isinstance(target, cst.Name) and isinstance(value, cst.Name):
             part = copies.renamed(target, value)
-        if not part and (len(path) == 1 and path_of(value) is None or lookup(state, path) is not None):
+        if not part and ((len(path) == 1 and path_of(value) is None) or lookup(state, path) is not None):
             part = {(): None}
         replaces = len(path) > 1 and lookup(state, path) is None
         if replaces and any(ref and path_of(ref.copy.source) == path for ref in part.values()):

@@ -290,7 +290,9 @@ class _Finder:
                 continue
             grows = self._grows_meanwhile(call, where, callee, loop, made[0], given)
             if grows is not None:
-                return Stale(call, ex.source(value, 40), ex.source(made[2], 40), made[1], loop, sends, grows, where, True)
+                return Stale(
+                    call, ex.source(value, 40), ex.source(made[2], 40), made[1], loop, sends, grows, where, True
+                )
         return None
 
     def _resolve(self, call: cst.Call) -> tuple[Anatomy, Scope] | None:
@@ -383,9 +385,7 @@ class Sending:
         callee = self.anatomy.facts.slots.callee(call)
         if callee is None or callee.owner is None or callee.owner is not self.function.owner:
             return False
-        return any(
-            _refers(arg.value, {path}) for asked in self.anatomy.calls.llm_calls[callee] for arg in asked.args
-        )
+        return any(_refers(arg.value, {path}) for asked in self.anatomy.calls.llm_calls[callee] for arg in asked.args)
 
     def _adds_something(self, call: cst.Call, holding: list[cst.BaseExpression], paths: set[Path]) -> bool:
         """`before + added`, `[*base, question]`: what comes with the snapshot may well change from round to round."""
@@ -423,9 +423,7 @@ class Sending:
             if not module.inside(node, self.loop):
                 continue
             if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
-                targets = (
-                    [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
-                )
+                targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
                 if any(self._touches(target, path) for target in targets):
                     return True
             elif isinstance(node, cst.Call):
@@ -458,13 +456,13 @@ class Sending:
                 return True
         if path[0] == "self" and len(path) > 1:
             return any(
-                isinstance(n, (cst.Assign, cst.AugAssign))
+                (isinstance(n, (cst.Assign, cst.AugAssign))
                 and any(
                     path_of(t) == path
                     for t in ([t.target for t in n.targets] if isinstance(n, cst.Assign) else [n.target])
-                )
-                or isinstance(n, cst.Call) and ex.called_name(n) in _MUTATORS and (b := ex.receiver(n)) is not None
-                and path_of(b) == path
+                ))
+                or (isinstance(n, cst.Call) and ex.called_name(n) in _MUTATORS and (b := ex.receiver(n)) is not None
+                and path_of(b) == path)
                 for here in self.anatomy.calls.reachable(callee)
                 for n in here.nodes
             )  # fmt: skip
@@ -533,7 +531,9 @@ def _is_round_loop(anatomy: Anatomy, loop: Loop, function: Scope) -> bool:
         return False
     if isinstance(loop, cst.For) and not _counts(loop):
         return False
-    return any(isinstance(n, (cst.Return, cst.Break, cst.Raise)) for n in walk(loop.body)) or isinstance(loop, cst.While)
+    return any(isinstance(n, (cst.Return, cst.Break, cst.Raise)) for n in walk(loop.body)) or isinstance(
+        loop, cst.While
+    )
 
 
 def _counts(loop: cst.For) -> bool:

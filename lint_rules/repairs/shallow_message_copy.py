@@ -6,14 +6,20 @@ from dataclasses import replace
 
 import libcst as cst
 
-from lint_rules.anatomy.copies import Copy
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.copies import Copy, path_of
+from lint_rules.anatomy.sharing import SharedStore
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.walk import walk
 
 _Edit = tuple[cst.CSTNode, cst.CSTNode]
 _CONVERTERS = frozenset({"list", "dict", "tuple", "sorted", "deque"})
+_LOOKERS = frozenset({"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "isinstance"})
+_HOLDERS = (cst.Return, cst.Yield, cst.StarredElement, cst.StarredDictElement, cst.BinaryOperation, cst.Element,
+            cst.DictElement, cst.ListComp, cst.GeneratorExp)  # fmt: skip
 _TRUE = cst.Arg(
     cst.Name("True"),
     keyword=cst.Name("deep"),
@@ -21,9 +27,11 @@ _TRUE = cst.Arg(
 )
 
 
-def repair(module: SourceModule, copy: Copy) -> Fix | None:
+def repair(anatomy: Anatomy, store: SharedStore) -> Fix | None:
     """`copy.deepcopy(...)` or `model_copy(deep=True)` for the shallow copy. Never safe: others may share on purpose."""
-    node = copy.node
+    module, copy, node = anatomy.module, store.copy, store.copy.node
+    if copy.fresh == 0 or _is_handed_on(anatomy, store) or not _goes_anywhere(module, copy):
+        return None
     if isinstance(node, cst.Call) and ex.called_name(node) == "model_copy":
         return Fix("copy deeply: `deep=True`", "unsafe", lambda: Edits(replaced={node: _deep(node)}))
     found = reference(module, node, "copy", "deepcopy") if isinstance(node, cst.BaseExpression) else None
@@ -32,6 +40,47 @@ def repair(module: SourceModule, copy: Copy) -> Fix | None:
         return None
     old, new = edit
     return Fix("copy deeply: `deepcopy`", "unsafe", lambda: Edits(replaced={old: new}, imports=found.needs))
+
+
+def _is_handed_on(anatomy: Anatomy, store: SharedStore) -> bool:
+    """Whether the copy is right where it is made, and a function that gets it does the harm."""
+    function = anatomy.module.scope_of[store.node].function
+    return function is not store.copy.function and function in anatomy.calls.reachable(store.copy.function)
+
+
+def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
+    """Whether the copy, or a part of it, is handed to anyone. If not, the store into the original is what is wanted."""
+    statement = module.statement(copy.node)
+    if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        return True
+    targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+    names = {n.value for target in targets for n in walk(target) if isinstance(n, cst.Name)}
+    if not all(isinstance(target, (cst.Name, cst.Tuple, cst.List)) for target in targets):
+        return True
+    for node in copy.function.nodes:
+        if isinstance(node, (cst.For, cst.CompFor)) and not names.isdisjoint(_names(node.iter)):
+            names.update(ex.target_names(node.target))
+        elif isinstance(node, cst.Assign) and (path_of(node.value) or ("",))[0] in names:
+            names.update(name for target in node.targets for name in ex.target_names(target.target))
+    uses = (n for n in copy.function.nodes if isinstance(n, cst.Name) and n.value in names)
+    return any(_is_handed_over(module, use) for use in uses)
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {inside.value for inside in walk(node) if isinstance(inside, cst.Name)}
+
+
+def _is_handed_over(module: SourceModule, use: cst.CSTNode) -> bool:
+    """Whether a value is returned, passed to a call that does more than look at it, or put into something."""
+    parent = module.parent[use]
+    while isinstance(parent, cst.Subscript) and parent.value is use:
+        use, parent = parent, module.parent[parent]
+    if isinstance(parent, cst.Arg):
+        call = module.parent[parent]
+        return isinstance(call, cst.Call) and ex.called_name(call) not in _LOOKERS
+    if isinstance(parent, cst.Assign):
+        return parent.value is use and not all(isinstance(target.target, cst.Name) for target in parent.targets)
+    return isinstance(parent, _HOLDERS)
 
 
 def _deep(call: cst.Call) -> cst.Call:

@@ -84,17 +84,22 @@ class _Wrap:
         return block, range(numbers[0], numbers[-1] + 1)
 
     def _place(self, write: HistoryWrite) -> tuple[cst.IndentedBlock | None, int]:
-        """The statement that must be wrapped for a change: with the `if` that asks the history whether to make it."""
+        """The statement to wrap for a change: with the loop over a list that makes it, the `if` that asks for it."""
         line = self.module.parent[self.module.statement(write.node)]
         if not isinstance(line, cst.SimpleStatementLine) or self._is_stale(write):
             return None, 0
         statement: cst.CSTNode = line
         block = self.module.parent[statement]
-        above = self.module.parent[block]
-        if isinstance(above, cst.If) and above.orelse is None and self._mentions(above.test):
-            if isinstance(self.module.parent[above], cst.IndentedBlock):
-                statement, block = above, self.module.parent[above]
+        while self._belongs_to(above := self.module.parent[block]):
+            statement, block = above, self.module.parent[above]
         return (block, list(block.body).index(statement)) if isinstance(block, cst.IndentedBlock) else (None, 0)  # type: ignore[arg-type]
+
+    def _belongs_to(self, above: cst.CSTNode) -> bool:
+        if not isinstance(self.module.parent.get(above), cst.IndentedBlock):
+            return False
+        if isinstance(above, cst.If):
+            return above.orelse is None and self._mentions(above.test)
+        return isinstance(above, cst.For) and isinstance(above.iter, (cst.Name, cst.Attribute, cst.Subscript))
 
     def _is_stale(self, write: HistoryWrite) -> bool:
         """Whether the history is set to something that was read of it before, outside any lock."""

@@ -292,7 +292,11 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
 def _swallowed(
     anatomy: Anatomy, call: cst.Call, text: str, note: Note, handling: Handling, function: Scope
 ) -> Iterator[Draft]:
-    if _is_streaming(anatomy, call, function) or _is_probe(anatomy, call, handling) or _renders_the_past(anatomy, call, function):
+    if (
+        _is_streaming(anatomy, call, function)
+        or _is_probe(anatomy, call, handling)
+        or _renders_the_past(anatomy, call, function)
+    ):
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     neutral = _value_instead(anatomy, call, handling, function)
@@ -480,8 +484,10 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
     slot = anatomy.facts.slots.of(target)
     if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
         return True
-    return isinstance(target, cst.Name) and statement.value is not call and any(
-        isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value)
+    return (
+        isinstance(target, cst.Name)
+        and statement.value is not call
+        and any(isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value))
     )
 
 

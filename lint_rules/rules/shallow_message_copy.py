@@ -81,4 +81,4 @@ def _draft(anatomy: Anatomy, store: SharedStore, more: list[SharedStore]) -> Dra
     if root.node is not store.copy.node:
         notes.append(Note(root.node, f"an agent's messages: {root.reason}"))
     notes += [Note(other.node, "this, too, changes the original") for other in more]
-    return Draft(store.node, message, _HELP, tuple(notes), fix=repair(anatomy.module, store.copy))
+    return Draft(store.node, message, _HELP, tuple(notes), fix=repair(anatomy, store))

@@ -114,9 +114,7 @@ def _of(races: Races, history: SharedHistory) -> Iterator[tuple[Draft, Scope]]:
 # -- (a) locked here, not locked there -------------------------------------------------------------------------
 
 
-def _unlocked(
-    races: Races, history: SharedHistory, guarded: list[HistoryWrite]
-) -> Iterator[tuple[Draft, Scope]]:
+def _unlocked(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> Iterator[tuple[Draft, Scope]]:
     named = [w for w in guarded if _named(races.held(w))]
     if not named:
         return
@@ -151,7 +149,9 @@ def _harm(write: HistoryWrite) -> str:
 
 
 def _why(write: HistoryWrite) -> Note:
-    return Note(write.evidence.root.node, f"`{describe(write.slot)}` is the message history: it {write.evidence.reason}")
+    return Note(
+        write.evidence.root.node, f"`{describe(write.slot)}` is the message history: it {write.evidence.reason}"
+    )
 
 
 # -- (c) called under the lock here, without it there ----------------------------------------------------------
@@ -219,9 +219,7 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[tuple[Draft, Scop
         yield _no_lock_draft(races, history, writes, first, second), function
 
 
-def _concurrent_writers(
-    races: Races, history: SharedHistory, function: Scope
-) -> tuple[Start, Start | None] | None:
+def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> tuple[Start, Start | None] | None:
     """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
     here = races.starts_reaching(function)
     if not here:

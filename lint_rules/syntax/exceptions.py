@@ -12,9 +12,7 @@ from lint_rules.syntax.module import SourceModule
 CATCH_ALL = frozenset({"Exception", "BaseException"})
 
 
-def guards(
-    module: SourceModule, node: cst.CSTNode, within: cst.CSTNode | None = None
-) -> Iterator[cst.Try | cst.With]:
+def guards(module: SourceModule, node: cst.CSTNode, within: cst.CSTNode | None = None) -> Iterator[cst.Try | cst.With]:
     """The `try` and `with` statements whose body holds `node`, innermost first, up to `within` or the function."""
     below = node
     for outer in module.ancestors(node):

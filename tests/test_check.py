@@ -1,0 +1,162 @@
+"""One file from bytes to findings: whatever the bytes are, there is a report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import libcst
+import pytest
+
+from lint_rules.check import Options, Report, check_source, find_fixes, map_source
+from lint_rules.finding import NOT_ANALYSED
+from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.syntax import depth
+
+ALL = Options(codes=frozenset(BY_CODE))
+BAD = (Path(__file__).parent.parent / "fixtures/shallow_message_copy/bad_squeeze_arguments.py").read_text("utf-8")
+FOUND = ["AGL201"]
+
+
+def check(source: str | bytes) -> Report:
+    return check_source(source.encode() if isinstance(source, str) else source, "a.py", ALL)
+
+
+def codes(report: Report) -> list[str]:
+    return [finding.code for finding in report.findings]
+
+
+# -- nesting ------------------------------------------------------------------------------------------------------
+
+DEEP = {
+    "parentheses": lambda n: "(" * n + "x" + ")" * n,
+    "and": lambda n: "x" + " and x" * n,
+    "plus": lambda n: "x" + " + x" * n,
+    "not": lambda n: "not " * n + "x",
+    "lambda": lambda n: "lambda: " * n + "x",
+    "attributes": lambda n: "x" + ".x" * n,
+    "calls": lambda n: "x" + "()" * n,
+    "comprehension": lambda n: "[x " + "for x in x " * n + "]",
+    "elif": lambda n: "if x: pass\n" + "elif x: pass\n" * n,
+    "import": lambda n: "import x" + ".x" * n,
+    "strings": lambda n: "x = (" + "'a'\n" * n + ")",
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_deep_code_keeps_its_findings(kind: str) -> None:
+    assert codes(check(f"{BAD}\n{DEEP[kind](80)}\n")) == FOUND
+
+
+@pytest.mark.parametrize("kind", ["and", "elif", "import"])
+def test_very_deep_code_keeps_its_findings(kind: str) -> None:
+    assert codes(check(f"{BAD}\n{DEEP[kind](800)}\n")) == FOUND
+
+
+def test_code_too_deep_for_libcst_ends_no_process(tmp_path: Path) -> None:
+    """In a process of its own: a stack that overflows would take this one along."""
+    script = (
+        "import sys; from pathlib import Path; from test_check import check\n"
+        "for path in sys.argv[1:]:\n"
+        "    print(check(Path(path).read_bytes()).findings[0].message)\n"
+    )
+    paths = [tmp_path / f"{kind}.py" for kind in DEEP if kind != "strings"]
+    for path in paths:
+        path.write_text(f"{BAD}\n{DEEP[path.stem](20_000)}\n")
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, paths)], cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()) == {"the code is nested too deeply to be analysed"}
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python knows the syntax")
+def test_newer_syntax_is_analysed_when_it_is_not_too_deep() -> None:
+    newer = f"{BAD}\ntype X = int\nx = f'{{f'{{1}}'}}'\n"
+    assert codes(check(newer)) == FOUND
+    assert codes(check(newer + DEEP["elif"](800))) == FOUND
+    for kind in ("parentheses", "and", "lambda"):
+        assert codes(check(newer + DEEP[kind](20_000))) == [NOT_ANALYSED]
+
+
+@pytest.mark.parametrize(
+    "source", ["x = [" + "(1, 'a, b'), " * 9_000 + "]", "x = 1  # (((\n" * 9_000, "'''" + "(" * 9_000 + "'''"]
+)
+def test_long_text_is_not_deep(source: str) -> None:
+    assert depth.levels_of_text(source.encode()) < 200
+
+
+def test_room_gives_back_what_it_took() -> None:
+    limit = sys.getrecursionlimit()
+    assert depth.with_room(depth.SHALLOW + 1, sys.getrecursionlimit) > limit
+    assert sys.getrecursionlimit() == limit
+    with pytest.raises(KeyError):
+        depth.with_room(depth.SHALLOW + 1, lambda: {}["x"])
+    with pytest.raises(RecursionError):
+        depth.with_room(depth.DEEPEST + 1, int)
+
+
+def test_deep_code_in_the_other_doors() -> None:
+    deep, deeper = (f"{BAD}\n{DEEP['elif'](n)}\n".encode() for n in (800, 3_000))
+    assert len(find_fixes(deep, "a.py", ALL)[1]) == 1
+    assert "history" in map_source(deep, "a.py", ALL) or map_source(deep, "a.py", ALL)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        map_source(deeper, "a.py", ALL)
+
+
+# -- bytes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "line", "column"),
+    [
+        ("x = 1\n".encode("utf-16"), "the file is UTF-16", 1, 1),
+        (b"x = 1\ny = '\0'\n", "the file holds a NUL byte", 2, 6),
+        (b"# coding: unheard-of\nx = 1\n", "unknown encoding: unheard-of", 1, 1),
+        (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", "a byte order mark says UTF-8", 1, 1),
+        (b"x = 1\ny = '\xff'\n", "the file is not valid utf-8: byte 0xff", 2, 6),
+        ("x = 'é' é\n".encode(), "syntax error: invalid syntax", 1, 9),
+        ("# coding: latin-1\nx = 'é' é\n".encode("latin-1"), "syntax error: invalid syntax", 2, 9),
+        (b"def f(:\n", "syntax error: ", 1, 7),
+    ],
+    ids=["utf-16", "nul", "encoding", "bom", "bytes", "columns", "latin", "syntax"],
+)
+def test_a_broken_file_is_told_in_one_clear_line(source: bytes, message: str, line: int, column: int) -> None:
+    [finding] = check(source).findings
+    assert finding.code == NOT_ANALYSED
+    assert finding.message.startswith(message)
+    assert (finding.span.line, finding.span.column) == (line, column)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_encodings_that_python_reads(encoding: str) -> None:
+    cookie = "# coding: latin-1\n" if encoding == "latin-1" else ""
+    report = check(f"{cookie}{BAD}\nx = 'é'\n".replace("—", "-").encode(encoding, "replace"))
+    assert codes(report) == FOUND
+
+
+# -- libcst and rules that fail -----------------------------------------------------------------------------------
+
+
+class Panic(BaseException):
+    """What native code raises that has lost its way: no Exception."""
+
+
+@pytest.mark.parametrize("error", [Panic("at the disco"), RuntimeError("lost"), RecursionError("deep"), MemoryError()])
+def test_a_failure_of_libcst_is_a_finding(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(libcst, "parse_module", fail)
+    assert codes(check(BAD)) == [NOT_ANALYSED]
+    assert codes(check(f"{BAD}\n{DEEP['and'](100)}\n")) == [NOT_ANALYSED]
+
+
+def test_an_interrupt_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(libcst, "parse_module", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        check(BAD)

@@ -1,0 +1,110 @@
+"""The gate lets pass what a rule could speak about, and keeps libcst away from the rest."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lint_rules import gate
+from lint_rules.check import Options, Vocabulary, check_source
+from lint_rules.rules.catalogue import BY_CODE
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+PROGRAMS = sorted(FIXTURES.rglob("*.py"))
+ALL = Options(codes=frozenset(BY_CODE))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_finding_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rule by itself, too: another rule's need must not be what lets a file pass."""
+    source = path.read_bytes()
+    gated = {code: check_source(source, "a.py", Options(frozenset({code}))) for code in BY_CODE}
+    monkeypatch.setattr(gate, "mentions_agent", lambda *_: True)
+    monkeypatch.setattr(gate.Signs, "may_speak", lambda *_: True)
+    for code, report in gated.items():
+        assert report == check_source(source, "a.py", Options(frozenset({code})))
+
+
+def may_speak(source: str, *codes: str) -> bool:
+    return gate.Signs.of(ast.parse(source)).may_speak(codes or BY_CODE)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "text = 'The assistant has a role: to be content.'",
+        "for message in messages:\n    print(message)",
+        "queue.append(dict(item))",
+        "user = {'role': 'admin', 'name': name}",
+        "data = json.loads(body)",
+        "history = FileHistory(path)\nhistory.append(line)",
+        "producer.send(topic, messages=list(messages))",
+    ],
+)
+def test_what_is_no_agent_is_kept_back(source: str) -> None:
+    assert not may_speak(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "m = {'role': 'user', 'content': x}\nc = {**m}\nc['content']['a'] = 1",
+        "slim = dict(Message(role=r, content=c))\nslim.parts.append(1)",
+        "def f(h: list['ChatMessage']):\n    h.append(h[:])",
+        "ask(messages=h[1:], **request)\nh.append(1)",
+        "r.post(url, json={'model': m, 'messages': h[-5:]})\nh.append(1)",
+        "from litellm import completion as c\nc(model, h[:])\nh += [1]",
+    ],
+)
+def test_an_agent_in_any_form_passes(source: str) -> None:
+    assert may_speak(source, "AGL201")
+
+
+def test_a_rule_it_does_not_know_gets_all_agents() -> None:
+    assert may_speak("if reply.tool_calls: pass", "AGL999")
+    assert not may_speak("if reply.calls: pass", "AGL999")
+
+
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        Vocabulary(llm_calls=("gateway.brew",)),
+        Vocabulary(history_names=("brew",)),
+        Vocabulary(tool_call_attributes=("brew",)),
+    ],
+)
+def test_the_words_of_the_user_pass(vocabulary: Vocabulary) -> None:
+    assert gate.mentions_agent(b"brew(xs)\n", vocabulary)
+    assert gate.mentions_user_words(b"brew(xs)\n", vocabulary)
+    assert not gate.mentions_agent(b"cook(xs)\n", vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("source", "deep"),
+    [
+        ("x" + " and x" * 300, True),
+        ("if x: pass\n" + "elif x: pass\n" * 300, True),
+        ("import a" + ".a" * 300, True),
+        ("[x " + "for x in x " * 300 + "]", True),
+        ("x = [\n" + "    (1, 'a', {'b': 2}),\n" * 300 + "]", False),
+        ("x = 1\n" * 300, False),
+    ],
+)
+def test_levels_are_those_of_libcst(source: str, deep: bool) -> None:
+    assert (gate.Signs.of(ast.parse(source)).levels >= 300) is deep
+
+
+def test_a_file_without_agents_does_not_import_libcst() -> None:
+    script = (
+        "import sys\n"
+        "from lint_rules.check import Options, check_source\n"
+        "from lint_rules.rules.catalogue import BY_CODE\n"
+        "source = b'def f(messages):\\n    print(messages)\\n'\n"
+        "assert not check_source(source, 'a.py', Options(frozenset(BY_CODE))).findings\n"
+        "assert not any(name.partition('.')[0] == 'libcst' for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=FIXTURES.parent)
