@@ -26,7 +26,9 @@ _AGENT_WORDS = (
 """One of them stands in every file in which `Signs` sees a message, a tool call, or a request to a model..."""
 _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
 _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
-"""... or one of each of these, where JSON is parsed for a tool."""
+"""... or one of each of these, where JSON is parsed for a tool ..."""
+_EMPTIED = tuple(f".{name}{equal}".encode() for name in words.HISTORY_NAMES for equal in (" =", "="))
+"""... or one of these, where a history is emptied before a question."""
 
 
 def mentions_agent(source: bytes, vocabulary: Vocabulary) -> bool:
@@ -34,6 +36,7 @@ def mentions_agent(source: bytes, vocabulary: Vocabulary) -> bool:
     return (
         any(word in source for word in _AGENT_WORDS)
         or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
+        or any(word in source for word in _EMPTIED)
         or mentions_user_words(source, vocabulary)
     )
 
@@ -78,8 +81,8 @@ class Signs:
 
     `names` are those of variables, attributes, parameters, classes and imports, `texts` short strings, `keywords`
     those of calls ("" for `**`), `called` the last names of what is called. `stores` says that something is bound
-    that is no plain name, `asks` that a call or dict has the keywords of a request. `levels` is how deep libcst's
-    tree will be.
+    that is no plain name, `asks` that a call or dict has the keywords of a request, `empties` that an attribute named
+    like a history is set to `[]`. `levels` is how deep libcst's tree will be.
     """
 
     names: set[str] = field(default_factory=set)
@@ -89,6 +92,7 @@ class Signs:
     kinds: set[type[ast.AST]] = field(default_factory=set)
     stores: bool = False
     asks: bool = False
+    empties: bool = False
     levels: int = 0
 
     @classmethod
@@ -167,8 +171,12 @@ class Signs:
             or any(parts <= self.names for parts in _ENDPOINTS)
         )
 
+    def shows_question(self) -> bool:
+        """A history that is emptied before something is asked, as its name has it."""
+        return self.empties and not self.called.isdisjoint(words.ASKING)
+
     def shows_agent(self) -> bool:
-        return self.shows_messages() or self.shows_request()
+        return self.shows_messages() or self.shows_request() or self.shows_question()
 
     # -- what the rules need -----------------------------------------------------------------------------------
 
@@ -220,6 +228,12 @@ def _call(signs: Signs, node: ast.Call) -> None:
     _request(signs, {keyword.arg for keyword in node.keywords})
 
 
+def _assign(signs: Signs, node: ast.Assign) -> None:
+    if type(node.value) is ast.List and not node.value.elts:
+        names = {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
+        signs.empties = signs.empties or not names.isdisjoint(words.HISTORY_NAMES)
+
+
 def _dict(signs: Signs, node: ast.Dict) -> None:
     if None in node.keys:
         signs.kinds.add(ast.Starred)  # `{**m}` is no node of its own
@@ -267,6 +281,7 @@ _NOTES: dict[type[ast.AST], Callable[[Signs, Any], int | None]] = {
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.Dict: _dict,
+    ast.Assign: _assign,
     ast.keyword: _keyword,
     ast.FunctionDef: _named,
     ast.AsyncFunctionDef: _named,

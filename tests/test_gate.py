@@ -58,6 +58,7 @@ def test_what_is_no_agent_is_kept_back(source: str) -> None:
         "ask(messages=h[1:], **request)\nh.append(1)",
         "r.post(url, json={'model': m, 'messages': h[-5:]})\nh.append(1)",
         "from litellm import completion as c\nc(model, h[:])\nh += [1]",
+        "agent.memory = []\nagent.ask(question)\nagent.memory.append(agent.memory[0])\nagent.memory[:1]",
     ],
 )
 def test_an_agent_in_any_form_passes(source: str) -> None:

@@ -9,13 +9,13 @@ import libcst as cst
 
 from lint_rules.anatomy.call_graph import CallGraph
 from lint_rules.anatomy.facts import Facts
-from lint_rules.anatomy.kinds import Evidence, Kind
+from lint_rules.anatomy.kinds import Kind
 from lint_rules.anatomy.rounds import RoundLoop, round_loops
-from lint_rules.anatomy.slots import Slot, describe
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.anatomy.writes import Writes
 from lint_rules.syntax import control_flow
 from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.reaching import Reaching, reaching
 
 
 class Anatomy:
@@ -28,6 +28,7 @@ class Anatomy:
         self.vocabulary = vocabulary
         self._neighbour = neighbour
         self._graphs: dict[Scope, control_flow.Graph] = {}
+        self._reaching: dict[Scope, Reaching] = {}
         self._neighbours: dict[str, Anatomy | None] = {}
 
     @cached_property
@@ -55,6 +56,13 @@ class Anatomy:
             graph = self._graphs[function] = control_flow.build(node)
         return graph
 
+    def reaching(self, function: Scope) -> Reaching:
+        """Which definitions of its names reach which points of a function."""
+        found = self._reaching.get(function)
+        if found is None:
+            found = self._reaching[function] = reaching(self.flow(function))
+        return found
+
     def imported(self, name: str) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there; None where that is unknown."""
         origin = self.module.imports.origin.get(name)
@@ -69,11 +77,6 @@ class Anatomy:
     def line(self, node: cst.CSTNode) -> int:
         """The 1-based line of a node. Asked only for what is reported: positions cost a rendering of the file."""
         return self.module.positions.line(node)
-
-    def why_history(self, slot: Slot, evidence: Evidence) -> tuple[str, cst.CSTNode]:
-        """How a history was recognised, as a sentence about it, and the place that shows it."""
-        root = evidence.root
-        return f"`{describe(slot)}` is the message history: it {evidence.reason}", root.node
 
     def is_history(self, node: cst.BaseExpression) -> bool:
         return self.facts.is_kind(node, Kind.HISTORY)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.facts import Facts
-from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
 
@@ -96,9 +95,3 @@ def _last_name(node: cst.BaseExpression) -> str:
     if isinstance(node, cst.Attribute):
         return node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
-
-
-def names_in(node: cst.CSTNode) -> str:
-    """The dotted name of what a call or expression names, for messages; its code where it has none."""
-    func = node.func if isinstance(node, cst.Call) else node
-    return ex.dotted(func) or ex.source(func, 40)

@@ -24,7 +24,6 @@ ELEMENT = "[]"
 LAST = "[-1]"
 _KINDS = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.FUNCTION)
 _LISTERS = frozenset({"list", "tuple", "sorted", "deque"})
-_REPLACERS = frozenset({"replace", "evolve"})
 _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
 )

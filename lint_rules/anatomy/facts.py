@@ -172,7 +172,7 @@ class Facts:
     def _learn_names(self) -> None:
         """The names that the user has listed as histories."""
         for node in self.module.nodes_of(cst.Name, cst.Attribute) if self.vocabulary.history_names else ():
-            name = node.value if isinstance(node, cst.Name) else node.attr.value
+            name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
             if name in self.vocabulary.history_names:
                 self.learn(
                     self.slots.of(node), Kind.HISTORY, Evidence("is listed under history-names", node, used=True)

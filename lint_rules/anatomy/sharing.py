@@ -295,8 +295,3 @@ def _stores(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         base = ex.receiver(call)
         if base is not None and ex.called_name(call) in _MUTATORS and path_of(base) is not None:
             yield base, call
-
-
-def described(path: Path | None) -> str:
-    """An access path as a person reads it: `slim.tool_calls[]`."""
-    return ".".join(path or ()).replace(f".{ELEMENT}", ELEMENT)

@@ -23,7 +23,6 @@ from lint_rules.syntax.walk import walk
 
 _MUTATORS = frozenset({"append", "extend", "insert", "appendleft", "update", "clear", "pop", "__setitem__", "write"})
 _RENDERERS = frozenset({"dumps", "join", "deepcopy", "copy", "list", "tuple", "str", "sorted", "model_copy"})
-_LOADERS = ("load", "get", "history", "messages", "fetch", "read", "snapshot", "recall", "transcript")
 
 Loop = cst.While | cst.For
 
@@ -263,9 +262,17 @@ class _Finder:
             return (*direct, self._original(value))
         path = path_of(value)
         snapshot = named.get(path) if path is not None else None
-        if snapshot is None:
+        if snapshot is None or not self._still_is(snapshot, value):
             return None
         return snapshot.slot, snapshot.evidence, self._original(snapshot.value)
+
+    def _still_is(self, snapshot: _Snapshot, use: cst.BaseExpression) -> bool:
+        """Whether a name still stands for the snapshot where it is passed: one of its definitions that reach there."""
+        if not isinstance(use, cst.Name):
+            return True
+        reaching = self.anatomy.reaching(self.function)
+        points = self.anatomy.flow(self.function).enclosing(use, self.module.parent)
+        return any(found.value is snapshot.value for point in points for found in reaching.at(point, use.value))
 
     def _stale_callee(
         self,

@@ -40,6 +40,12 @@ def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix |
     return answer.around(call)
 
 
+def _does_more(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the statement calls something else, too, whose errors would pass for errors of the arguments."""
+    statement = anatomy.module.statement(call)
+    return any(isinstance(node, cst.Call) and not anatomy.module.inside(node, call) for node in walk(statement))
+
+
 def _loop(anatomy: Anatomy, call: cst.Call, guard: cst.Try | None) -> cst.For | None:
     """The loop over tool calls that the parse stands in: directly, or in a `try` that does nothing else."""
     module = anatomy.module

@@ -49,7 +49,8 @@ number of calls is known to be one, or one side names all calls, the rule is sil
 Signatures that are built in another file are not seen.
 
 ## Fix safety
-No fix yet.
+Unsafe: where both lists stand in the comparison itself, all their calls are compared, by name and arguments; a `zip` is
+joined by a comparison of the lengths. Signatures that are built elsewhere have no fix.
 
 ## References
 - OpenAI API reference, chat completions: `tool_calls` is a list, `parallel_tool_calls` is on by default

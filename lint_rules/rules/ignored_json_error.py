@@ -59,7 +59,8 @@ Handlers in other files are not seen: a function that raises on purpose to a cal
 raises an exception of its own.
 
 ## Fix safety
-No fix yet.
+Unsafe: where the loop over calls ends in one tool message for each, a call that cannot be parsed is answered by such a
+message with the error, and the loop goes on. Elsewhere the shape of the answer is not known, and there is no fix.
 
 ## References
 - OpenAI, function calling guide: "the model does not always generate valid JSON"

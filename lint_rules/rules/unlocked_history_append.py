@@ -55,7 +55,9 @@ the lock, frameworks that run handlers one after another.
 Threads that are started in other files are not seen. A lock that another file takes around the call is not seen.
 
 ## Fix safety
-No fix yet. A new lock per append is no cure: turns still interleave.
+Unsafe, and only for a write that has a lock elsewhere: it is put under that lock, unless somebody may hold the lock
+already on the way there, or the write is a part of a longer turn. There is no fix without a lock: a new lock per append
+is no cure, for turns still interleave.
 
 ## References
 - OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each call

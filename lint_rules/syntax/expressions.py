@@ -136,12 +136,6 @@ def key(node: cst.CSTNode) -> str | None:
     return None if pair is None else pair[1]
 
 
-def keyed(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """`x` for every form that `key` reads, else None."""
-    pair = _keyed(node)
-    return None if pair is None else pair[0]
-
-
 def member(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
     """`(x, "k")` for `x.k`, `x["k"]`, `x.get("k")` and `getattr(x, "k")`; else None."""
     if type(node) is cst.Attribute:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, overload
 
 import libcst as cst
 
@@ -18,6 +18,7 @@ from lint_rules.syntax.walk import children
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 
 Node = TypeVar("Node", bound=cst.CSTNode)
+Other = TypeVar("Other", bound=cst.CSTNode)
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -202,12 +203,18 @@ class SourceModule:
 
     # -- asking -----------------------------------------------------------------------------------------------
 
-    def nodes_of(self, *kinds: type[Node]) -> list[Node]:
+    @overload
+    def nodes_of(self, kind: type[Node], /) -> list[Node]: ...
+    @overload
+    def nodes_of(self, kind: type[Node], other: type[Other], /) -> list[Node | Other]: ...
+    @overload
+    def nodes_of(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]: ...
+    def nodes_of(self, *kinds: type[Any]) -> list[Any]:
         """The nodes of exactly these types, in source order: far cheaper than to look at all of `scope_of`."""
         if len(kinds) == 1:
-            return cast("list[Node]", self._of_type.get(kinds[0], []))
+            return self._of_type.get(kinds[0], [])
         found = [node for kind in kinds for node in self._of_type.get(kind, ())]
-        return cast("list[Node]", sorted(found, key=self.order.__getitem__))
+        return sorted(found, key=self.order.__getitem__)
 
     def self_name(self, scope: Scope) -> str | None:
         """The name under which the method around `scope` knows its object (`self`), also in nested functions."""

@@ -1,0 +1,279 @@
+"""When a repair offers itself, and when it must not: a wrong fix is worse than none."""
+
+from __future__ import annotations
+
+import pytest
+from test_fix import OPTIONS, fixed
+
+from lint_rules import check
+
+# -- AGL101: the lock ---------------------------------------------------------------------------------------------
+
+CHAT = """\
+import threading
+
+
+class Chat:
+    def __init__(self, client):
+        self.client = client
+        self.lock = threading.Lock()
+        self.messages = []
+
+    def start(self):
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def say(self, text):
+        with self.lock:
+            self.messages.append({"role": "user", "content": text})
+            reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages)
+            self.messages.append(reply.choices[0].message)
+        return reply.choices[0].message.content
+
+    def listen(self):
+        for event in self.client.events():
+            self.note(event)
+
+    def note(self, event):
+        self.messages.append({"role": "user", "content": event})
+"""
+WRITE = '        self.messages.append({"role": "user", "content": event})\n'
+LOCKED = '        with self.lock:\n            self.messages.append({"role": "user", "content": event})\n'
+
+
+def offers(source: str, code: str) -> list[bool]:
+    """For each finding of a rule, whether there is a fix."""
+    findings = check.check_source(source.encode(), "agent.py", OPTIONS).findings
+    return [finding.fix is not None for finding in findings if finding.code == code]
+
+
+def test_the_lock_that_guards_it_elsewhere() -> None:
+    assert fixed(CHAT).source.decode() == CHAT.replace(WRITE, LOCKED)
+
+
+def test_changes_that_stand_together_share_the_lock() -> None:
+    cut = "        if len(self.messages) > 9:\n            self.messages = self.messages[-9:]\n"
+    inside = "            if len(self.messages) > 9:\n                self.messages = self.messages[-9:]\n"
+    assert fixed(CHAT.replace(WRITE, WRITE + cut)).source.decode() == CHAT.replace(WRITE, LOCKED + inside)
+
+
+def test_a_list_is_added_under_one_lock() -> None:
+    loop = "        for event in events:\n"
+    source = CHAT.replace(WRITE, loop + "    " + WRITE).replace("note(self, event)", "note(self, events)")
+    wrapped = "        with self.lock:\n    " + loop + "        " + WRITE
+    assert fixed(source).source.decode() == source.replace(loop + "    " + WRITE, wrapped)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("            self.note(event)\n", "            with self.lock:\n                self.note(event)\n"),
+        (
+            "            self.messages.append(reply",
+            "            self.note('x')\n            self.messages.append(reply",
+        ),
+        (
+            "            self.messages.append(reply",
+            "            other.note('x')\n            self.messages.append(reply",
+        ),
+        ("        self.client = client\n", "        self.client = client\n        client.on_event(self.note)\n"),
+        (WRITE, "        self.messages.append(self.client.responses.create(input=self.messages, model='m'))\n"),
+        (WRITE, "        self.messages.append({'role': 'user', 'content': self.say(event)})\n"),
+        (WRITE, WRITE + "        print(event)\n" + WRITE),
+        (WRITE, WRITE + "        with self.lock:\n            print(event)\n"),
+        (WRITE, WRITE + "        yield event\n"),
+        (WRITE, "        self.lock.acquire(False)\n        self.lock.release()\n" + WRITE),
+    ],
+    ids=[
+        "the caller holds it",
+        "called under it",
+        "perhaps called under it",
+        "a callback",
+        "the model is asked",
+        "takes it itself",
+        "apart",
+        "partly held",
+        "a generator",
+        "by hand",
+    ],
+)
+def test_no_lock_where_it_may_be_held_or_does_not_help(change: tuple[str, str]) -> None:
+    source = CHAT.replace(*change)
+    assert source != CHAT
+    assert True not in offers(source, "AGL101")
+
+
+def test_a_copy_that_goes_nowhere_is_not_made_deep() -> None:
+    """Only the original can show what is stored: the store is meant."""
+    source = """\
+def mark(client, history):
+    history.append({"role": "user", "content": []})
+    client.chat.completions.create(model="gpt-5", messages=history)
+    last = dict(history[-1])
+    last["content"].append({"cache": True})
+"""
+    assert offers(source, "AGL201") == [False]
+    assert offers(source + "    return last\n", "AGL201") == [True]
+
+
+def test_a_copy_that_a_function_spoils_is_not_made_deep() -> None:
+    source = """\
+def run(client, history):
+    history.append({"role": "user", "content": "go"})
+    client.chat.completions.create(model="gpt-5", messages=history)
+    window = list(history)
+    trim(window)
+    client.chat.completions.create(model="gpt-5", messages=window)
+
+
+def trim(messages):
+    for message in messages:
+        message["content"] = message["content"][:9]
+"""
+    assert offers(source, "AGL201") == [False]
+
+
+def test_a_reentrant_lock_may_be_taken_again() -> None:
+    perhaps = (
+        "            self.messages.append(reply",
+        "            other.note('x')\n            self.messages.append(reply",
+    )
+    assert offers(CHAT.replace(*perhaps), "AGL101") == [False]
+    assert offers(CHAT.replace(*perhaps).replace("threading.Lock()", "threading.RLock()"), "AGL101") == [True]
+
+
+def test_an_async_lock_needs_an_async_function() -> None:
+    source = CHAT.replace("with self.lock", "async with self.lock").replace("    def say", "    async def say")
+    source = source.replace("import threading", "import asyncio, threading").replace("threading.Lock", "asyncio.Lock")
+    assert True not in offers(source, "AGL101")
+
+
+# -- AGL401: the lists --------------------------------------------------------------------------------------------
+
+GUARD = """\
+def run(client, messages, tools, execute):
+    last = None
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        calls = message.tool_calls
+        if not calls:
+            return message.content
+        if last and SAME:
+            raise RuntimeError("the model repeats itself")
+        last = calls
+        messages.extend(execute(call) for call in calls)
+    raise RuntimeError("too many rounds")
+"""
+NAMES = "calls[0].function.name == last[0].function.name"
+ARGUMENTS = "calls[0].function.arguments == last[0].function.arguments"
+ALL_NAMES = "[call.function.name for call in calls] == [call.function.name for call in last]"
+ALL_ARGUMENTS = "[call.function.arguments for call in calls] == [call.function.arguments for call in last]"
+
+
+@pytest.mark.parametrize(
+    ("same", "expected"),
+    [
+        (f"{NAMES} and {ARGUMENTS}", f"{ALL_NAMES} and {ALL_ARGUMENTS}"),
+        ("calls[0].function == last[0].function", None),
+        ("calls[0] == last[0]", "calls == last"),
+        (NAMES, None),
+        (f"{NAMES} or {ARGUMENTS}", None),
+        (f"{NAMES} and {ARGUMENTS} and len(tools)", f"{ALL_NAMES} and {ALL_ARGUMENTS} and len(tools)"),
+        (f"calls[0].function.name == last[1].function.name and {ARGUMENTS}", None),
+    ],
+)
+def test_comparisons_of_first_calls(same: str, expected: str | None) -> None:
+    source = GUARD.replace("SAME", same)
+    result = fixed(source).source.decode()
+    if expected is None:
+        assert result == source
+    else:
+        assert result == GUARD.replace("SAME", expected)
+
+
+# -- AGL501: the answer -------------------------------------------------------------------------------------------
+
+LOOP = """\
+import json
+
+
+def run(client, messages, tools, execute):
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            arguments = json.loads(call.function.arguments)
+            result = execute(call.function.name, arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+"""
+PARSE = "            arguments = json.loads(call.function.arguments)\n"
+ANSWER = '            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})\n'
+TRY = """\
+            try:
+                arguments = json.loads(call.function.arguments)
+            except json.JSONDecodeError as exc:
+                result = f"Error: the arguments are not valid JSON: {exc}"
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+                continue
+"""
+
+
+def test_a_bare_parse_is_guarded() -> None:
+    assert fixed(LOOP).source.decode() == LOOP.replace(PARSE, TRY)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "except json.JSONDecodeError:\n                arguments = {}\n",
+        "except json.JSONDecodeError:\n                continue\n",
+        "except json.JSONDecodeError as exc:\n                arguments = {}\n",
+    ],
+)
+def test_a_handler_that_hides_the_error_answers_it(handler: str) -> None:
+    source = LOOP.replace(PARSE, f"            try:\n    {PARSE}            {handler}")
+    assert fixed(source).source.decode() == LOOP.replace(PARSE, TRY)
+
+
+def test_what_a_handler_logs_stays() -> None:
+    log = '                logging.warning("bad arguments")\n'
+    source = LOOP.replace(
+        PARSE,
+        f"            try:\n    {PARSE}            except ValueError as e:\n{log}                arguments = {{}}\n",
+    )
+    wanted = TRY.replace("json.JSONDecodeError as exc:\n", f"ValueError as e:\n{log}").replace("{exc}", "{e}")
+    assert fixed(source).source.decode() == LOOP.replace(PARSE, wanted)
+
+
+@pytest.mark.parametrize(
+    ("parser", "error"),
+    [
+        ("from json import loads", "ValueError"),
+        ("import json as j", "j.JSONDecodeError"),
+        ("from ast import literal_eval", "(ValueError, SyntaxError)"),
+    ],
+)
+def test_the_error_of_the_parser(parser: str, error: str) -> None:
+    call = {"from json import loads": "loads", "import json as j": "j.loads"}.get(parser, "literal_eval")
+    source = LOOP.replace("import json", parser).replace("json.loads", call)
+    assert f"            except {error} as exc:\n" in fixed(source).source.decode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (ANSWER, f"            if result:\n    {ANSWER}"),
+        (ANSWER, "            messages.append(answer(call, result))\n"),
+        (ANSWER, ANSWER.replace("call.id", "arguments['id']")),
+        (ANSWER, ANSWER.replace('"content"', '"name": result, "content"')),
+        (PARSE, PARSE.replace("json.loads(call.function.arguments)", "check(json.loads(call.function.arguments))")),
+    ],
+    ids=["on a condition", "unknown shape", "needs the arguments", "needs the result", "more than a parse"],
+)
+def test_no_answer_whose_shape_is_not_known(change: tuple[str, str]) -> None:
+    source = LOOP.replace(*change)
+    assert source != LOOP
+    assert offers(source, "AGL501") == [False]
+    assert fixed(source).source.decode() == source
