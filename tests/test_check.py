@@ -91,6 +91,7 @@ def test_room_gives_back_what_it_took() -> None:
     limit = sys.getrecursionlimit()
     assert depth.with_room(depth.SHALLOW + 1, sys.getrecursionlimit) > limit
     assert sys.getrecursionlimit() == limit
+    assert depth.with_room(99, lambda: depth.with_room(99, lambda: "in one room")) == "in one room"
     with pytest.raises(KeyError):
         depth.with_room(depth.SHALLOW + 1, lambda: {}["x"])
     with pytest.raises(RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_fix import OPTIONS, fixed
+from test_fix import KNOWN, OPTIONS, fixed
 
 from lint_rules import check
 
@@ -104,15 +104,9 @@ def test_no_lock_where_it_may_be_held_or_does_not_help(change: tuple[str, str]) 
 
 def test_a_copy_that_goes_nowhere_is_not_made_deep() -> None:
     """Only the original can show what is stored: the store is meant."""
-    source = """\
-def mark(client, history):
-    history.append({"role": "user", "content": []})
-    client.chat.completions.create(model="gpt-5", messages=history)
-    last = dict(history[-1])
-    last["content"].append({"cache": True})
-"""
+    source = KNOWN.replace("    return slim\n", "")
     assert offers(source, "AGL201") == [False]
-    assert offers(source + "    return last\n", "AGL201") == [True]
+    assert offers(KNOWN, "AGL201") == [True]
 
 
 def test_a_copy_that_a_function_spoils_is_not_made_deep() -> None:

@@ -28,6 +28,8 @@ _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
 )
 _MOST_DEPTH = 8
+_LONGEST = 6
+"""Longer paths are not followed: `node.next = node` would make ever longer ones."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -109,7 +111,7 @@ def is_owned(state: State, path: Path | None) -> bool:
 def assign(state: State, path: Path, part: Part) -> State:
     """The state after `path = value`, where `part` is what the value shares."""
     new = {known: ref for known, ref in state.items() if known[: len(path)] != path}
-    new.update({path + suffix: ref for suffix, ref in part.items()})
+    new.update({path + suffix: ref for suffix, ref in part.items() if len(path) + len(suffix) <= _LONGEST})
     return new
 
 

@@ -22,9 +22,7 @@ class RepairCommand(CodemodCommand):
     def repaired(self, tree: cst.Module, code: str) -> cst.Module:
         """The file with the fixes of one rule. What could not be fixed after all becomes a warning."""
         path = self.context.filename or "<stdin>"
-        fixed = fix_source(
-            tree.bytes, path, Options(frozenset({code})), Wish(unsafe=True), neighbours=files.neighbours
-        )
+        fixed = fix_source(tree.bytes, path, Options(frozenset({code})), Wish(unsafe=True), neighbours=files.neighbours)
         for dropped in fixed.dropped:
             self.warn(f"{path}:{dropped.line}: {dropped.code} is not fixed: {dropped.reason}")
         return cst.parse_module(fixed.source) if fixed.applied else tree

@@ -28,7 +28,7 @@ _TITLE = "answer the call with the error"
 
 def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix | None:
     """Answer the call with the error: in the handler there is, or in a new one around the statement that parses."""
-    if handling is not None and not isinstance(handling.guard, cst.Try):
+    if _does_more(anatomy, call) or (handling is not None and not isinstance(handling.guard, cst.Try)):
         return None
     guard = handling.guard if handling is not None and isinstance(handling.guard, cst.Try) else None
     loop = _loop(anatomy, call, guard)

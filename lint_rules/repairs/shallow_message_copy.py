@@ -63,15 +63,15 @@ def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
         elif isinstance(node, cst.Assign) and (path_of(node.value) or ("",))[0] in names:
             names.update(name for target in node.targets for name in ex.target_names(target.target))
     uses = (n for n in copy.function.nodes if isinstance(n, cst.Name) and n.value in names)
-    return any(_is_handed_over(module, use) for use in uses)
+    return any(_is_handed_over(module, use, names) for use in uses)
 
 
 def _names(node: cst.CSTNode) -> set[str]:
     return {inside.value for inside in walk(node) if isinstance(inside, cst.Name)}
 
 
-def _is_handed_over(module: SourceModule, use: cst.CSTNode) -> bool:
-    """Whether a value is returned, passed to a call that does more than look at it, or put into something."""
+def _is_handed_over(module: SourceModule, use: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a value is returned, passed to a call that does more than look at it, or put into something else."""
     parent = module.parent[use]
     while isinstance(parent, cst.Subscript) and parent.value is use:
         use, parent = parent, module.parent[parent]
@@ -79,7 +79,8 @@ def _is_handed_over(module: SourceModule, use: cst.CSTNode) -> bool:
         call = module.parent[parent]
         return isinstance(call, cst.Call) and ex.called_name(call) not in _LOOKERS
     if isinstance(parent, cst.Assign):
-        return parent.value is use and not all(isinstance(target.target, cst.Name) for target in parent.targets)
+        stores = [target.target for target in parent.targets if not isinstance(target.target, cst.Name)]
+        return parent.value is use and any((path_of(store) or ("",))[0] not in names for store in stores)
     return isinstance(parent, _HOLDERS)
 
 

@@ -21,6 +21,7 @@ DEEPEST = 2_000
 _STACK = 256 << 20
 _FRAMES = 100_000
 _ROOM = threading.Lock()
+_NAME = "looplint's room"
 
 Result = TypeVar("Result")
 
@@ -32,7 +33,8 @@ def with_room(levels: int, function: Callable[[], Result]) -> Result:
     """
     if levels > DEEPEST:
         raise RecursionError(f"{levels} levels of nesting")
-    return function() if levels <= SHALLOW else _in_thread(function)
+    has_room = levels <= SHALLOW or threading.current_thread().name == _NAME
+    return function() if has_room else _in_thread(function)
 
 
 def _in_thread(function: Callable[[], Result]) -> Result:
@@ -49,7 +51,7 @@ def _in_thread(function: Callable[[], Result]) -> Result:
         stack, frames = threading.stack_size(_STACK), sys.getrecursionlimit()
         sys.setrecursionlimit(max(frames, _FRAMES))
         try:
-            thread = threading.Thread(target=run, daemon=True)
+            thread = threading.Thread(target=run, name=_NAME, daemon=True)
             thread.start()
             thread.join()
         finally:
