@@ -450,7 +450,7 @@ class Facts:
                 return
             self._mark(base, Kind.MESSAGE, Evidence(f"its `{name}` is used", node, used=True))
             self._mark_reply(base, node, f"its `{name}` is read")
-        elif name == "tool_call_id" and not isinstance(node, cst.Call):
+        elif name == "tool_call_id" and isinstance(node, cst.Subscript):  # events of user interfaces have the attribute
             self._mark(base, Kind.MESSAGE, Evidence("its `tool_call_id` is used", node, used=True))
         elif name == "choices":
             self._mark_reply(base, node, "its `choices` are read")
