@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from lint_rules.anatomy.facts import Facts, sources
+from lint_rules.anatomy.facts import Facts
 from lint_rules.anatomy.kinds import Evidence, Kind
+from lint_rules.anatomy.known import sources
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 

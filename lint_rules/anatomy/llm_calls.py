@@ -12,7 +12,7 @@ from lint_rules.anatomy.kinds import Kind
 from lint_rules.syntax import expressions as ex
 
 if TYPE_CHECKING:
-    from lint_rules.anatomy.facts import Facts
+    from lint_rules.anatomy.forms import Forms
 
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
@@ -28,14 +28,14 @@ class LLMCall:
     history: cst.BaseExpression | None = None
 
 
-def recognise(call: cst.Call, facts: Facts) -> LLMCall | None:
+def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
     """The call as an LLM call, judged by endpoint, keywords, the receiver, or what becomes of its result."""
     if isinstance(call.func, cst.Name) and call.func.value in {"dict", "print", "len", "super"}:
         return None
     return _by_user(call, facts) or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
 
 
-def _full_name(call: cst.Call, facts: Facts) -> str:
+def _full_name(call: cst.Call, facts: Forms) -> str:
     name = facts.module.imports.resolve(ex.dotted(call.func) or ex.called_name(call))
     for start in _STARTS:
         name = name.replace(start, "")
@@ -49,7 +49,7 @@ def _has_request_keyword(call: cst.Call) -> bool:
     )
 
 
-def _by_user(call: cst.Call, facts: Facts) -> LLMCall | None:
+def _by_user(call: cst.Call, facts: Forms) -> LLMCall | None:
     name = _full_name(call, facts)
     for wrapper in facts.vocabulary.llm_calls:
         if name == wrapper or name.endswith("." + wrapper):
@@ -57,7 +57,7 @@ def _by_user(call: cst.Call, facts: Facts) -> LLMCall | None:
     return None
 
 
-def _by_endpoint(call: cst.Call, facts: Facts) -> LLMCall | None:
+def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
     name = _full_name(call, facts)
     parts = name.split(".")
     for length in (3, 2, 1):
@@ -73,7 +73,7 @@ def _by_endpoint(call: cst.Call, facts: Facts) -> LLMCall | None:
     return None
 
 
-def _by_body(call: cst.Call, facts: Facts) -> LLMCall | None:
+def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
     """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
     for keyword in ("json", "data", "content", "body"):
         value = ex.argument(call, keyword)
@@ -91,7 +91,7 @@ def _by_body(call: cst.Call, facts: Facts) -> LLMCall | None:
     return None
 
 
-def _by_shape(call: cst.Call, facts: Facts) -> LLMCall | None:
+def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
     """Wrappers of other files: a request's keywords, or an asking name beside a history or a model's reply."""
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
         return None
@@ -114,7 +114,7 @@ def _by_shape(call: cst.Call, facts: Facts) -> LLMCall | None:
     return None
 
 
-def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Facts) -> tuple[str | None, cst.BaseExpression | None]:
+def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str | None, cst.BaseExpression | None]:
     """How the history is passed: by one of `keywords`, inside `**request`, or as the likeliest positional."""
     for keyword in keywords:
         value = ex.argument(call, keyword)

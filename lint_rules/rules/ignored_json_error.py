@@ -77,9 +77,9 @@ import libcst as cst
 
 from lint_rules.anatomy import dispatch, handlers
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.facts import sources
 from lint_rules.anatomy.handlers import Ending, Handling
 from lint_rules.anatomy.kinds import Evidence, Kind
+from lint_rules.anatomy.known import sources
 from lint_rules.anatomy.rounds import RoundLoop
 from lint_rules.anatomy.slots import Slot
 from lint_rules.repairs.ignored_json_error import repair
