@@ -75,18 +75,16 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from lint_rules.anatomy import dispatch, handlers
+from lint_rules.anatomy import dispatch, handlers, provenance
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.handlers import Ending, Handling
 from lint_rules.anatomy.kinds import Evidence, Kind
-from lint_rules.anatomy.known import sources
 from lint_rules.anatomy.rounds import RoundLoop
-from lint_rules.anatomy.slots import Slot
 from lint_rules.repairs.ignored_json_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.module import Scope, decorators
 from lint_rules.syntax.walk import walk
 
 _HELP = (
@@ -142,7 +140,7 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         yield Draft(call, message, _HELP, notes, fix=repair(anatomy, call, None))
     elif handlers.shown_only(anatomy.module, call) or fate.told or fate.script:
         return
-    elif _comes_from_outside(anatomy, given, function):
+    elif provenance.comes_from_outside(anatomy, given, function):
         message = (
             f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
         )
@@ -161,7 +159,7 @@ def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evid
 
 def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Arguments this file has written itself with `json.dumps`, read back from messages: never malformed."""
-    if isinstance(call.args[0].value, cst.Attribute) or not _renders_the_past(anatomy, call, function):
+    if isinstance(call.args[0].value, cst.Attribute) or not provenance.renders_the_past(anatomy, call, function):
         return False
     return any(
         "arguments" in (items := ex.dict_items(node)) and any(anatomy.facts.encoder(n) for n in walk(items["arguments"])
@@ -169,61 +167,6 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         for node in anatomy.module.scope_of
         if isinstance(node, cst.Dict)
     )  # fmt: skip
-
-
-def _comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
-    """Whether the text reaches the function from a caller, from its object, or from a model it asks."""
-    slot = anatomy.facts.slots.of(given)
-    if slot is None:
-        parts = [n for n in walk(given) if isinstance(n, (cst.Attribute, cst.Subscript, cst.Name, cst.Call))]
-        return any(anatomy.facts.slots.of(p) is not None and _comes_from_outside(anatomy, p, function) for p in parts)
-    root: Slot = slot
-    for _ in range(_DEEPEST):
-        while root[0] in {"member", "item"}:
-            root = root[1]
-        if root[0] == "attr":
-            return True
-        if root[0] == "return":
-            return anatomy.calls.reaches_llm(root[1])
-        if root[0] == "call":
-            asked = root[1] in anatomy.facts.calls or Kind.REPLY in anatomy.facts.of(root)
-            return asked or (bool(parameters(function)) and not ex.called_name(root[1])[:1].isupper())
-        if Kind.REPLY in anatomy.facts.of(root):
-            return True
-        if root[0] == "var" and root[2] in {p.name.value for p in parameters(root[1])}:
-            return True
-        source = _source_of(anatomy, root)
-        if source is None:
-            return anatomy.calls.reaches_llm(function)
-        while (copied := next(iter(sources(source)), None)) is not None:
-            source = copied
-        following = anatomy.facts.slots.of(source)
-        if following is None or following == root:
-            return anatomy.calls.reaches_llm(function)
-        root = following
-    return False
-
-
-def _source_of(anatomy: Anatomy, slot: Slot) -> cst.BaseExpression | None:
-    """What a local name was bound to: its assignment, or the iterable of the loop that binds it."""
-    values = anatomy.facts.assigned(slot)
-    if values:
-        return next(iter(ex.alternatives(values[0])))
-    for node in anatomy.module.scope_of:
-        if isinstance(node, (cst.For, cst.CompFor)) and slot[2] in ex.target_names(node.target):
-            if slot[1] is anatomy.module.scope_binding(anatomy.module.scope_of[node.target], slot[2]):
-                return _iterated(next(iter(ex.alternatives(node.iter))))
-    return None
-
-
-def _iterated(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`xs` of `enumerate(xs)`, `xs.values()`, `reversed(xs)`."""
-    if isinstance(node, cst.Call):
-        if ex.called_name(node) in {"items", "values"}:
-            return ex.receiver(node) or node
-        if ex.called_name(node) in {"enumerate", "reversed", "zip"} and node.args:
-            return node.args[0].value
-    return node
 
 
 # -- the way of the error -------------------------------------------------------------------------------------
@@ -296,7 +239,7 @@ def _swallowed(
     if (
         _is_streaming(anatomy, call, function)
         or _is_probe(anatomy, call, handling)
-        or _renders_the_past(anatomy, call, function)
+        or provenance.renders_the_past(anatomy, call, function)
     ):
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")
@@ -329,24 +272,8 @@ def _value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, functio
     if any(handlers.is_tested(anatomy.module, use, neutral) for use in uses):
         return None
     flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
-    read = _reads_reply(anatomy, call)
+    read = provenance.reads_reply(anatomy, call)
     return neutral if any(read or not _is_sent_back(anatomy, use) for use in flowing) else None
-
-
-def _reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the text is taken from a reply that has just come: `choices[0].message`."""
-    slot = anatomy.facts.slots.of(call.args[0].value)
-    for _ in range(_DEEPEST):
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
-        if slot is None or slot[0] != "var":
-            return False
-        reply = anatomy.facts.of(slot).get(Kind.REPLY)
-        if reply is not None and reply.root.reason == "is a model's message":
-            return True
-        source = _source_of(anatomy, slot)
-        slot = anatomy.facts.slots.of(source) if source is not None else None
-    return False
 
 
 def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
@@ -380,51 +307,6 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     return Kind.ARGUMENTS_TEXT not in anatomy.facts.kinds(call.args[0].value) and (
         Kind.MODEL_TEXT in anatomy.facts.kinds(call.args[0].value)
     )
-
-
-def _renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Stored calls that are put into another form for a request: they were answered long ago, and no tool runs."""
-    slot = anatomy.facts.slots.of(call.args[0].value)
-    for _ in range(_DEEPEST):
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
-        if slot is None or slot[0] != "var":
-            return False
-        source = _source_of(anatomy, slot)
-        if source is None:
-            return _called_for_the_past(anatomy, slot)
-        if Kind.HISTORY in anatomy.facts.kinds(source):
-            return not anatomy.calls.reaches_llm(function)
-        following = anatomy.facts.slots.of(source)
-        slot = following if following != slot else None
-    return False
-
-
-def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
-    """Whether every caller in this file passes a part of a stored message."""
-    passed = [
-        value
-        for site in anatomy.calls.sites[parameter[1]]
-        for slot, value in anatomy.facts.slots.bindings(site.node, parameter[1])
-        if slot == parameter
-    ]
-    if anatomy.calls.reaches_llm(parameter[1]):
-        return False
-    return bool(passed) and all(_is_stored(anatomy, value) for value in passed)
-
-
-def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    slot = anatomy.facts.slots.of(value)
-    for _ in range(_DEEPEST):
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
-        source = _source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
-        if source is None or slot is None:
-            return False
-        if Kind.HISTORY in anatomy.facts.kinds(source):
-            return True
-        slot = anatomy.facts.slots.of(source)
-    return False
 
 
 def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
