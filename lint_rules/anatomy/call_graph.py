@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.facts import Facts
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,7 +43,7 @@ class CallGraph:
                 self.sites[callee].append(site)
         names = {function.name for function in module.functions} - {"__init__"}
         for reference in module.nodes_of(cst.Name, cst.Attribute):
-            if _last_name(reference) in names and reference not in called:
+            if _last_name(reference) in names and reference not in called and not _defines(module, reference):
                 function = facts.slots.function(reference)
                 if function is not None and function.name != "__init__":
                     self.references[function].append(reference)
@@ -95,3 +95,9 @@ def _last_name(node: cst.BaseExpression) -> str:
     if isinstance(node, cst.Attribute):
         return node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
+
+
+def _defines(module: SourceModule, name: cst.CSTNode) -> bool:
+    """Whether a name is the one that a `def` or `class` gives."""
+    parent = module.parent.get(name)
+    return isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is name
