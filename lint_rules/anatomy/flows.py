@@ -224,11 +224,8 @@ class Flows(Forms):
 
     def _mark(self, base: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
         """`base` is a message or a call by use; the list it is an element of is then a history, or calls."""
-        if self._is_self(base):
-            return
-        self.learn(self.slots.of(base), kind, evidence)
-        if isinstance(base, cst.Subscript) and ex.integer(ex.index(base)) is not None and kind in CONTAINER:
-            self.use(base.value, CONTAINER[kind], Evidence(f"holds {kind.value}s", evidence.node, True, evidence))
+        if not self._is_self(base):
+            self.use(base, kind, evidence)
 
     def _mark_reply(self, base: cst.BaseExpression, node: cst.CSTNode, reason: str) -> None:
         slot = self.slots.of(base)

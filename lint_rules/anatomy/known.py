@@ -14,7 +14,7 @@ import libcst as cst
 
 from lint_rules.anatomy import llm_calls
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.kinds import Evidence, Kind, Kinds
+from lint_rules.anatomy.kinds import CONTAINER, Evidence, Kind, Kinds
 from lint_rules.anatomy.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
@@ -150,6 +150,9 @@ class Known:
                 self.learn(slot, kind, evidence)
             for source in sources(part):
                 self.use(source, kind, evidence)
+            if kind in CONTAINER and type(part) is cst.Subscript and ex.integer(ex.index(part)) is not None:
+                holds = Evidence(f"holds {kind.value}s", evidence.node, True, evidence)
+                self.use(part.value, CONTAINER[kind], holds)
 
 
 def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.races import Races
 from lint_rules.anatomy.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 
@@ -12,7 +13,9 @@ _SHOWN = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT
 
 def outline(anatomy: Anatomy) -> str:
     """One block a part: LLM calls, round loops, histories with their writes, then the other values."""
-    blocks = [_llm_calls(anatomy), _rounds(anatomy), *(_values(anatomy, kind) for kind in _SHOWN)]
+    races = Races(anatomy)
+    values = [_values(anatomy, kind) for kind in _SHOWN]
+    blocks = [_llm_calls(anatomy), _rounds(anatomy), _starts(anatomy, races), _guarded(anatomy, races), *values]
     shown = "\n\n".join(block for block in blocks if block)
     return shown or "no parts of an agent found"
 
@@ -42,6 +45,28 @@ def _rounds(anatomy: Anatomy) -> str:
             for loop in anatomy.rounds
         ],
     )
+
+
+def _starts(anatomy: Anatomy, races: Races) -> str:
+    return _block(
+        "concurrent starts",
+        [
+            f"line {anatomy.line(start.node)}: `{start.function.qualname}` as a {start.kind}"
+            + (", several at once" if start.many else "")
+            for start in races.starts
+        ],
+    )
+
+
+def _guarded(anatomy: Anatomy, races: Races) -> str:
+    """Writes to shared histories, with the locks that are held there."""
+    lines = []
+    for history in races.histories:
+        for write in history.writes:
+            held = sorted("a lock" if lock[0] == "lock" else f"`{describe(lock)}`" for lock in races.held(write))
+            under = f"under {', '.join(held)}" if held else "without a lock"
+            lines.append(f"line {anatomy.line(write.node)}: {write.kind} of `{describe(write.slot)}` {under}")
+    return _block("writes to shared histories", lines)
 
 
 def _values(anatomy: Anatomy, kind: Kind) -> str:

@@ -1,0 +1,155 @@
+"""The anatomy by itself: what calls, loops and values are taken for, in the forms of each provider and of Python."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from lint_rules.check import Options, map_source
+
+
+def outline(source: str) -> str:
+    return map_source(textwrap.dedent(source).encode(), "agent.py", Options(frozenset()))
+
+
+def values(text: str, title: str) -> set[str]:
+    """The names listed under a title of the outline."""
+    lines = text.partition(f"({title})\n")[2].partition("\n\n")[0].splitlines()
+    return {line.split("`")[1] for line in lines if "`" in line}
+
+
+ASKED = {
+    "openai chat": "import openai as o\ndef f(log):\n    o.chat.completions.create(model='m', messages=log)",
+    "openai responses": "def f(client, log):\n    log.append(1)\n    client.responses.create(model='m', input=log)",
+    "anthropic": "def f(client, log):\n    client.messages.create(model='m', max_tokens=9, messages=log)",
+    "litellm alias": "from litellm import acompletion as ask\nasync def f(log):\n await ask(model='m', messages=log)",
+    "ollama": "from ollama import chat\ndef f(log):\n    chat(model='m', messages=log)",
+    "gemini": "def f(c, log):\n    log.append(1)\n    c.models.generate_content(model='m', contents=log)",
+    "bedrock": "def f(runtime, log):\n    runtime.converse(modelId='m', messages=log)",
+    "attribute": "class A:\n def f(self, log):\n  self.client.chat.completions.create(model='m', messages=log)",
+    "unpacked request": "def f(c, log):\n    r = {'model': 'm', 'messages': log}\n    c.chat.completions.create(**r)",
+    "plain http": "import requests\ndef f(log):\n    requests.post('u', json={'model': 'm', 'messages': log})",
+    "own wrapper": "def f(brain, log, tools):\n    r = brain.chat_with_tools(log, tools)\n    return r.tool_calls",
+}
+
+
+@pytest.mark.parametrize("source", ASKED.values(), ids=ASKED.keys())
+def test_a_call_that_asks_a_model_is_known(source: str) -> None:
+    text = outline(source)
+    assert text.startswith("LLM calls\n")
+    assert "`f` reaches a model" in text or "`A.f` reaches a model" in text
+
+
+@pytest.mark.parametrize("name", [name for name in ASKED if name != "own wrapper"])
+def test_what_is_sent_is_the_history(name: str) -> None:
+    assert "log" in values(outline(ASKED[name]), "history")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(twilio):\n    twilio.messages.create(to='+1', from_='+2', body='hi')",
+        "def f(messages):\n    for m in messages:\n        print(m.subject, m.content)",
+        "history = []\ndef f(line):\n    history.append(line)",
+        "def f(user):\n    return user.role == 'user'",
+    ],
+    ids=["twilio", "mail", "shell", "permissions"],
+)
+def test_look_alikes_are_nothing(source: str) -> None:
+    assert outline(source) == "no parts of an agent found"
+
+
+def test_functions_reach_a_model_through_calls_of_any_depth() -> None:
+    text = outline(
+        """
+        class Agent:
+            def run(self): return self.turn()
+            def turn(self): return [self.ask(x) for x in (1, 2)]
+            def ask(self, x): return self.client.chat.completions.create(model="m", messages=[])
+        """
+    )
+    for name in ("run", "turn", "ask"):
+        assert f"`Agent.{name}` reaches a model" in text
+
+
+def test_a_round_loop_has_its_limit_and_a_prompt_loop_is_none() -> None:
+    text = outline(
+        """
+        def rounds(client, log, tools):
+            for _ in range(9):
+                reply = client.chat.completions.create(model="m", messages=log, tools=tools).choices[0].message
+                log.append(reply)
+                for call in reply.tool_calls:
+                    log.append({"role": "tool", "content": tools[call.function.name](), "tool_call_id": call.id})
+
+        def prompt(client, log, tools):
+            while True:
+                log.append({"role": "user", "content": input()})
+                rounds(client, log, tools)
+        """
+    )
+    assert "round loops\n  line 3: in `rounds`, asks in line 4, limit `range(9)`\n\n" in text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "for m in log:\n        if m['role'] == 'assistant': pass",
+        "if (last := log[-1])['role'] == 'tool': pass",
+        "roles = [m for m in log if m.role in ('assistant', 'tool')]",
+        "match log[-1]['role'] == 'assistant':\n        case True: pass",
+        "log.append({'role': 'user', 'content': 'hi'})",
+        "log += [{'role': 'user', 'content': 'hi'}]",
+        "add(log)",
+        "copied = list(log)\n    add(copied)",
+    ],
+    ids=["loop", "walrus", "comprehension", "match", "append", "add", "helper", "copy"],
+)
+def test_a_history_is_known_by_what_is_done_with_it(use: str) -> None:
+    helper = "def add(xs):\n    xs.append({'role': 'assistant', 'content': ''})\n"
+    assert "log" in values(outline(f"{helper}def f(log):\n    {use}\n"), "history")
+
+
+def test_arguments_are_followed_through_calls_and_streams() -> None:
+    text = outline(
+        """
+        import json
+        def collect(stream):
+            pieces = ""
+            for chunk in stream:
+                for part in chunk.choices[0].delta.tool_calls or ():
+                    pieces += part.function.arguments
+            return parse(pieces)
+        def parse(text):
+            return json.loads(text)
+        """
+    )
+    assert {"pieces", "text"} <= values(text, "arguments_text")
+
+
+def test_locks_and_concurrent_starts() -> None:
+    text = outline(
+        """
+        import threading
+        class Chat:
+            def __init__(self):
+                self.gate = threading.Lock()
+                self.log = []
+                threading.Thread(target=self.tick).start()
+            def tick(self):
+                with self.gate:
+                    self.note("tick")
+            def note(self, text):
+                self.log.append({"role": "user", "content": text})
+        """
+    )
+    assert "`Chat.tick` as a thread" in text
+    assert "append of `self.log` under `self.gate`" in text
+
+
+def test_evidence_is_kept_as_a_chain() -> None:
+    text = outline(
+        "def f(client, log):\n    g(client, log)\ndef g(c, xs):\n    c.messages.create(model='m', messages=xs)"
+    )
+    assert "`log` in `f`: is passed to `g` (line 2) <- is sent as `messages=` to `messages.create` (line 4)" in text
