@@ -115,7 +115,8 @@ class Signs:
                 note = _NOTES.get(kind)
                 if note is not None:
                     flat = max(flat, note(signs, node) or 0)
-                for value in node.__dict__.values():
+                for name in kind._fields:  # not __dict__: other flake8 plugins leave links to parents there
+                    value = getattr(node, name, None)
                     if isinstance(value, ast.AST):
                         below.append(value)
                     elif type(value) is list:

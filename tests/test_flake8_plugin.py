@@ -53,7 +53,7 @@ class Folder:
             cwd=self.path,
             input=stdin,
             capture_output=True,
-            timeout=120,
+            timeout=600,
         )
         return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -244,7 +244,7 @@ def test_real_findings_stand_where_the_fixtures_expect_them(bad_files: list[Path
         [sys.executable, "-m", "flake8", "--isolated", "--select=AGL", "-j2", *map(str, bad_files)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     entries = (re.match(r"(.+?):(\d+):\d+: (\S+)", line) for line in run.stdout.splitlines())
     assert run.stderr == ""

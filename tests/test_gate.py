@@ -109,3 +109,12 @@ def test_a_file_without_agents_does_not_import_libcst() -> None:
         "assert not any(name.partition('.')[0] == 'libcst' for name in sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=FIXTURES.parent)
+
+
+def test_links_that_other_plugins_leave_on_the_tree_are_not_followed() -> None:
+    """pyflakes gives nodes a parent, also the `Load` that all trees of a process share: a walk would never end."""
+    tree = ast.parse("x = messages[0]")
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            child._pyflakes_parent = node  # type: ignore[attr-defined]
+    assert gate.Signs.of(tree).levels < 20
