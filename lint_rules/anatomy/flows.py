@@ -9,7 +9,7 @@ import libcst as cst
 from lint_rules.anatomy import llm_calls, shapes
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.forms import Forms
-from lint_rules.anatomy.kinds import CONTAINER, ELEMENT, Evidence, Kind
+from lint_rules.anatomy.kinds import CONTAINER, ELEMENT, Evidence, Kind, LLMCall
 from lint_rules.anatomy.known import TWO_WAY
 from lint_rules.anatomy.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -288,7 +288,7 @@ class Flows(Forms):
             slot = self.slots.parameter(function, listed[position].name.value)
             self.learn(slot, Kind.ARGUMENTS_TEXT, Evidence("is what the model wrote as a tool's arguments", node))
 
-    def _llm_call(self, node: cst.Call, found: llm_calls.LLMCall) -> None:
+    def _llm_call(self, node: cst.Call, found: LLMCall) -> None:
         if node not in self.calls:
             self.calls[node] = found
             self._changed = True

@@ -53,6 +53,17 @@ class Evidence:
         return last
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class LLMCall:
+    """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known."""
+
+    node: cst.Call
+    name: str
+    reason: str
+    keyword: str | None = None
+    history: cst.BaseExpression | None = None
+
+
 Kinds = dict[Kind, Evidence]
 
 ELEMENT = {Kind.HISTORY: Kind.MESSAGE, Kind.CALLS: Kind.CALL}

@@ -12,9 +12,8 @@ from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy import llm_calls
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.kinds import CONTAINER, Evidence, Kind, Kinds
+from lint_rules.anatomy.kinds import CONTAINER, Evidence, Kind, Kinds, LLMCall
 from lint_rules.anatomy.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
@@ -40,7 +39,7 @@ class Known:
         self.module = module
         self.vocabulary = vocabulary
         self.slots = Slots(module)
-        self.calls: dict[cst.Call, llm_calls.LLMCall] = {}
+        self.calls: dict[cst.Call, LLMCall] = {}
         self.call_attributes = words.CALLS_ATTRIBUTES | frozenset(vocabulary.tool_call_attributes)
         self._known: dict[Slot, Kinds] = {}
         self._lists: set[Slot] = set()

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.kinds import Kind, LLMCall
 from lint_rules.syntax import expressions as ex
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.forms import Forms
 
 _STARTS = ("with_raw_response.", "with_streaming_response.")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class LLMCall:
-    """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known."""
-
-    node: cst.Call
-    name: str
-    reason: str
-    keyword: str | None = None
-    history: cst.BaseExpression | None = None
 
 
 def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
