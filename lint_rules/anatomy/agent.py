@@ -79,4 +79,5 @@ class Anatomy:
         return self.module.positions.line(node)
 
     def is_history(self, node: cst.BaseExpression) -> bool:
+        """Whether the value of an expression is a message history."""
         return self.facts.is_kind(node, Kind.HISTORY)

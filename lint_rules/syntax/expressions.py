@@ -15,7 +15,7 @@ _KEY_METHODS = frozenset({"get", "pop", "setdefault"})
 
 
 def inner(node: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression whose value `node` has: through `await`, walrus and `yield from`-free wrappers."""
+    """The expression whose value `node` has: through `await` and the walrus."""
     while True:
         if type(node) is cst.Await:
             node = node.expression
