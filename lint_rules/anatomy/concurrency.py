@@ -46,9 +46,8 @@ def starts(graph: CallGraph) -> list[Start]:
 
 def _spawned(graph: CallGraph) -> Iterator[Start]:
     slots, module = graph.facts.slots, graph.facts.module
-    for node, scope in module.scope_of.items():
-        if not isinstance(node, cst.Call):
-            continue
+    for node in module.nodes_of(cst.Call):
+        scope = module.scope_of[node]
         name = ex.called_name(node)
         if _in_processes(graph, node):
             continue
@@ -86,7 +85,7 @@ def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
     if slot is None:
         return "Process" in ex.called_name(call)
     made = list(graph.facts.assigned(slot))
-    for node in graph.facts.module.scope_of:
+    for node in graph.facts.module.nodes_of(cst.WithItem):
         if (
             isinstance(node, cst.WithItem)
             and node.asname is not None
@@ -194,11 +193,8 @@ def _registered(graph: CallGraph, function: Scope) -> cst.CSTNode | None:
 
 def _concurrent_updates(graph: CallGraph) -> bool:
     return any(
-        isinstance(node, cst.Call)
-        and ex.called_name(node) == "concurrent_updates"
-        and node.args
-        and ex.dotted(node.args[0].value) != "False"
-        for node in graph.facts.module.scope_of
+        ex.called_name(node) == "concurrent_updates" and node.args and ex.dotted(node.args[0].value) != "False"
+        for node in graph.facts.module.nodes_of(cst.Call)
     )
 
 

@@ -36,7 +36,7 @@ class Locks:
 
     def _find(self) -> set[Slot]:
         found: set[Slot] = set()
-        for node in self.module.scope_of:
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
             value = getattr(node, "value", None)
             if isinstance(node, cst.Assign) and isinstance(value, cst.BaseExpression):
                 targets = [t.target for t in node.targets]
@@ -80,8 +80,7 @@ class Locks:
     def _not_locks(self) -> set[Slot]:
         return {
             slot
-            for node in self.module.scope_of
-            if isinstance(node, cst.Assign)
+            for node in self.module.nodes_of(cst.Assign)
             for target in node.targets
             if isinstance(node.value, cst.Call)
             and "Semaphore" in ex.called_name(node.value)

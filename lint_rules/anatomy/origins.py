@@ -124,16 +124,16 @@ class Origin:
 
     def _unpacked(self, slot: Slot) -> Iterator[cst.BaseExpression]:
         """`first, *rest = calls`: the list behind a name that takes its first element."""
-        for node in self._facts.module.scope_of if slot[0] == "var" else ():
-            if isinstance(node, cst.Assign) and self._facts.is_kind(node.value, Kind.CALLS):
+        for node in self._facts.module.nodes_of(cst.Assign) if slot[0] == "var" else ():
+            if self._facts.is_kind(node.value, Kind.CALLS):
                 target = node.targets[0].target
                 if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) > 1:
                     if self._facts.slots.of(target.elements[0].value) == slot:
                         yield node.value
 
     def _puts(self, slot: Slot) -> Iterator[cst.Call]:
-        for call in self._facts.module.scope_of:
-            if isinstance(call, cst.Call) and ex.called_name(call) in {"add", "append"} and call.args:
+        for call in self._facts.module.nodes_of(cst.Call):
+            if ex.called_name(call) in {"add", "append"} and call.args:
                 base = ex.receiver(call)
                 if base is not None and self._facts.slots.of(base) == slot:
                     yield call

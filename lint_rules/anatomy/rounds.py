@@ -95,7 +95,7 @@ def _made_within(slot: tuple[object, ...], node: cst.While | cst.For, graph: Cal
         and slot in [graph.facts.slots.of(t) for t in _targets(inside)]
         and inside.value is not None
         and not _mentions(inside.value, slot, graph)
-        for inside in module.scope_of
+        for inside in module.nodes_of(cst.Assign, cst.AnnAssign)
     )
 
 

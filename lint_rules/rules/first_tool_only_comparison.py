@@ -78,7 +78,8 @@ _EQUALITY = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     decided: set[cst.CSTNode] = set()  # one decision often compares names and arguments apart: one finding
-    for node, scope in anatomy.module.scope_of.items():
+    for node in anatomy.module.nodes_of(cst.Comparison, cst.Call):
+        scope = anatomy.module.scope_of[node]
         if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
             statement = anatomy.module.statement(node)
             for draft in _compared(anatomy, node, scope.function) if statement not in decided else ():
@@ -206,5 +207,5 @@ def _one_call_known(anatomy: Anatomy, function: Scope, firsts: list[cst.BaseExpr
         isinstance(call, cst.Call)
         and (value := ex.argument(call, "parallel_tool_calls")) is not None
         and ex.dotted(value) == "False"
-        for call in anatomy.module.scope_of
+        for call in anatomy.module.nodes_of(cst.Call)
     )

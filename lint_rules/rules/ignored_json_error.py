@@ -108,8 +108,9 @@ class _Fate:
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for node, scope in anatomy.module.scope_of.items():
-        if not isinstance(node, cst.Call) or not node.args or _is_test(anatomy, node, scope.function):
+    for node in anatomy.module.nodes_of(cst.Call):
+        scope = anatomy.module.scope_of[node]
+        if not node.args or _is_test(anatomy, node, scope.function):
             continue
         if anatomy.facts.decoder(node) is not None:
             yield from _decoded(anatomy, node, scope.function)
