@@ -15,7 +15,7 @@ from lint_rules.anatomy.locks import Locks
 from lint_rules.anatomy.slots import Slot
 from lint_rules.anatomy.writes import HistoryWrite
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
@@ -107,7 +107,7 @@ class Races:
             return any(w.function is not self.module.top for w in self.anatomy.writes.by_slot[slot])
         if slot is root:
             return any(w.function is not scope for w in self.anatomy.writes.by_slot[slot])
-        return any(name == p.name.value for p in _parameters(scope))
+        return any(name == p.name.value for p in parameters(scope))
 
     def is_setup(self, function: Scope) -> bool:
         """`__init__`, class and module bodies, and methods that only these call: nobody else has the object yet."""
@@ -291,9 +291,3 @@ class Races:
         for write in writes:
             found[write.function].append(write)
         return found
-
-
-def _parameters(scope: Scope) -> list[cst.Param]:
-    from lint_rules.syntax.module import parameters
-
-    return parameters(scope)

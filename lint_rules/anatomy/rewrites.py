@@ -19,7 +19,7 @@ from lint_rules.anatomy.slots import Slot, describe
 from lint_rules.anatomy.writes import HistoryWrite
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _SAVERS = frozenset(
@@ -246,7 +246,7 @@ def _imported_method(races: Races, base: cst.BaseExpression, name: str) -> Scope
 def _class_names(races: Races, slot: Slot, depth: int = 0) -> Iterator[str]:
     """The names of classes a slot's value may belong to: constructors, and annotations of parameters it comes from."""
     if slot[0] == "var":
-        for param in _params(slot[1]):
+        for param in parameters(slot[1]):
             if param.name.value == slot[2] and param.annotation is not None:
                 yield from (n.value for n in walk(param.annotation.annotation) if isinstance(n, cst.Name))
     for value in races.facts.assigned(slot) if depth < 3 else ():
@@ -257,16 +257,12 @@ def _class_names(races: Races, slot: Slot, depth: int = 0) -> Iterator[str]:
             yield from _class_names(races, inner, depth + 1)
 
 
-def _params(scope: Scope) -> list[cst.Param]:
-    from lint_rules.syntax.module import parameters
-
-    return parameters(scope)
-
-
 def _method_role(method: Scope) -> _Role | None:
     """Judged by the body: an attribute is rebound or cut, appended to, or returned as a list."""
     names = {
-        p.name.value for p in _params(method) if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
+        p.name.value
+        for p in parameters(method)
+        if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
     }
     for node in method.nodes:
         if isinstance(node, cst.Assign):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from lint_rules.anatomy.call_graph import CallGraph
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.copies import ELEMENT, LAST, Copies, Copy, Part, Path, Ref, State, assign, join, lookup, path_of
 from lint_rules.anatomy.kinds import Kind
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
@@ -37,10 +37,9 @@ class SharedStore:
 class Stores:
     """Finds the shared stores of a file. Functions are entered again for each copy that is handed to them."""
 
-    def __init__(self, graph: CallGraph) -> None:
-        self.graph = graph
-        self.facts = graph.facts
-        self._flows: dict[Scope, Graph] = {}
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.facts = anatomy.facts
+        self._flow = anatomy.flow
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
         self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
@@ -55,13 +54,6 @@ class Stores:
         """A cheap look before the data-flow: without a copying form there is nothing to follow."""
         forms = (cst.Dict, cst.DictComp, cst.ListComp, cst.List, cst.BinaryOperation, cst.Subscript, cst.Call)
         return function.kind != "lambda" and any(isinstance(node, forms) for node in function.nodes)
-
-    def _flow(self, function: Scope) -> Graph:
-        if function not in self._flows:
-            node = function.node
-            assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
-            self._flows[function] = control_flow.build(node)
-        return self._flows[function]
 
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:

@@ -61,7 +61,7 @@ _HELP = "copy as deep as you change: `copy.deepcopy(...)`, `model_copy(deep=True
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     stores: dict[cst.CSTNode, list[SharedStore]] = {}  # one copy is one defect, however often it is stored into
     claimed: set[cst.CSTNode] = set()
-    for store in Stores(anatomy.calls).all():
+    for store in Stores(anatomy).all():
         if store.node not in claimed:
             claimed.add(store.node)
             stores.setdefault(store.copy.node, []).append(store)
