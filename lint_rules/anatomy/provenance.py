@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
@@ -70,21 +72,26 @@ def _iterated(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Stored calls that are put into another form for a request: they were answered long ago, and no tool runs."""
-    slot = anatomy.facts.slots.of(call.args[0].value)
+def _way_back(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[Slot, cst.BaseExpression | None]]:
+    """The names a value came through, last first, each with what it was bound to (None where that is not known)."""
+    slot = anatomy.facts.slots.of(value)
     for _ in range(_DEEPEST):
         while slot is not None and slot[0] in {"member", "item"}:
             slot = slot[1]
         if slot is None or slot[0] != "var":
-            return False
+            return
         source = source_of(anatomy, slot)
+        yield slot, source
+        slot = anatomy.facts.slots.of(source) if source is not None else None
+
+
+def renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Stored calls that are put into another form for a request: they were answered long ago, and no tool runs."""
+    for slot, source in _way_back(anatomy, call.args[0].value):
         if source is None:
             return _called_for_the_past(anatomy, slot)
         if Kind.HISTORY in anatomy.facts.kinds(source):
             return not anatomy.calls.reaches_llm(function)
-        following = anatomy.facts.slots.of(source)
-        slot = following if following != slot else None
     return False
 
 
@@ -102,30 +109,12 @@ def _called_for_the_past(anatomy: Anatomy, parameter: Slot) -> bool:
 
 
 def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    slot = anatomy.facts.slots.of(value)
-    for _ in range(_DEEPEST):
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
-        source = source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
-        if source is None or slot is None:
-            return False
-        if Kind.HISTORY in anatomy.facts.kinds(source):
-            return True
-        slot = anatomy.facts.slots.of(source)
-    return False
+    """Whether a value was taken out of a history."""
+    bound = (source for _, source in _way_back(anatomy, value))
+    return any(source is not None and Kind.HISTORY in anatomy.facts.kinds(source) for source in bound)
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the text is taken from a reply that has just come: `choices[0].message`."""
-    slot = anatomy.facts.slots.of(call.args[0].value)
-    for _ in range(_DEEPEST):
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
-        if slot is None or slot[0] != "var":
-            return False
-        reply = anatomy.facts.of(slot).get(Kind.REPLY)
-        if reply is not None and reply.root.reason == "is a model's message":
-            return True
-        source = source_of(anatomy, slot)
-        slot = anatomy.facts.slots.of(source) if source is not None else None
-    return False
+    replies = (anatomy.facts.of(slot).get(Kind.REPLY) for slot, _ in _way_back(anatomy, call.args[0].value))
+    return any(reply is not None and reply.root.reason == "is a model's message" for reply in replies)
