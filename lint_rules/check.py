@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lint_rules import gate
 from lint_rules.anatomy.vocabulary import Vocabulary
-from lint_rules.finding import NOT_ANALYSED, Finding, Related, Span
+from lint_rules.finding import NOT_ANALYSED, Finding, Related, Report, Span
 from lint_rules.rules.catalogue import BY_CODE, Rule
 from lint_rules.suppress import Suppressions
 from lint_rules.syntax.depth import DEEPEST, SHALLOW, levels_of_text, with_room
@@ -41,14 +41,6 @@ class Options:
 
     codes: frozenset[str]
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Findings in order of place. A file that could not be analysed has exactly one: AGL000."""
-
-    findings: tuple[Finding, ...] = ()
-    suppressed: int = 0
 
 
 class Unreadable(ValueError):

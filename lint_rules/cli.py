@@ -29,6 +29,7 @@ from lint_rules.settings import (
 )
 
 if TYPE_CHECKING:
+    from lint_rules.cache import Cache
     from lint_rules.files import Trouble
     from lint_rules.finding import Finding
     from lint_rules.output.page import Page
@@ -101,7 +102,7 @@ def _check(args: argparse.Namespace) -> int:
     fix = args.fix or args.fix_only or args.diff
     plan = run.plan(paths, resolver, source, args.stdin_filename, fix=fix, unsafe=args.unsafe_fixes)
     output_format = _output_format(args, resolver, plan)
-    outcomes = list(run.check_tasks(plan.tasks, args.jobs))
+    outcomes = _all_outcomes(run.check_tasks(plan.tasks, args.jobs, _cache(args, resolver)), plan, args)
     if args.diff:
         _print_diffs(outcomes, _page(args, source))
     elif fix:
@@ -109,6 +110,27 @@ def _check(args: argparse.Namespace) -> int:
     # The text of standard input, once fixed, is what goes to standard output.
     with redirect_stdout(sys.stderr) if args.diff or (fix and source is not None) else nullcontext():
         return _report(outcomes, plan, output_format, args, paths, source)
+
+
+def _all_outcomes(outcomes: Iterator[Outcome], plan: Plan, args: argparse.Namespace) -> list[Outcome]:
+    """All outcomes; on a terminal with a bar, if they take their time."""
+    if args.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return list(outcomes)
+    from lint_rules.output.progress import watched
+
+    return list(watched(outcomes, len(plan.tasks), sys.stderr))
+
+
+def _cache(args: argparse.Namespace, resolver: Resolver) -> Cache | None:
+    """What earlier runs found, where that may be used."""
+    if args.no_cache:
+        return None
+    from lint_rules.cache import Cache
+
+    try:
+        return Cache(resolver.settings(os.getcwd()).cache_dir)
+    except SettingsError:
+        return None  # already noted
 
 
 def _report(
@@ -386,6 +408,7 @@ def _command_layer(args: argparse.Namespace) -> Layer:
         folder=_current_folder(),
         force_exclude=getattr(args, "force_exclude", None),
         output_format=getattr(args, "output_format", None),
+        cache_dir=getattr(args, "cache_dir", None),
         **values,  # type: ignore[arg-type]  # each reader in _LISTS returns what its field holds
     )
 
@@ -532,7 +555,8 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found in the files")
     group.add_argument("-j", "--jobs", type=_jobs, metavar="N", help="processes at most (default: one a CPU)")
-    group.add_argument("--no-cache", action="store_true", help="accepted for later: there is no cache yet")
+    group.add_argument("--no-cache", action="store_true", help="analyse every file anew, and keep nothing of it")
+    group.add_argument("--cache-dir", metavar="FOLDER", help="where to keep what was found (default: .looplint_cache)")
 
 
 def _add_rules(commands: argparse._SubParsersAction[_Parser]) -> None:

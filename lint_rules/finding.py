@@ -54,3 +54,11 @@ class Finding:
     confidence: Confidence = "high"
     related: tuple[Related, ...] = ()
     fix: FixOffer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Findings in order of place. A file that could not be analysed has exactly one: AGL000."""
+
+    findings: tuple[Finding, ...] = ()
+    suppressed: int = 0

@@ -22,6 +22,8 @@ _AGENT_WORDS = (
     b"ToolCall", b"FunctionCall", b"function_call", b"partial_json", b"responses", b"generate_content", b"converse",
     b"conversation", b"stop_reason", b"finish_reason", b"Message", b"ModelRe", b"langchain", b"langgraph", b"ollama",
     b"init_chat_model", b"bind_tools", b"with_structured_output", b"ResponseInputItem", b"ResponseFunctionToolCall",
+    b"inputSchema", b"input_schema", b"json_schema", b"tool_spec", b"args_schema", b"function_schema", b"tool_schema",
+    b"openai_schema", b"outputSchema",
 )  # fmt: skip
 """One of them stands in every file in which `Signs` sees a message, a tool call, or a request to a model..."""
 _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
@@ -61,6 +63,7 @@ _COPIERS = frozenset(
         "join", "str",
     }
 )  # fmt: skip
+_CUTTERS = frozenset({"pop", "popleft"})
 _COPYING = frozenset({ast.Slice, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Starred, ast.Add})
 _FIRST = frozenset({"next", "zip"})
 _DECODERS = tuple(frozenset(name.split(".")) for name in words.DECODERS)
@@ -179,6 +182,14 @@ class Signs:
     def shows_agent(self) -> bool:
         return self.shows_messages() or self.shows_request() or self.shows_question()
 
+    def loses_messages(self) -> bool:
+        """Messages, or a result that holds those of one turn (Pydantic AI shows no more of an agent than that)."""
+        return self.shows_agent() or "new_messages" in self.names
+
+    def serves(self) -> bool:
+        """A framework that calls functions for many users; what they do may stand in another file."""
+        return not self.names.isdisjoint(words.FRAMEWORKS)
+
     # -- what the rules need -----------------------------------------------------------------------------------
 
     def changes_history(self) -> bool:
@@ -187,12 +198,33 @@ class Signs:
             not self.called.isdisjoint(_MUTATORS) or self.stores or ast.AugAssign in self.kinds
         ) and self.shows_agent()
 
+    def may_share_history(self) -> bool:
+        return self.serves() or self.shows_agent()
+
+    def cuts_history(self) -> bool:
+        """A list cut by position, and a history: also one that only the class of its elements shows."""
+        cuts = ast.Slice in self.kinds or ast.Delete in self.kinds or not self.called.isdisjoint(_CUTTERS)
+        return cuts and (self.shows_agent() or any("message" in name.lower() for name in self.names))
+
     def copies_history(self) -> bool:
         copies = not self.called.isdisjoint(_COPIERS) or not self.kinds.isdisjoint(_COPYING)
         return copies and self.changes_history()
 
+    def edits_schemas(self) -> bool:
+        """The schema of a tool, and a write to something that is not a plain name."""
+        return (not self.called.isdisjoint(_MUTATORS) or self.stores) and (
+            self.mentions(words.SCHEMA_NAMES) or self.mentions({"parameters"})
+        )
+
     def compares_calls(self) -> bool:
         return not self.kinds.isdisjoint({ast.Compare}) and self.shows_calls()
+
+    def looks_up_calls(self) -> bool:
+        """Calls that are compared, or looked up by a key."""
+        return (ast.Compare in self.kinds or "get" in self.called) and self.shows_calls()
+
+    def picks_messages(self) -> bool:
+        return ast.Subscript in self.kinds and self.shows_messages()
 
     def parses_calls(self) -> bool:
         """JSON decoded or encoded beside tools or replies."""
@@ -299,8 +331,23 @@ _NOTES: dict[type[ast.AST], Callable[[Signs, Any], int | None]] = {
 
 _NEEDS: dict[str, Callable[[Signs], bool]] = {
     "AGL101": Signs.changes_history,
+    "AGL102": Signs.may_share_history,
+    "AGL103": Signs.may_share_history,
     "AGL201": Signs.copies_history,
+    "AGL203": Signs.edits_schemas,
     "AGL301": Signs.copies_history,
+    "AGL304": Signs.looks_up_calls,
+    "AGL305": Signs.compares_calls,
     "AGL401": Signs.compares_calls,
+    "AGL403": Signs.looks_up_calls,
+    "AGL404": Signs.looks_up_calls,
+    "AGL405": Signs.picks_messages,
+    "AGL406": Signs.looks_up_calls,
     "AGL501": Signs.parses_calls,
+    "AGL602": Signs.cuts_history,
+    "AGL606": Signs.loses_messages,
+    "AGL702": Signs.cuts_history,
+    "AGL703": Signs.cuts_history,
+    "AGL902": Signs.looks_up_calls,
+    "AGL903": Signs.looks_up_calls,
 }

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lint_rules import check, files
+from lint_rules.cache import Cache, Digests, digest
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
-from lint_rules.finding import NOT_ANALYSED, Finding, Span
+from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
 from lint_rules.fix import Applied, Dropped, Fixed, Wish, fix_source
 from lint_rules.paths import absolute, shown
 from lint_rules.settings import Resolver, SettingsError
@@ -61,6 +62,10 @@ class Outcome:
     error: str | None = None
     rewrite: Rewrite | None = None
     dropped: tuple[Dropped, ...] = ()
+    neighbours: Digests = ()
+    """The modules nearby that were asked for."""
+    content: str | None = None
+    """The digest of the bytes, if the same will be found in the same bytes again."""
 
 
 @dataclass(slots=True)
@@ -151,9 +156,69 @@ class _Planner:
 # -- checking -----------------------------------------------------------------------------------------------------
 
 
-def check_tasks(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Outcome]:
-    """Check files; outcomes come in the order of the tasks. `jobs` is the most processes to use, None for one a CPU."""
+def check_tasks(tasks: Sequence[Task], jobs: int | None = None, cache: Cache | None = None) -> Iterator[Outcome]:
+    """Check files; outcomes come in the order of the tasks. `jobs` is the most processes to use, None for one a CPU.
+
+    What `cache` knows is not analysed; what it did not know, it does when the last outcome was given.
+    """
     files.forget_neighbours()
+    found = _check_all(tasks, jobs) if cache is None else _check_unknown(tasks, jobs, cache)
+    return (_offered(task, outcome) for task, outcome in zip(tasks, found, strict=True))
+
+
+def _check_unknown(tasks: Sequence[Task], jobs: int | None, cache: Cache) -> Iterator[Outcome]:
+    """Check what the cache does not know, and let it know."""
+    known = [_remembered(task, cache) for task in tasks]
+    fresh = _check_all([task for task, found in zip(tasks, known, strict=True) if found is None], jobs)
+    try:
+        for task, remembered in zip(tasks, known, strict=True):
+            outcome = remembered or next(fresh)
+            if remembered is None and outcome.content is not None:
+                report = Report(outcome.findings, outcome.suppressed)
+                cache.note(task.path, outcome.content, task.options, report, outcome.neighbours)
+            yield outcome
+    finally:
+        cache.save()
+
+
+def _remembered(task: Task, cache: Cache) -> Outcome | None:
+    """What is known of a file; nothing of one that is to be fixed, or that cannot be read."""
+    if task.fix or task.source is not None:
+        return None
+    try:
+        source = files.read(task.path)
+    except OSError:
+        return None
+    noted = _Neighbours()
+    found = cache.find(task.path, digest(source), task.options, lambda module: noted.digest(task.path, module))
+    return None if found is None else Outcome(task.path, found.findings, found.suppressed)
+
+
+class _Neighbours:
+    """Finds the modules nearby, and notes which were asked for."""
+
+    def __init__(self) -> None:
+        self.noted: dict[str, str | None] = {}
+
+    def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
+        found = files.neighbours(path, module)
+        self.noted[module] = None if found is None else digest(found[1])
+        return found
+
+    def digest(self, path: str, module: str) -> str | None:
+        self(path, module)
+        return self.noted[module]
+
+
+def _offered(task: Task, outcome: Outcome) -> Outcome:
+    """An outcome that offers no fixes but those that are wanted."""
+    if all(finding.fix is None or task.wish.fixes(finding.code) for finding in outcome.findings):
+        return outcome
+    findings = tuple(f if task.wish.fixes(f.code) else replace(f, fix=None) for f in outcome.findings)
+    return replace(outcome, findings=findings)
+
+
+def _check_all(tasks: Sequence[Task], jobs: int | None) -> Iterator[Outcome]:
     workers = min(jobs or _cpus(), len(tasks))
     if workers > 1 and _are_many(tasks):
         return _check_in_processes(tasks, workers)
@@ -166,28 +231,35 @@ def check_task(task: Task) -> Outcome:
         source = files.read(task.path) if task.source is None else task.source
     except OSError as error:
         return Outcome(task.path, error=reason(error))
+    neighbours = _Neighbours()
     try:
-        return _outcome(task, source, _fixed(task, source))
+        fixed = _fixed(task, source, neighbours)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
         return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
+    findings = fixed.report.findings
+    return Outcome(
+        task.path,
+        findings,
+        fixed.report.suppressed,
+        rewrite=Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None,
+        dropped=fixed.dropped,
+        neighbours=tuple(neighbours.noted.items()),
+        content=None if _is_in_doubt(task, findings) else digest(source),
+    )
 
 
-def _fixed(task: Task, source: bytes) -> Fixed:
+def _is_in_doubt(task: Task, findings: Sequence[Finding]) -> bool:
+    """Whether the same bytes may bring something else next time: fixed, not from a file, or not understood."""
+    return task.fix or task.source is not None or any(finding.code == NOT_ANALYSED for finding in findings)
+
+
+def _fixed(task: Task, source: bytes, neighbours: check.Neighbours) -> Fixed:
     """The file with its fixes, if they are asked for; as it is, if not."""
     if task.fix:
-        return fix_source(source, task.path, task.options, task.wish, neighbours=files.neighbours)
-    return Fixed(source, check.check_source(source, task.path, task.options, neighbours=files.neighbours))
-
-
-def _outcome(task: Task, source: bytes, fixed: Fixed) -> Outcome:
-    findings = tuple(
-        finding if finding.fix is None or task.wish.fixes(finding.code) else replace(finding, fix=None)
-        for finding in fixed.report.findings
-    )
-    rewrite = Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None
-    return Outcome(task.path, findings, fixed.report.suppressed, rewrite=rewrite, dropped=fixed.dropped)
+        return fix_source(source, task.path, task.options, task.wish, neighbours=neighbours)
+    return Fixed(source, check.check_source(source, task.path, task.options, neighbours=neighbours))
 
 
 def save(outcome: Outcome) -> Outcome:

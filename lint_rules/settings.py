@@ -14,6 +14,7 @@ from lint_rules.finding import NOT_ANALYSED
 from lint_rules.paths import Patterns, pattern_error, shown, upwards
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES, matching
 
+CACHE_DIR = ".looplint_cache"
 OUTPUT_FORMATS = ("text", "concise", "json", "github")
 
 DEFAULT_EXCLUDE = (
@@ -52,6 +53,7 @@ class Layer:
     fixable: Selectors | None = None
     unfixable: Selectors | None = None
     output_format: str | None = None
+    cache_dir: str | None = None
     llm_calls: tuple[str, ...] | None = None
     history_names: tuple[str, ...] | None = None
     tool_call_attributes: tuple[str, ...] | None = None
@@ -72,6 +74,12 @@ class Settings:
     def force_exclude(self) -> bool:
         """Whether exclusions hold even for paths that were named one by one."""
         return bool(self._first("force_exclude"))
+
+    @property
+    def cache_dir(self) -> str:
+        """The absolute folder of the cache: beside the configuration file, unless it or the command line say else."""
+        layer = self.file if self.command.cache_dir is None else self.command
+        return os.path.join(layer.folder, layer.cache_dir or CACHE_DIR)
 
     def options(self, path: str) -> Options:
         """What to look for in the file at an absolute path."""
@@ -357,6 +365,10 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a date or time")
 
 
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else _expected("a string", value)
+
+
 def _strings(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         _expected("a list of strings", value)
@@ -404,6 +416,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "fixable": _selectors,
     "unfixable": _selectors,
     "output-format": _output_format,
+    "cache-dir": _string,
     "llm-calls": _strings,
     "history-names": _strings,
     "tool-call-attributes": _strings,

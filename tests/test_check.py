@@ -11,10 +11,10 @@ import pytest
 
 from lint_rules.check import Options, Report, check_source, find_fixes, map_source
 from lint_rules.finding import NOT_ANALYSED
-from lint_rules.rules.catalogue import BY_CODE
 from lint_rules.syntax import depth
 
-ALL = Options(codes=frozenset(BY_CODE))
+ALL = Options(codes=frozenset({"AGL101", "AGL201", "AGL301", "AGL401", "AGL501"}))
+"""What the samples here are about; what other rules say of them is not."""
 BAD = (Path(__file__).parent.parent / "fixtures/shallow_message_copy/bad_squeeze_arguments.py").read_text("utf-8")
 FOUND = ["AGL201"]
 

@@ -15,6 +15,7 @@ from lint_rules.rules.catalogue import RULES, Rule
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
+FIXABLE = [rule for rule in RULES if (ROOT / "lint_rules/repairs" / f"{rule.name.replace('-', '_')}.py").exists()]
 
 
 def command_name(rule: Rule) -> str:
@@ -37,7 +38,7 @@ def libcst_tool(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", FIXABLE, ids=lambda rule: rule.name)
 def test_a_codemod_writes_what_the_fix_does(rule: Rule, tmp_path: Path) -> None:
     fixed = fixed_fixture(rule)
     target = tmp_path / "agent.py"
@@ -49,7 +50,7 @@ def test_a_codemod_writes_what_the_fix_does(rule: Rule, tmp_path: Path) -> None:
 
 
 def test_in_this_repository_a_formatter_is_there(tmp_path: Path) -> None:
-    rule = RULES[1]
+    rule = FIXABLE[1]
     fixed = fixed_fixture(rule)
     target = tmp_path / "agent.py"
     shutil.copy(fixed.with_name(fixed.name.replace(".fixed", "")), target)
@@ -62,8 +63,8 @@ def test_in_this_repository_a_formatter_is_there(tmp_path: Path) -> None:
 def test_list_shows_the_commands_and_nothing_else() -> None:
     done = libcst_tool("list", cwd=ROOT)
     shown = [line.partition(" - ") for line in done.stdout.splitlines()]
-    assert [name for name, _, _ in shown] == sorted(f"{r.name.replace('-', '_')}.{command_name(r)}" for r in RULES)
-    by_code = {rule.code: rule.name.replace("-", "_") for rule in RULES}
+    assert [name for name, _, _ in shown] == sorted(f"{r.name.replace('-', '_')}.{command_name(r)}" for r in FIXABLE)
+    by_code = {rule.code: rule.name.replace("-", "_") for rule in FIXABLE}
     for name, _, description in shown:
         assert name.startswith(by_code[description[:6]] + ".")
 

@@ -271,3 +271,131 @@ def test_no_answer_whose_shape_is_not_known(change: tuple[str, str]) -> None:
     assert source != LOOP
     assert offers(source, "AGL501") == [False]
     assert fixed(source).source.decode() == source
+
+
+# -- AGL405: the message that is looked for ------------------------------------------------------------------------
+
+GUARD = """\
+def run(client, question, tools, execute):
+    history = [{"role": "user", "content": question}]
+    alike = 0
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
+        if not message.tool_calls:
+            return message.content
+        current = message.model_dump()
+        before = history[-2]
+        if before.get("tool_calls") and keys(before["tool_calls"]) == keys(current["tool_calls"]):
+            alike += 1
+        if alike == 3:
+            raise RuntimeError("the model repeats itself")
+        history.append(current)
+        for call in message.tool_calls:
+            history.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+
+
+def keys(calls):
+    return [(call["function"]["name"], call["function"]["arguments"]) for call in calls]
+"""
+BACK = check.Options(frozenset({"AGL405"}))
+FIRST = '        if before.get("tool_calls") and '
+
+
+def searched(source: str) -> list[bool]:
+    return [finding.fix is not None for finding in check.check_source(source.encode(), "a.py", BACK).findings]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [],
+        [("history[-2]", "history[len(history) - 2]")],
+        [(FIRST, '        if len(history) > 2 and before.get("tool_calls") and ')],
+        [("        current =", "        print(len(history))\n        current =")],
+    ],
+)
+def test_a_place_becomes_a_search(changes: list[tuple[str, str]]) -> None:
+    source = GUARD
+    for change in changes:
+        source = source.replace(*change)
+    assert searched(source) == [True]
+    old = "history[len(history) - 2]" if changes and "len(history) - 2" in changes[0][1] else "history[-2]"
+    expected = source.replace(old, 'next((m for m in reversed(history) if m.get("tool_calls")), None)')
+    expected = expected.replace('before.get("tool_calls") and', "before is not None and")
+    assert fixed(source, options=BACK).source.decode() == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (FIRST, "        if "),
+        (FIRST, '        if not before.get("tool_calls") or '),
+        ("            alike += 1\n", "            alike += 1\n        else:\n            print(before)\n"),
+        ("        if alike == 3", "        print(before)\n        if alike == 3"),
+        ("            alike += 1\n", "            before = None\n            alike += 1\n"),
+        ("        current = message.model_dump()\n", "        current = message.model_dump()\n        note(history)\n"),
+        ("        before = ", "        log = history\n        before = "),
+        ('    history = [{"role": "user", "content": question}]\n', "    history = list(question)\n"),
+        ("        history.append(current)\n", "        history.append(message)\n"),
+        ("        history.append(current)\n", "        history.extend([current])\n"),
+        ("        history.append(current)\n", "        history.append(current)\n        note(history)\n"),
+        ("keys(before", "unlike(before"),
+        ("def keys(calls)", "def next(calls):\n    return 1\n\n\ndef keys(calls)"),
+        ("(client, question, tools, execute)", "(client, history, tools, execute)"),
+    ],
+)
+def test_no_search_where_the_message_is_not_known(change: tuple[str, str]) -> None:
+    source = GUARD.replace(*change)
+    assert source != GUARD
+    if "client, history" in change[1]:
+        source = source.replace('    history = [{"role": "user", "content": question}]\n', "")
+    assert searched(source) == [False], source
+
+
+def test_no_search_after_the_append() -> None:
+    """There the newest message with calls is the reply itself."""
+    append = "        history.append(current)\n"
+    deeper = GUARD.replace(
+        "        before = history[-2]\n", "        if len(history) > 2:\n            before = history[-2]\n"
+    )
+    deeper = deeper.replace(FIRST, f"    {FIRST}").replace("            alike +=", "                alike +=")
+    assert searched(deeper) == [True]
+    appended = deeper.replace(append, "").replace("        if len(history)", f"{append}        if len(history)")
+    assert searched(appended) == [False]
+    kept = deeper.replace(append, "").replace(
+        "        if len(history)", "        keep(history, current)\n        if len(history)"
+    )
+    assert searched(kept + "\n\ndef keep(messages, one):\n    messages.append(one)\n") == [False]
+
+
+def test_no_search_in_another_function() -> None:
+    """What has been asked and stored when it is called is not known there."""
+    source = """\
+def stuck(history, current):
+    before = history[-2]
+    if before.tool_calls and before.tool_calls == current.tool_calls:
+        return True
+    return False
+
+
+def run(client, history, tools):
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
+        history.append(message)
+        if stuck(history, message):
+            return message
+        for call in message.tool_calls:
+            history.append({"role": "tool", "tool_call_id": call.id, "content": "done"})
+"""
+    assert searched(source) == [False]
+
+
+@pytest.mark.parametrize("stores", [False, True])
+def test_no_search_where_the_function_that_asks_may_store_the_reply(stores: bool) -> None:
+    asks = 'client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message'
+    keep = "    history.append(reply)\n" if stores else ""
+    chat = f"\n\ndef chat(client, history, tools):\n    reply = {asks}\n{keep}    return reply\n"
+    source = GUARD.replace(asks, "chat(client, history, tools)").replace(
+        'before.get("tool_calls")', "before.tool_calls"
+    )
+    assert searched(source.replace('["tool_calls"]', ".tool_calls") + chat) == [not stores]

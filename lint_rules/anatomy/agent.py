@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from lint_rules.anatomy.call_graph import CallGraph
 from lint_rules.anatomy.facts import Facts
+from lint_rules.anatomy.guards import Guards
 from lint_rules.anatomy.kinds import Kind
 from lint_rules.anatomy.rounds import RoundLoop, round_loops
+from lint_rules.anatomy.slots import Slot
+from lint_rules.anatomy.transcript import Transcript
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.anatomy.writes import Writes
 from lint_rules.syntax import control_flow
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Reaching, reaching
+
+if TYPE_CHECKING:
+    from lint_rules.anatomy.contents import Contents
 
 
 class Anatomy:
@@ -29,6 +36,7 @@ class Anatomy:
         self._neighbour = neighbour
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
+        self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
         self._neighbours: dict[str, Anatomy | None] = {}
 
     @cached_property
@@ -47,6 +55,27 @@ class Anatomy:
     def rounds(self) -> list[RoundLoop]:
         return round_loops(self.calls, self.writes)
 
+    @cached_property
+    def transcript(self) -> Transcript:
+        return Transcript(self.writes, self.calls)
+
+    @cached_property
+    def contents(self) -> Contents:
+        from lint_rules.anatomy.contents import Contents
+
+        return Contents(self)
+
+    @cached_property
+    def single_calls(self) -> tuple[bool, frozenset[Scope]]:
+        """Whether requests forbid parallel calls; the functions with one that forces a certain tool."""
+        from lint_rules.anatomy.remaining_calls import single_calls
+
+        return single_calls(self.module)
+
+    @cached_property
+    def guards(self) -> Guards:
+        return Guards(self.calls)
+
     def flow(self, function: Scope) -> control_flow.Graph:
         """The control-flow graph of a function, lambda or the module body."""
         graph = self._graphs.get(function)
@@ -56,11 +85,35 @@ class Anatomy:
             graph = self._graphs[function] = control_flow.build(node)
         return graph
 
+    def points(self, function: Scope, nodes: Iterable[cst.CSTNode]) -> list[control_flow.Point]:
+        """The points of a function's statements that hold these nodes."""
+        flow = self.flow(function)
+        return [point for node in nodes for point in flow.enclosing(node, self.module.parent)]
+
     def reaching(self, function: Scope) -> Reaching:
         """Which definitions of its names reach which points of a function."""
         found = self._reaching.get(function)
         if found is None:
             found = self._reaching[function] = reaching(self.flow(function))
+        return found
+
+    def readers(self, function: Scope, slot: Slot) -> dict[cst.CSTNode, list[cst.Name]]:
+        """Where in a function a name may hold what a statement has bound it to: the names by statement."""
+        found = self._readers.get((function, slot))
+        if found is None:
+            found = self._readers[function, slot] = self._find_readers(function, slot)
+        return found
+
+    def _find_readers(self, function: Scope, slot: Slot) -> dict[cst.CSTNode, list[cst.Name]]:
+        found: dict[cst.CSTNode, list[cst.Name]] = {}
+        names = [n for n in self.facts.names.get(slot, ()) if self.module.scope_of[n].function is function]
+        reaching, graph = self.reaching(function), self.flow(function)
+        for name in names:
+            points = graph.enclosing(name, self.module.parent)
+            bound = {d.point.statement: None for point in points for d in reaching.at(point, name.value)}
+            for statement in bound:
+                if statement is not None:
+                    found.setdefault(statement, []).append(name)
         return found
 
     def imported(self, name: str) -> tuple[Anatomy, str] | None:

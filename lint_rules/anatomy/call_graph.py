@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy.facts import Facts
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 
 
@@ -43,7 +45,7 @@ class CallGraph:
                 self.sites[callee].append(site)
         names = {function.name for function in module.functions} - {"__init__"}
         for reference in module.nodes_of(cst.Name, cst.Attribute):
-            if _last_name(reference) in names and reference not in called and not _defines(module, reference):
+            if ex.last_name(reference) in names and reference not in called and not _defines(module, reference):
                 function = facts.slots.function(reference)
                 if function is not None and function.name != "__init__":
                     self.references[function].append(reference)
@@ -84,17 +86,34 @@ class CallGraph:
                     queue.append(site.callee)
         return seen
 
+    def may_run(self, function: Scope) -> set[Scope]:
+        """What running `function` may set off: what it calls, defines, or hands on as a callback, thread or task."""
+        seen = {function}
+        queue = [function]
+        while queue:
+            here = queue.pop()
+            for target in (*(site.callee for site in self.calls[here]), *self._handed_on[here]):
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return seen
+
+    @cached_property
+    def _handed_on(self) -> dict[Scope, list[Scope]]:
+        """The functions that each function defines or mentions, besides those it calls."""
+        found: dict[Scope, list[Scope]] = defaultdict(list)
+        module = self.facts.module
+        for function in module.functions:
+            if function.kind in {"function", "lambda"} and function.parent is not None:
+                found[function.parent.function].append(function)
+        for function, references in self.references.items():
+            for reference in references:
+                found[module.scope_of[reference].function].append(function)
+        return found
+
     def calls_within(self, region: cst.CSTNode, function: Scope) -> list[cst.Call]:
         """The calls of `function` that stand inside `region`, in source order."""
-        module = self.facts.module
-        return [n for n in function.nodes if type(n) is cst.Call and module.inside(n, region)]
-
-
-def _last_name(node: cst.BaseExpression) -> str:
-    """`c` of `a.b.c` and of `c`."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
+        return self.facts.module.nodes_inside(region, function, cst.Call)
 
 
 def _defines(module: SourceModule, name: cst.CSTNode) -> bool:

@@ -17,7 +17,7 @@ from lint_rules.anatomy.facts import Facts
 from lint_rules.anatomy.kinds import Evidence, Kind
 from lint_rules.anatomy.known import sources
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, parameter_names
 
 Path = tuple[str, ...]
 
@@ -70,15 +70,15 @@ def path_of(node: cst.BaseExpression) -> Path | None:
     """The access path of `x.k[0]["l"]`: name, keys, `[]` for elements, `[-1]` for the last. None without a name."""
     steps: list[str] = []
     here = ex.inner(node)
-    while not isinstance(here, cst.Name):
+    while type(here) is not cst.Name:
         pair = ex.member(here)
         if pair is not None:
             here, step = ex.inner(pair[0]), pair[1]
-        elif isinstance(here, cst.Subscript) and ex.slice_of(here) is None:
+        elif type(here) is cst.Subscript and ex.slice_of(here) is None:
             here, step = ex.inner(here.value), LAST if ex.integer(ex.index(here)) == -1 else ELEMENT
-        elif isinstance(here, cst.BooleanOperation):
+        elif type(here) is cst.BooleanOperation:
             here, step = ex.inner(here.left), ""
-        elif isinstance(here, cst.Call) and ex.called_name(here) in {"pop", "popleft"}:
+        elif type(here) is cst.Call and ex.called_name(here) in {"pop", "popleft"}:
             base = ex.receiver(here)
             if base is None:
                 return None
@@ -384,8 +384,3 @@ def _last_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
     if isinstance(node, cst.List) and node.elements and not isinstance(node.elements[-1], cst.StarredElement):
         return node.elements[-1].value
     return None
-
-
-def parameter_names(scope: Scope) -> set[str]:
-    """The names of a function's parameters."""
-    return {param.name.value for param in parameters(scope)}

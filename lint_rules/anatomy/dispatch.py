@@ -84,7 +84,7 @@ def _users(facts: Facts, call: cst.Call, function: Scope) -> Iterator[cst.Call]:
         if isinstance(outer, cst.Call):
             yield outer
         elif isinstance(outer, (cst.Assign, cst.AnnAssign)):
-            targets = [t.target for t in outer.targets] if isinstance(outer, cst.Assign) else [outer.target]
+            targets = ex.targets(outer)
             names.update(slot for t in targets if (slot := facts.slots.of(t)) is not None)
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import cached_property
+
 import libcst as cst
 
 from lint_rules.anatomy.flows import Flows
 from lint_rules.anatomy.kinds import Evidence, Kind
+from lint_rules.anatomy.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule, parameters
@@ -19,6 +23,16 @@ class Facts(Flows):
     def __init__(self, module: SourceModule, vocabulary: Vocabulary) -> None:
         super().__init__(module, vocabulary)
         self._solve()
+
+    @cached_property
+    def names(self) -> dict[Slot, list[cst.Name]]:
+        """Where each slot is named, in source order."""
+        found: defaultdict[Slot, list[cst.Name]] = defaultdict(list)
+        for node in self.module.nodes_of(cst.Name):
+            slot = self.slots.of(node)
+            if slot is not None:
+                found[slot].append(node)
+        return found
 
     def _solve(self) -> None:
         """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""

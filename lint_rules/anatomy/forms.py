@@ -89,11 +89,21 @@ class Forms(Known):
             return shown(Kind.ARGUMENTS, "is the parsed input of a tool call", of.get(Kind.CALL))
         if name in {"message", "delta"} and _is_choice(base):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
+        if _is_reply_message(base, name) and Kind.REPLY in self._asked(base):
+            return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
         if name in {"content", "text", "output_text"} and Kind.REPLY in of:
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
         if Kind.MODEL_TEXT in of:
             return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
         return {}
+
+    def _asked(self, node: cst.BaseExpression) -> Kinds:
+        """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
+        pair = ex.member(node)
+        while pair is not None or type(node) is cst.Subscript:
+            node = pair[0] if pair is not None else node.value  # type: ignore[attr-defined]
+            pair = ex.member(node)
+        return self.kinds(node)
 
     def _subscript(self, node: cst.Subscript) -> Kinds:
         of = self.kinds(node.value)
@@ -196,6 +206,17 @@ class Forms(Known):
             return None
         full = self.module.imports.resolve(ex.dotted(node.func) or "")
         return full if full in words.ENCODERS else None
+
+
+def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:
+    """Gemini's `candidates[i].content`, Bedrock's `["output"]["message"]`, Ollama's `["message"]`."""
+    if name == "message":
+        inside = ex.member(base)
+        return inside is None or inside[1] == "output"
+    if name == "content" and type(base) is cst.Subscript:
+        inside = ex.member(base.value)
+        return inside is not None and inside[1] == "candidates"
+    return False
 
 
 def _is_choice(base: cst.BaseExpression) -> bool:

@@ -159,7 +159,7 @@ def is_tested(module: SourceModule, use: cst.Name, neutral: cst.BaseExpression) 
     here: cst.CSTNode = use
     for outer in module.ancestors(use):
         if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
-            return here is outer.test
+            return here is outer.test and not (isinstance(outer, cst.IfExp) and _respells(outer))
         if isinstance(outer, cst.Comparison):
             if not all(isinstance(t.operator, (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)) for t in outer.comparisons):
                 return False
@@ -173,6 +173,11 @@ def is_tested(module: SourceModule, use: cst.Name, neutral: cst.BaseExpression) 
             return isinstance(outer, cst.Assert)
         here = outer
     return False
+
+
+def _respells(choice: cst.IfExp) -> bool:
+    """`json.dumps(x) if x else ""`: what says nothing is put into another form that says nothing."""
+    return any(isinstance(part, cst.SimpleString) and is_neutral(part) for part in (choice.body, choice.orelse))
 
 
 JSON_ERRORS = frozenset({"JSONDecodeError", "ValueError", "JSONError", "DecodeError", "ValidationError"})

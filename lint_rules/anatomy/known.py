@@ -85,6 +85,11 @@ class Known:
         """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked."""
         return self._values.get(slot, [])
 
+    def values_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What is assigned anywhere in the file to the place that an expression names."""
+        slot = self.slots.of(node)
+        return self.assigned(slot) if slot is not None else []
+
     @cached_property
     def _values(self) -> dict[Slot, list[cst.BaseExpression]]:
         found: dict[Slot, list[cst.BaseExpression]] = {}
@@ -98,6 +103,53 @@ class Known:
                 slot = self.slots.of(target)
                 if slot is not None:
                     found.setdefault(slot, []).append(value)
+        return found
+
+    def appended(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The expressions appended to a list anywhere in the file."""
+        return [call.args[0].value for call in self.put(slot) if ex.called_name(call) == "append"]
+
+    def put(self, slot: Slot) -> list[cst.Call]:
+        """The calls anywhere in the file that put one value into a list or set: `xs.append(v)`, `seen.add(v)`."""
+        return self._puts.get(slot, [])
+
+    @cached_property
+    def _puts(self) -> dict[Slot, list[cst.Call]]:
+        found: dict[Slot, list[cst.Call]] = {}
+        for node in self.module.nodes_of(cst.Call):
+            base = ex.receiver(node)
+            if base is not None and ex.called_name(node) in {"append", "add"} and len(node.args) == 1:
+                slot = self.slots.of(base)
+                if slot is not None:
+                    found.setdefault(slot, []).append(node)
+        return found
+
+    def entered(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The context managers that a name stands for: `x` of `with x as name`."""
+        return self._entries.get(slot, [])
+
+    @cached_property
+    def _entries(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for node in self.module.nodes_of(cst.WithItem):
+            slot = self.slots.of(node.asname.name) if node.asname is not None else None
+            if slot is not None:
+                found.setdefault(slot, []).append(node.item)
+        return found
+
+    def split(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The lists whose first element a name takes by unpacking: `xs` of `first, *rest = xs`."""
+        return self._splits.get(slot, [])
+
+    @cached_property
+    def _splits(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for node in self.module.nodes_of(cst.Assign):
+            target = node.targets[0].target
+            if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) > 1:
+                slot = self.slots.of(target.elements[0].value)
+                if slot is not None:
+                    found.setdefault(slot, []).append(node.value)
         return found
 
     def _evaluate(self, node: cst.BaseExpression) -> Kinds:

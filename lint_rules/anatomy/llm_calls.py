@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -13,6 +14,8 @@ from lint_rules.syntax import expressions as ex
 if TYPE_CHECKING:
     from lint_rules.anatomy.forms import Forms
 
+_COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
+"""Names of functions that get messages and a model and do not ask it."""
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
 
@@ -88,6 +91,8 @@ def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
         return None
     if _has_request_keyword(call) and ex.argument(call, "messages") is not None:
         return LLMCall(call, name, "takes `messages=` beside a model's keywords", *_sent(call, ("messages",), facts))
+    if ex.argument(call, "messages") is not None and _is_given_model(call) and not _COUNTS.search(name):
+        return LLMCall(call, name, "takes `messages=` and the model to ask", *_sent(call, ("messages",), facts))
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
@@ -100,6 +105,12 @@ def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
     if facts.read_as_reply(call) and call.args:
         return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
+
+
+def _is_given_model(call: cst.Call) -> bool:
+    """`get_llm_response(llm=self.llm, ...)`: a model is handed on, as an object and not as a switch or a name."""
+    value = ex.argument(call, "llm")
+    return isinstance(value, (cst.Name, cst.Attribute)) and ex.dotted(value) not in {"None", "True", "False"}
 
 
 def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str | None, cst.BaseExpression | None]:

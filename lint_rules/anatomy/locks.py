@@ -55,9 +55,9 @@ class Locks:
     def _makes_lock(self, value: cst.BaseExpression) -> bool:
         """`Lock()`, `field(default_factory=Lock)`, `defaultdict(Lock)`; a semaphore only when it lets one in."""
         for node in walk(value):
-            if isinstance(node, cst.Call) and ex.called_name(node) in _MAKERS:
+            if type(node) is cst.Call and ex.called_name(node) in _MAKERS:
                 return "Semaphore" not in ex.called_name(node) or not node.args or _is_one(node.args[0].value)
-            if isinstance(node, cst.Arg) and _last(node.value) in _MAKERS - {"Semaphore", "BoundedSemaphore"}:
+            if type(node) is cst.Arg and _last(node.value) in _MAKERS - {"Semaphore", "BoundedSemaphore"}:
                 return True
         return False
 
@@ -130,12 +130,12 @@ class Locks:
     def _by_hand(self, node: cst.CSTNode, function: Scope) -> set[Slot]:
         """Locks that were acquired before `node` and are released after it."""
         held: set[Slot] = set()
-        for call in function.nodes:
-            if isinstance(call, cst.Call) and ex.called_name(call) in {"enter_context", "enter_async_context"}:
+        for call in function.nodes_of(cst.Call):
+            if ex.called_name(call) in {"enter_context", "enter_async_context"}:
                 lock = self.lock_of(call.args[0].value) if call.args else None
                 if lock is not None and self.module.before(call, node):
                     held.add(lock)
-            elif isinstance(call, cst.Call) and ex.called_name(call) in {"acquire", "release"}:
+            elif ex.called_name(call) in {"acquire", "release"}:
                 base = ex.receiver(call)
                 lock = self.lock_of(base) if base is not None else None
                 if lock is None or not self.module.before(call, node):

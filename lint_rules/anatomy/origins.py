@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from lint_rules.anatomy.facts import Facts
@@ -53,7 +51,7 @@ class Origin:
                 module.scope_of[value].function is function and module.before(comparison, value)
                 for value in self._facts.assigned(slot)
             )
-            or next(self._puts(slot), None) is not None
+            or bool(self._facts.put(slot))
             for slot in self._slots
         )
 
@@ -117,26 +115,14 @@ class Origin:
             for value in self._unpacked(slot):
                 self._found(value, True)
             if self._stored:
-                for put in self._puts(slot):
+                for put in self._facts.put(slot):
                     self._trace(put.args[0].value, depth + 1)
         if isinstance(node, cst.Attribute) and not values and node.attr.value not in _IDENTITIES:
             self._trace(node.value, depth)
 
-    def _unpacked(self, slot: Slot) -> Iterator[cst.BaseExpression]:
+    def _unpacked(self, slot: Slot) -> list[cst.BaseExpression]:
         """`first, *rest = calls`: the list behind a name that takes its first element."""
-        for node in self._facts.module.nodes_of(cst.Assign) if slot[0] == "var" else ():
-            if self._facts.is_kind(node.value, Kind.CALLS):
-                target = node.targets[0].target
-                if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) > 1:
-                    if self._facts.slots.of(target.elements[0].value) == slot:
-                        yield node.value
-
-    def _puts(self, slot: Slot) -> Iterator[cst.Call]:
-        for call in self._facts.module.nodes_of(cst.Call):
-            if ex.called_name(call) in {"add", "append"} and call.args:
-                base = ex.receiver(call)
-                if base is not None and self._facts.slots.of(base) == slot:
-                    yield call
+        return [value for value in self._facts.split(slot) if self._facts.is_kind(value, Kind.CALLS)]
 
     def _trace_call(self, node: cst.Call, depth: int) -> None:
         callee = self._facts.slots.callee(node)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.limits import Limits
 from lint_rules.anatomy.races import Races
+from lint_rules.anatomy.rounds import RoundLoop
 from lint_rules.anatomy.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 
@@ -41,10 +43,15 @@ def _rounds(anatomy: Anatomy) -> str:
         "round loops",
         [
             f"line {anatomy.line(loop.node)}: in `{loop.function.qualname}`, asks in line {anatomy.line(loop.asks)}, "
-            + (f"limit `{loop.limit}`" if loop.limit else "no limit")
+            + _limit(anatomy, loop)
             for loop in anatomy.rounds
         ],
     )
+
+
+def _limit(anatomy: Anatomy, loop: RoundLoop) -> str:
+    limit = Limits(anatomy, loop.node, loop.function).limit
+    return f"limit `{ex.source(limit, 40)}`" if limit is not None else "no limit"
 
 
 def _starts(anatomy: Anatomy, races: Races) -> str:

@@ -55,8 +55,8 @@ def source_of(anatomy: Anatomy, slot: Slot) -> cst.BaseExpression | None:
     values = anatomy.facts.assigned(slot)
     if values:
         return next(iter(ex.alternatives(values[0])))
-    for node in anatomy.module.scope_of:
-        if isinstance(node, (cst.For, cst.CompFor)) and slot[2] in ex.target_names(node.target):
+    for node in anatomy.module.nodes_of(cst.For, cst.CompFor):
+        if slot[2] in ex.target_names(node.target):
             if slot[1] is anatomy.module.scope_binding(anatomy.module.scope_of[node.target], slot[2]):
                 return _iterated(next(iter(ex.alternatives(node.iter))))
     return None

@@ -179,12 +179,12 @@ class Races:
     def _shared_reach(self) -> dict[Start, set[Scope]]:
         reach: dict[Start, set[Scope]] = {}
         for start in self.starts:
-            seen = {start.function} if not self._is_owned(start) else set()
+            seen = {start.function} if not self.is_owned(start) else set()
             queue = list(seen)
             while queue:
                 here = queue.pop()
                 inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
-                callees = [s.callee for s in self.graph.calls[here] if not self._on_own_object(s.node, here)]
+                callees = [s.callee for s in self.graph.calls[here] if not self.on_own_object(s.node, here)]
                 for callee in [*callees, *(f for f in inside if f.kind == "function")]:
                     if callee not in seen:
                         seen.add(callee)
@@ -192,7 +192,7 @@ class Races:
             reach[start] = seen
         return reach
 
-    def _on_own_object(self, call: cst.Call, function: Scope) -> bool:
+    def on_own_object(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the running function has made for itself."""
         base = ex.receiver(call)
         if base is not None and isinstance(ex.inner(base), cst.Call):
@@ -205,7 +205,7 @@ class Races:
             isinstance(v, cst.Call) and self.facts.slots.constructed(v) is not None for v in values
         )
 
-    def _is_owned(self, start: Start) -> bool:
+    def is_owned(self, start: Start) -> bool:
         """A start on an object that is made anew for it: `for x in xs: Thread(target=Agent(x).run)`."""
         target = start.target
         if not isinstance(target, cst.Attribute):

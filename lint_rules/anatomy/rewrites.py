@@ -308,7 +308,7 @@ def _read_as_history(races: Races, call: cst.Call) -> bool:
         return True
     statement = races.module.statement(call)
     if isinstance(statement, (cst.Assign, cst.AnnAssign)) and statement.value is not None:
-        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+        targets = ex.targets(statement)
         if ex.inner(statement.value) is call:
             return any(Kind.HISTORY in races.facts.kinds(target) for target in targets)
     return False

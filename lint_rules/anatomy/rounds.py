@@ -11,29 +11,28 @@ from lint_rules.anatomy.kinds import Kind
 from lint_rules.anatomy.writes import GROWING, Writes
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
 
 _TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundLoop:
-    """A loop of rounds. `asks` is the call in it that reaches a model, `limit` what bounds the rounds, if anything."""
+    """A loop of rounds. `asks` is the call in it that reaches a model; what ends it, `limits` tells."""
 
     node: cst.While | cst.For
     function: Scope
     asks: cst.Call
-    limit: str | None
 
 
 def round_loops(graph: CallGraph, writes: Writes) -> list[RoundLoop]:
     """The round loops of a file, outer ones of nested loops included where each goes round itself."""
     found = []
     for function in graph.facts.module.functions:
-        for node in function.nodes:
-            if isinstance(node, (cst.While, cst.For)):
-                asks = _asks(node, function, graph)
-                if asks is not None and _goes_round(node, function, graph, writes):
-                    found.append(RoundLoop(node, function, asks, limit_of(node)))
+        for node in function.nodes_of(cst.While, cst.For):
+            asks = _asks(node, function, graph)
+            if asks is not None and _goes_round(node, function, graph, writes):
+                found.append(RoundLoop(node, function, asks))
     return [loop for loop in found if not _goes_round_inside(loop, found, graph)]
 
 
@@ -48,7 +47,9 @@ def _goes_round_inside(loop: RoundLoop, found: list[RoundLoop], graph: CallGraph
 
 
 def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> cst.Call | None:
-    return next((call for call in graph.calls_within(node.body, function) if graph.asks(call)), None)
+    """The call in a loop that reaches a model: one that asks itself rather than one of a function that also does."""
+    calls = [call for call in graph.calls_within(node.body, function) if graph.asks(call)]
+    return next((call for call in calls if call in graph.facts.calls), calls[0] if calls else None)
 
 
 def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, writes: Writes) -> bool:
@@ -59,18 +60,30 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
         return False
     if isinstance(node, cst.For) and _over_messages(node, graph):
         return False
-    for inside in function.nodes:
-        if isinstance(inside, (cst.For, cst.CompFor)) and facts.module.inside(inside, node.body):
-            if Kind.CALLS in facts.kinds(inside.iter):
-                return True
+    if any(
+        Kind.CALLS in facts.kinds(n.iter) for n in facts.module.nodes_inside(node.body, function, cst.For, cst.CompFor)
+    ):
+        return True
     for call in calls:
         if any(kind in facts.kinds(arg.value) for arg in call.args for kind in _TOOL_KINDS):
             return True
         callee = facts.slots.callee(call)
         if callee is not None and any(_handles_calls(f, graph) for f in graph.reachable(callee)):
             return True
-    return any(w.kind in GROWING and w.function is function and facts.module.inside(w.node, node.body)
-               and not _made_within(w.slot, node, graph) for w in writes.all)  # fmt: skip
+    if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
+           and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
+        return True
+    return isinstance(node, cst.While) and any(call in facts.calls for call in calls) and _stores(calls, graph, writes)
+
+
+def _stores(calls: list[cst.Call], graph: CallGraph, writes: Writes) -> bool:
+    """Whether a method that the loop calls, and that asks nobody, puts messages into a history of the object."""
+    for call in calls:
+        callee = graph.facts.slots.callee(call)
+        if callee is not None and not graph.reaches_llm(callee):
+            if any(w.kind in GROWING and w.slot[0] == "attr" for w in writes.reached_from(callee)):
+                return True
+    return False
 
 
 def _over_messages(node: cst.For, graph: CallGraph) -> bool:
@@ -80,39 +93,20 @@ def _over_messages(node: cst.For, graph: CallGraph) -> bool:
 
 
 def _handles_calls(function: Scope, graph: CallGraph) -> bool:
-    return any(
-        isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in graph.facts.kinds(node.iter)
-        for node in function.nodes
-    )
+    return any(Kind.CALLS in graph.facts.kinds(node.iter) for node in function.nodes_of(cst.For, cst.CompFor))
 
 
 def _made_within(slot: tuple[object, ...], node: cst.While | cst.For, graph: CallGraph) -> bool:
     """Whether a local list is created anew in each turn of the loop: it then carries nothing from round to round."""
     module = graph.facts.module
     return slot[0] == "var" and any(
-        isinstance(inside, (cst.Assign, cst.AnnAssign))
-        and module.inside(inside, node.body)
-        and slot in [graph.facts.slots.of(t) for t in _targets(inside)]
+        module.inside(inside, node.body)
+        and slot in [graph.facts.slots.of(t) for t in ex.targets(inside)]
         and inside.value is not None
         and not _mentions(inside.value, slot, graph)
         for inside in module.nodes_of(cst.Assign, cst.AnnAssign)
     )
 
 
-def _targets(node: cst.Assign | cst.AnnAssign) -> list[cst.BaseExpression]:
-    return [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
-
-
 def _mentions(value: cst.BaseExpression, slot: tuple[object, ...], graph: CallGraph) -> bool:
-    from lint_rules.syntax.walk import walk
-
     return any(isinstance(n, cst.Name) and graph.facts.slots.of(n) == slot for n in walk(value))
-
-
-def limit_of(node: cst.While | cst.For) -> str | None:
-    """What bounds the number of rounds: the iterable of a `for`, a comparison in a `while`; None for `while True`."""
-    if isinstance(node, cst.For):
-        return ex.source(node.iter, 40)
-    if isinstance(node.test, (cst.Comparison, cst.BooleanOperation)):
-        return ex.source(node.test, 40)
-    return None

@@ -99,7 +99,7 @@ class Sending:
             if not module.inside(node, self.loop):
                 continue
             if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
-                targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
+                targets = ex.targets(node)
                 if any(self._touches(target, path) for target in targets):
                     return True
             elif isinstance(node, cst.Call):
@@ -135,7 +135,7 @@ class Sending:
                 (isinstance(n, (cst.Assign, cst.AugAssign))
                 and any(
                     path_of(t) == path
-                    for t in ([t.target for t in n.targets] if isinstance(n, cst.Assign) else [n.target])
+                    for t in ex.targets(n)
                 ))
                 or (isinstance(n, cst.Call) and ex.called_name(n) in _MUTATORS and (b := ex.receiver(n)) is not None
                 and path_of(b) == path)

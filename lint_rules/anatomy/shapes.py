@@ -61,6 +61,8 @@ def _message_class(call: cst.Call) -> str | None:
     role = ex.argument(call, "role", 0)
     if role is not None and "Message" in name and ex.text(role) in words.ROLES:
         return f"is made by `{name}(role, ...)`"
+    if {"role", "parts"} <= keywords and name == "Content":
+        return "is made by `Content(role=..., parts=...)`"
     if {"role", "content"} <= keywords and name[:1].isupper():
         return f"is made by `{name}(role=..., content=...)`"
     return None

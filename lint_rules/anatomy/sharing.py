@@ -43,6 +43,7 @@ class Stores:
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
         self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
+        self._on_purpose = False
 
     def all(self) -> Iterator[SharedStore]:
         """Every shared store of the file; a store that several copies reach comes once for each."""
@@ -50,10 +51,22 @@ class Stores:
             if function.kind != "class" and self._may_copy(function):
                 yield from self._run(function, {}, 0)
 
+    def into(self, function: Scope, name: str, copy: Copy) -> Iterator[SharedStore]:
+        """The stores that `function` itself does into what `name` holds at its start, taken for `copy`.
+
+        Those into a selection of its elements are among them, where the selection is no copy by intent.
+        """
+        self._on_purpose = True
+        for store in self._run(function, {(name,): Ref(copy, 0)}, _DEEPEST):
+            selected = (path_of(store.copy.source) or ("",))[0] == name and store.copy.function is function
+            if store.copy is copy or (selected and not self._matters(store.copy)):
+                yield store
+        self._on_purpose = False
+
     def _may_copy(self, function: Scope) -> bool:
         """A cheap look before the data-flow: without a copying form there is nothing to follow."""
         forms = (cst.Dict, cst.DictComp, cst.ListComp, cst.List, cst.BinaryOperation, cst.Subscript, cst.Call)
-        return function.kind != "lambda" and any(isinstance(node, forms) for node in function.nodes)
+        return function.kind != "lambda" and any(function.nodes_of(form) for form in forms)
 
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:
@@ -78,19 +91,19 @@ class Stores:
 
     def _after(self, copies: Copies, point: Point, state: State) -> State:
         node = point.statement
-        if isinstance(node, cst.Assign):
+        if type(node) is cst.Assign:
             for target in node.targets:
                 state = self._bind(copies, target.target, node.value, state)
-        elif isinstance(node, cst.AnnAssign) and node.value is not None:
+        elif type(node) is cst.AnnAssign and node.value is not None:
             state = self._bind(copies, node.target, node.value, state)
-        elif isinstance(node, cst.For):
+        elif type(node) is cst.For:
             state = self._iterate(copies, node, state)
         elif (grown := _appended(node)) is not None:
             base, value = grown
             state = assign(state, (*base, LAST), copies.part(value, state) or {(): None})
         else:
             for inside in (n for e in point.expressions() for n in walk_scope(e)):
-                if isinstance(inside, cst.NamedExpr):
+                if type(inside) is cst.NamedExpr:
                     state = self._bind(copies, inside.target, inside.value, state)
         return state
 
@@ -179,9 +192,9 @@ class Stores:
     # -- stores -----------------------------------------------------------------------------------------------
 
     def _at(self, point: Point, state: State) -> Iterator[SharedStore]:
-        for container, node in _stores(point):
+        for container, node in stores_at(point):
             ref = lookup(state, path_of(container))
-            if ref is not None and ref.shared and self._matters(ref.copy):
+            if ref is not None and ref.shared and (self._on_purpose or self._matters(ref.copy)):
                 yield SharedStore(node, container, ref.copy)
 
     def _handed_on(self, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
@@ -208,7 +221,7 @@ class Stores:
         statement = self.facts.module.statement(copy.node)
         if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
             return True
-        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+        targets = ex.targets(statement)
         names = [name for target in targets for name in ex.target_names(target)]
         names += [e.value.value for t in targets if isinstance(t, (cst.Tuple, cst.List)) for e in t.elements
                   if isinstance(e, cst.StarredElement) and isinstance(e.value, cst.Name)]  # fmt: skip
@@ -265,7 +278,7 @@ def _loop_copy(node: cst.BaseExpression) -> cst.BaseExpression | None:
     return None
 
 
-def _stores(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
     """(container, node) of every store at a point: `c["k"] = x`, `del c.k`, `c["k"] += x`, `c["k"].append(x)`."""
     node = point.statement
     targets: list[cst.BaseExpression] = []

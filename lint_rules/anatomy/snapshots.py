@@ -74,10 +74,11 @@ class _Finder:
 
     def snapshots(self) -> Iterator[_Snapshot]:
         """Assignments of something made of a history to a name, an attribute, or a key of a request."""
-        for node in self.function.nodes:
-            if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        target: cst.BaseExpression
+        for node in self.function.nodes_of(cst.Assign, cst.AnnAssign):
+            if type(node) is cst.Assign and len(node.targets) == 1:
                 target, value = node.targets[0].target, node.value
-            elif isinstance(node, cst.AnnAssign) and node.value is not None:
+            elif type(node) is cst.AnnAssign and node.value is not None:
                 target, value = node.target, node.value
             else:
                 continue
@@ -102,15 +103,15 @@ class _Finder:
         return slot, evidence
 
     def _copied(self, value: cst.BaseExpression) -> cst.BaseExpression | None:
-        if isinstance(value, cst.Subscript):
+        if type(value) is cst.Subscript:
             return value.value if ex.slice_of(value) is not None else None
-        if isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+        if type(value) is cst.ListComp or type(value) is cst.GeneratorExp:
             return _bare(value.for_in.iter)
-        if isinstance(value, cst.List):
-            return self._growing([e.value for e in value.elements if isinstance(e, cst.StarredElement)])
-        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+        if type(value) is cst.List:
+            return self._growing([e.value for e in value.elements if type(e) is cst.StarredElement])
+        if type(value) is cst.BinaryOperation and type(value.operator) is cst.Add:
             return self._growing([value.left, value.right])
-        if isinstance(value, cst.Call):
+        if type(value) is cst.Call:
             return self._called(value)
         return None
 
@@ -149,7 +150,7 @@ class _Finder:
         """The history that a function of this file gets and gives back, whole or in part."""
         callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
         for slot, value in self.facts.slots.bindings(node, callee) if callee is not None else ():  # type: ignore[arg-type]
-            returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]  # type: ignore[union-attr]
+            returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]  # type: ignore[union-attr]
             parts = [_bare(part) for whole in returned for part in ex.alternatives(whole)]
             if any(self.facts.slots.of(part) == slot for part in parts):
                 return value
@@ -157,7 +158,7 @@ class _Finder:
 
     def _renews(self, callee: Scope, parameter: Slot) -> bool:
         """Whether a function of this file returns a list of its own, never the one it got, nor one it keeps."""
-        returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
+        returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
         slots = [self.facts.slots.of(value) for value in returned]
         own = [s for s in slots if s is not None and s[0] == "var" and s[1] is callee and s != parameter]
         made = [v for v in returned if isinstance(v, (cst.List, cst.ListComp, cst.BinaryOperation))]
@@ -169,7 +170,7 @@ class _Finder:
         snapshots = list(self.snapshots())
         if not snapshots:
             return
-        loops = [n for n in self.function.nodes if isinstance(n, (cst.While, cst.For))]
+        loops = self.function.nodes_of(cst.While, cst.For)
         for snapshot in snapshots:
             for loop in loops:
                 if self._outside(snapshot.node, loop):
@@ -243,14 +244,13 @@ class _Finder:
 
     def in_calls(self) -> Iterator[Stale]:
         named = {snapshot.path: snapshot for snapshot in self.snapshots() if snapshot.path is not None}
-        for call in self.function.nodes:
-            if isinstance(call, cst.Call):
-                for parameter, value, given in _arguments(call):
-                    made = self._passed(value, named)
-                    if made is not None:
-                        found = self._stale_callee(call, parameter, value, made, given)
-                        if found is not None:
-                            yield found
+        for call in self.function.nodes_of(cst.Call):
+            for parameter, value, given in passed_arguments(call):
+                made = self._passed(value, named)
+                if made is not None:
+                    found = self._stale_callee(call, parameter, value, made, given)
+                    if found is not None:
+                        yield found
 
     def _passed(
         self, value: cst.BaseExpression, named: dict[Path, _Snapshot]
@@ -280,11 +280,11 @@ class _Finder:
         made: tuple[Slot, Evidence, cst.BaseExpression],
         given: dict[tuple[int | str, str], cst.BaseExpression],
     ) -> Stale | None:
-        resolved = self._resolve(call)
-        if resolved is None:
+        found = resolved(self.anatomy, call)
+        if found is None:
             return None
-        where, callee = resolved
-        path = _parameter_path(callee, parameter)
+        where, callee = found
+        path = parameter_path(callee, parameter)
         if path is None:
             return None
         for loop in callee.nodes:
@@ -298,19 +298,6 @@ class _Finder:
                 return Stale(
                     call, ex.source(value, 40), ex.source(made[2], 40), made[1], loop, sends, grows, where, True
                 )
-        return None
-
-    def _resolve(self, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-        callee = self.facts.slots.callee(call)
-        if callee is not None:
-            return self.anatomy, callee
-        if isinstance(call.func, cst.Name):
-            found = self.anatomy.imported(call.func.value)
-            if found is not None:
-                there, name = found
-                for function in there.module.functions:
-                    if function.name == name and function.parent is there.module.top:
-                        return there, function
         return None
 
     def _grows_meanwhile(
@@ -328,7 +315,7 @@ class _Finder:
             if grown is not None:
                 return grown
         for parameter, value in given.items():
-            path = _parameter_path(callee, parameter)
+            path = parameter_path(callee, parameter)
             if path is not None and self._feeds(value, slot) and _calls_in(where, callee, loop, path):
                 return value
         return None
@@ -394,10 +381,25 @@ def _calls_in(anatomy: Anatomy, function: Scope, loop: Loop, path: Path) -> bool
     return False
 
 
+def resolved(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+    """The function that a call runs, of this file or imported from the project, with the file it stands in."""
+    callee = anatomy.facts.slots.callee(call)
+    if callee is not None:
+        return anatomy, callee
+    if isinstance(call.func, cst.Name):
+        found = anatomy.imported(call.func.value)
+        if found is not None:
+            there, name = found
+            for function in there.module.functions:
+                if function.name == name and function.parent is there.module.top:
+                    return there, function
+    return None
+
+
 _Parameter = tuple["int | str", str]
 
 
-def _arguments(
+def passed_arguments(
     call: cst.Call,
 ) -> Iterator[tuple[_Parameter, cst.BaseExpression, dict[_Parameter, cst.BaseExpression]]]:
     """The arguments of a call, those inside an options object (`run(Turn(history=h))`) included."""
@@ -415,7 +417,7 @@ def _arguments(
         yield parameter, value, given
 
 
-def _parameter_path(callee: Scope, parameter: _Parameter) -> Path | None:
+def parameter_path(callee: Scope, parameter: _Parameter) -> Path | None:
     """The path in `callee` under which an argument is known: `(messages,)`, `(opts, history)`."""
     from lint_rules.anatomy.slots import is_method
     from lint_rules.syntax.module import parameters

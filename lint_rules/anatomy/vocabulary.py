@@ -135,6 +135,20 @@ TEXT_FUNCTIONS = frozenset(
 ARGUMENT_CALLBACKS = {"on_invoke_tool": 1}
 """Keywords that take a function which gets a tool's arguments as the model wrote them: at this position (0-based)."""
 
+SERVERS = ("fastapi", "flask", "starlette", "quart", "sanic", "litestar", "robyn", "blacksheep", "aiohttp", "falcon")
+"""Packages that serve requests, several at a time."""
+BOTS = ("discord", "aiogram", "telebot", "nextcord", "disnake", "pyrogram", "interactions")
+"""Packages that hand on the messages of many users, several at a time."""
+SERIAL_BOTS = {
+    "slack_bolt": frozenset({"message", "event", "command", "action", "shortcut"}),
+    "chainlit": frozenset({"on_message", "on_chat_start", "action_callback"}),
+    "linebot": frozenset({"add", "default"}),
+    "telethon": frozenset({"on"}),
+    "nonebot": frozenset({"handle"}),
+}
+"""Packages of many users, whose rules of concurrency are not known here, and their decorators."""
+FRAMEWORKS = frozenset({*SERVERS, *BOTS, *SERIAL_BOTS, "telegram", "gradio", "gr", "streamlit"})
+
 DECODERS = frozenset(
     {
         "json.loads", "orjson.loads", "ujson.loads", "simplejson.loads", "json5.loads", "rapidjson.loads",
@@ -142,3 +156,11 @@ DECODERS = frozenset(
     }
 )  # fmt: skip
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})
+
+SCHEMA_NAMES = frozenset(
+    {
+        "inputSchema", "input_schema", "params_json_schema", "parameters_json_schema", "args_schema", "tool_spec",
+        "openai_schema", "function_schema", "tool_schema", "outputSchema",
+    }
+)  # fmt: skip
+"""Names under which a tool keeps the schema of its arguments (MCP, Anthropic, OpenAI Agents, Gemini, LangChain)."""

@@ -61,8 +61,8 @@ def _statement_of(module: SourceModule, bound: str) -> cst.CSTNode | None:
     """The import statement that binds a name; None when several do."""
     found = [
         node
-        for node in module.scope_of
-        if isinstance(node, (cst.Import, cst.ImportFrom)) and not isinstance(node.names, cst.ImportStar)
+        for node in module.nodes_of(cst.Import, cst.ImportFrom)
+        if not isinstance(node.names, cst.ImportStar)
         for alias in node.names
         if bound == (alias.evaluated_alias or alias.evaluated_name.split(".")[0])
     ]

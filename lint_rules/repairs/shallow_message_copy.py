@@ -53,7 +53,7 @@ def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:
     statement = module.statement(copy.node)
     if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
         return True
-    targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+    targets = ex.targets(statement)
     names = {n.value for target in targets for n in walk(target) if isinstance(n, cst.Name)}
     if not all(isinstance(target, (cst.Name, cst.Tuple, cst.List)) for target in targets):
         return True

@@ -11,33 +11,41 @@ A `zip` of both lists without a length test has the same hole: it stops at the s
 ## Example
 ```python
 def run(client, messages, tools, execute):
-    last = None
+    last, alike = None, 0
     for _ in range(20):
-        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
-        messages.append(message)
-        if not message.tool_calls:
-            return message.content
-        first = message.tool_calls[0].function
-        if (first.name, first.arguments) == last:
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        first = (calls[0].name, calls[0].input)
+        alike = alike + 1 if first == last else 1
+        last = first
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
             raise RuntimeError("the model repeats itself")
-        last = (first.name, first.arguments)
-        messages.extend(execute(call) for call in message.tool_calls)
+    raise RuntimeError("no answer within 20 rounds")
 ```
 
 ## Use instead
 ```python
 def run(client, messages, tools, execute):
-    last = None
+    last, alike = None, 0
     for _ in range(20):
-        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
-        messages.append(message)
-        if not message.tool_calls:
-            return message.content
-        wanted = [(call.function.name, call.function.arguments) for call in message.tool_calls]
-        if wanted == last:
-            raise RuntimeError("the model repeats itself")
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        wanted = [(call.name, call.input) for call in calls]
+        alike = alike + 1 if wanted == last else 1
         last = wanted
-        messages.extend(execute(call) for call in message.tool_calls)
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
 ```
 
 ## How it decides

@@ -13,7 +13,7 @@ is never told to try again.
 ## Example
 ```python
 def run(client, messages, tools):
-    while True:
+    for _ in range(20):
         reply = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
         message = reply.choices[0].message
         messages.append(message)
@@ -31,7 +31,7 @@ def run(client, messages, tools):
 ## Use instead
 ```python
 def run(client, messages, tools):
-    while True:
+    for _ in range(20):
         reply = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
         message = reply.choices[0].message
         messages.append(message)
@@ -52,6 +52,8 @@ The text must be known to come from a model: `function.arguments` and `arguments
 `partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
 followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop.
 A handler speaks for itself when it raises, returns or stores anything that says more than `{}`, `""`, `[]` or `None`.
+Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
+second: `f.get("arguments", "{}") or call.get("input")`.
 Where there is no round loop in the file, methods and reusable functions are reported, scripts are not.
 
 ## Known problems
@@ -78,6 +80,7 @@ import libcst as cst
 from lint_rules.anatomy import dispatch, handlers, provenance
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.handlers import Ending, Handling
+from lint_rules.anatomy.hidden_arguments import hidden_arguments
 from lint_rules.anatomy.kinds import Evidence, Kind
 from lint_rules.anatomy.rounds import RoundLoop
 from lint_rules.repairs.ignored_json_error import repair
@@ -116,6 +119,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield from _decoded(anatomy, node, scope.function)
         elif anatomy.facts.encoder(node) is not None:
             yield from _encoded(anatomy, node, scope.function)
+    for first, second in hidden_arguments(anatomy):
+        yield _hidden(first, second)
+
+
+def _hidden(first: cst.Call, second: cst.BaseExpression) -> Draft:
+    message = (
+        f"`{ex.source(first, 45)}` is never empty, so that `{ex.source(second, 35)}` is never read:"
+        " the tool runs without the arguments of such a call"
+    )
+    return Draft(first, message, "leave the default out, and put it behind the last `or`", (Note(second, "this"),))
 
 
 def _is_test(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
@@ -291,7 +304,7 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     statement = anatomy.module.statement(call)
     names: set[str] = set()
     if isinstance(statement, (cst.Assign, cst.AnnAssign)):
-        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+        targets = ex.targets(statement)
         names = {name for target in targets for name in ex.target_names(target)}
     for node in function.nodes:
         if isinstance(node, cst.Return) and node.value is not None:
@@ -380,7 +393,7 @@ def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
     statement = anatomy.module.statement(call)
     if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
         return True
-    targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+    targets = ex.targets(statement)
     names = {name for target in targets for name in ex.target_names(target)}
     function = anatomy.module.scope_of[call].function
     uses = [n for n in function.nodes if isinstance(n, cst.Name) and n.value in names]

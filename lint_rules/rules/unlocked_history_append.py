@@ -49,7 +49,8 @@ lock, two concurrent starts (threads, tasks, timers, executors, request handlers
 must reach the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with
 tool messages. A history that is read, then rewritten after an `await` or a model call from what was read, is reported
 when somebody else can write meanwhile. Silent: `__init__`, objects a function made for itself, callers that all hold
-the lock, frameworks that run handlers one after another.
+the lock, frameworks that run handlers one after another. Of a history that all users have in common, only stale
+rewrites are reported here: that it is common is what cross-session-history (AGL103) reports.
 
 ## Known problems
 Threads that are started in other files are not seen. A lock that another file takes around the call is not seen.
@@ -71,7 +72,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.busy import follows_its_last
 from lint_rules.anatomy.call_graph import CallSite
+from lint_rules.anatomy.common_histories import common_histories
 from lint_rules.anatomy.concurrency import Start
 from lint_rules.anatomy.locks import UNKNOWN
 from lint_rules.anatomy.races import Races, SharedHistory
@@ -90,17 +93,25 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     races = Races(anatomy)
     reported: set[cst.CSTNode] = set()
     told: set[tuple[Slot, Scope]] = set()
+    common = _common(anatomy) if races.starts else set()
     for rewrite in rewrites(races):
         reported.add(rewrite.node)
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
         yield _stale_rewrite(anatomy, rewrite)
     for history in races.histories:
+        if history.slot in common:
+            continue
         for draft, function in _of(races, history):
             if draft.node not in reported and (history.slot, function) not in told:
                 reported.add(draft.node)
                 told.add((history.slot, function))
                 yield draft
+
+
+def _common(anatomy: Anatomy) -> set[Slot | None]:
+    """The histories that all users have in common: a lock around appends would not help, and AGL103 reports them."""
+    return {found.slot for found in common_histories(anatomy) if found.slot is not None and found.serving is not None}
 
 
 def _of(races: Races, history: SharedHistory) -> Iterator[tuple[Draft, Scope]]:
@@ -226,7 +237,7 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
     here = races.starts_reaching(function)
     if not here:
         return None
-    many = next((s for s in here if s.many), None)
+    many = next((s for s in here if s.many and not follows_its_last(races.anatomy, s)), None)
     if many is not None:
         return many, None
     others = [

@@ -69,6 +69,13 @@ def dotted(node: cst.CSTNode) -> str | None:
             return None
 
 
+def last_name(node: cst.CSTNode) -> str:
+    """`c` of `a.b.c` and of `c`, "" for anything else."""
+    if type(node) is cst.Attribute:
+        return node.attr.value
+    return node.value if type(node) is cst.Name else ""
+
+
 def source(node: cst.CSTNode, limit: int = 60) -> str:
     """The code of `node` on one line, shortened to `limit` characters: for messages only."""
     code = " ".join(cst.Module(body=[]).code_for_node(node).split())
@@ -188,6 +195,11 @@ def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield from alternatives(node.orelse)
     else:
         yield node
+
+
+def targets(node: cst.Assign | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For) -> list[cst.BaseExpression]:
+    """What an assignment or loop binds: `a` and `b.c` of `a = b.c = x`, the one target of the other forms."""
+    return [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]
 
 
 def target_names(target: cst.CSTNode) -> list[str]:

@@ -61,6 +61,15 @@ class Graph:
         """The points of a statement: several when it stands in a `finally`, none when it is not of this body."""
         return self._at.get(statement, [])
 
+    @cached_property
+    def _numbers(self) -> dict[Point, int]:
+        return {point: number for number, point in enumerate(self.points)}
+
+    def within(self, statements: Iterable[cst.CSTNode]) -> list[Point]:
+        """The points of these statements, in the order in which they were made."""
+        found = [point for statement in statements for point in self._at.get(statement, ())]
+        return sorted(found, key=self._numbers.__getitem__)
+
     def enclosing(self, node: cst.CSTNode, parent: Mapping[cst.CSTNode, cst.CSTNode]) -> list[Point]:
         """The points of the statement or header that holds `node`; inside a nested function, of its definition."""
         here: cst.CSTNode | None = node

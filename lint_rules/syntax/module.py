@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ class Scope:
     nodes: list[cst.CSTNode] = field(default_factory=list)
     attributes: set[str] = field(default_factory=set)
     methods: dict[str, Scope] = field(default_factory=dict)
+    _of_type: dict[type[cst.CSTNode], list[cst.CSTNode]] | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -61,6 +63,23 @@ class Scope:
     @property
     def is_async(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
+
+    @overload
+    def nodes_of(self, kind: type[Node], /) -> list[Node]: ...
+    @overload
+    def nodes_of(self, kind: type[Node], other: type[Other], /) -> list[Node | Other]: ...
+    @overload
+    def nodes_of(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]: ...
+    def nodes_of(self, *kinds: type[Any]) -> list[Any]:
+        """The nodes of exactly these types, in source order. Only for the finished index of a file."""
+        if self._of_type is None:
+            self._of_type = {}
+            for node in self.nodes:
+                self._of_type.setdefault(type(node), []).append(node)
+        if len(kinds) == 1:
+            return self._of_type.get(kinds[0], [])
+        wanted = frozenset(kinds)
+        return [node for node in self.nodes if type(node) in wanted] if wanted & self._of_type.keys() else []
 
     @property
     def qualname(self) -> str:
@@ -87,6 +106,16 @@ def parameters(scope: Scope) -> list[cst.Param]:
     return [*found, listed.star_kwarg] if listed.star_kwarg else found
 
 
+def parameter_names(scope: Scope) -> set[str]:
+    """The names of a function's parameters."""
+    return {param.name.value for param in parameters(scope)}
+
+
+def name_of(scope: Scope) -> cst.CSTNode:
+    """Where to point at for a whole function: its name; the lambda or module itself."""
+    return scope.node.name if isinstance(scope.node, cst.FunctionDef) else scope.node
+
+
 def fields(cls: Scope) -> list[str]:
     """The names annotated in a class body, in order: the fields of a dataclass or model."""
     return [n.target.value for n in cls.nodes if isinstance(n, cst.AnnAssign) and isinstance(n.target, cst.Name)]
@@ -96,6 +125,15 @@ def decorators(scope: Scope) -> list[cst.BaseExpression]:
     """The decorator expressions of a function or class."""
     node = scope.node
     return [d.decorator for d in node.decorators] if isinstance(node, (cst.FunctionDef, cst.ClassDef)) else []
+
+
+_STATEMENTS = frozenset(
+    {
+        cst.Module, cst.AnnAssign, cst.Assert, cst.Assign, cst.AugAssign, cst.Break, cst.Continue, cst.Del, cst.Expr,
+        cst.Global, cst.Import, cst.ImportFrom, cst.Nonlocal, cst.Pass, cst.Raise, cst.Return, cst.TypeAlias,
+        cst.ClassDef, cst.For, cst.FunctionDef, cst.If, cst.Match, cst.Try, cst.TryStar, cst.While, cst.With,
+    }
+)  # fmt: skip
 
 
 class SourceModule:
@@ -255,14 +293,55 @@ class SourceModule:
             yield here
             here = self.parent.get(here)
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        """For each place in source order, the place behind the last node below the one that stands there."""
+        ends = list(range(1, len(self.order) + 1))
+        for node, place in reversed(self.order.items()):
+            outer = self.parent.get(node)
+            if outer is not None:
+                above = self.order[outer]
+                if ends[above] < ends[place]:
+                    ends[above] = ends[place]
+        return ends
+
     def inside(self, node: cst.CSTNode, region: cst.CSTNode) -> bool:
         """Whether `node` is `region` or lies in it."""
-        return node is region or any(outer is region for outer in self.ancestors(node))
+        if node is region:
+            return True
+        begin, place = self.order.get(region), self.order.get(node)
+        return begin is not None and place is not None and begin < place < self._ends[begin]
+
+    @cached_property
+    def _places(self) -> dict[type[cst.CSTNode], list[int]]:
+        return {kind: [self.order[node] for node in nodes] for kind, nodes in self._of_type.items()}
+
+    @overload
+    def nodes_inside(self, region: cst.CSTNode, function: Scope, kind: type[Node], /) -> list[Node]: ...
+    @overload
+    def nodes_inside(
+        self, region: cst.CSTNode, function: Scope, kind: type[Node], other: type[Other], /
+    ) -> list[Node | Other]: ...
+    @overload
+    def nodes_inside(self, region: cst.CSTNode, function: Scope, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]: ...
+    def nodes_inside(self, region: cst.CSTNode, function: Scope, *kinds: type[Any]) -> list[Any]:
+        """The nodes of exactly these types in a region of a function, in source order, without nested functions."""
+        begin = self.order.get(region)
+        if begin is None:
+            return []
+        found: list[Any] = []
+        for kind in kinds:
+            places = self._places.get(kind, ())
+            low, high = bisect_left(places, begin), bisect_left(places, self._ends[begin])
+            found += [
+                node for node in self._of_type.get(kind, ())[low:high] if self.scope_of[node].function is function
+            ]
+        return found if len(kinds) == 1 else sorted(found, key=self.order.__getitem__)
 
     def statement(self, node: cst.CSTNode) -> cst.CSTNode:
         """The small statement, or the compound statement, that `node` belongs to (itself if it is one)."""
         here = node
-        while not isinstance(here, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Module)):
+        while type(here) not in _STATEMENTS:
             here = self.parent[here]
         return here
 

@@ -1,0 +1,154 @@
+"""Cuts by position: expressions and statements that take the front off a list, whatever stands there.
+
+Only forms and the list they cut; what becomes of the cut, and whether somebody looked at what it goes through, are
+questions of `trimming`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule
+
+Shape = Literal["tail", "rest", "front", "shift", "bounded"]
+"""What is cut: all but the last few (`xs[-n:]`), the first few (`xs[n:]`, `del xs[:n]`), one at the front
+(`xs.pop(0)`); "bounded" is a list that drops its front by itself (`deque(maxlen=n)`)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cut:
+    """`node` cuts the list `base`. `size` is how many are kept ("tail", "bounded") or dropped ("rest", "front").
+
+    `head` says how many elements at the very front it leaves alone: 1 in `del xs[1:n]`.
+    """
+
+    node: cst.Subscript | cst.Del | cst.Call | cst.Assign
+    base: cst.BaseExpression
+    function: Scope
+    shape: Shape
+    size: cst.BaseExpression | None
+    head: int = 0
+
+
+def cuts(module: SourceModule) -> Iterator[Cut]:
+    """All cuts of a file, in source order."""
+    for node in module.nodes_of(cst.Subscript, cst.Del, cst.Call):
+        function = module.scope_of[node].function
+        if type(node) is cst.Subscript:
+            cut = _sliced(node, function)
+            parent = module.parent[node]
+            if cut is not None and not isinstance(parent, (cst.AssignTarget, cst.Del, cst.AugAssign)):
+                yield cut
+            elif isinstance(parent, cst.AssignTarget) and _is_empty(module.parent[parent]):
+                yield from _deleted(node, module.parent[parent], function)  # type: ignore[arg-type]
+        elif type(node) is cst.Del:
+            yield from _deleted(node.target, node, function)
+        elif type(node) is cst.Call:
+            yield from _called(node, function)
+
+
+def tail(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """`(xs, n)` for an expression that takes the last n of xs, else None."""
+    part = ex.slice_of(node)
+    if part is None or not isinstance(node, cst.Subscript) or part.step is not None or part.upper is not None:
+        return None
+    lower = part.lower
+    if isinstance(lower, cst.UnaryOperation) and isinstance(lower.operator, cst.Minus):
+        return node.value, lower.expression
+    if isinstance(lower, cst.BinaryOperation) and isinstance(lower.operator, cst.Subtract):
+        if _is_length(lower.left, node.value):
+            return node.value, lower.right
+    return None
+
+
+def negated(node: cst.Subscript) -> cst.BaseExpression | None:
+    """`n` of `xs[-n:]` and `xs[-n]`, where n is no literal; else None."""
+    part = ex.slice_of(node)
+    start = ex.index(node) if part is None else part.lower
+    if part is not None and (part.upper is not None or part.step is not None):
+        return None
+    if isinstance(start, cst.UnaryOperation) and isinstance(start.operator, cst.Minus):
+        return None if isinstance(start.expression, cst.Integer) else start.expression
+    return None
+
+
+def _sliced(node: cst.Subscript, function: Scope) -> Cut | None:
+    """`xs[-n:]`, `xs[n:]`; of `xs[1:][-n:]` and `list(xs)[-n:]` the list behind."""
+    part = ex.slice_of(node)
+    if part is None or part.lower is None or part.step is not None:
+        return None
+    base, head = _behind(node.value)
+    last = tail(node)
+    if last is not None:
+        return Cut(node, base, function, "tail", last[1], head)
+    if ex.integer(part.lower) == 0 or (part.upper is not None and ex.integer(part.upper) is None):
+        return None
+    if part.upper is not None and (ex.integer(part.upper) or 0) >= 0:
+        return None
+    if isinstance(part.lower, cst.UnaryOperation):
+        return Cut(node, base, function, "tail", part.lower.expression, head)
+    return Cut(node, base, function, "rest", part.lower, head)
+
+
+def _behind(node: cst.BaseExpression) -> tuple[cst.BaseExpression, int]:
+    """The list behind copies and leading slices, and how many elements those skip at its front."""
+    node = ex.inner(node)
+    part = ex.slice_of(node)
+    if isinstance(node, cst.Subscript) and part is not None and part.step is None:
+        skipped = 0 if part.lower is None else ex.integer(part.lower)
+        if skipped is not None and skipped >= 0:
+            base, head = _behind(node.value)
+            return base, head + skipped
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in {"list", "tuple"}:
+        given = ex.positional(node)
+        if len(given) == 1:
+            return _behind(given[0])
+    return node, 0
+
+
+def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: Scope) -> Iterator[Cut]:
+    """`del xs[:n]`, `del xs[0]`, `xs[:n] = []`."""
+    targets = [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
+    for subscript in targets:
+        if not isinstance(subscript, cst.Subscript):
+            continue
+        part, at = ex.slice_of(subscript), ex.index(subscript)
+        if part is not None and part.upper is not None and part.step is None:
+            first = 0 if part.lower is None else ex.integer(part.lower)
+            if first is not None and first >= 0:
+                yield Cut(node, subscript.value, function, "front", part.upper, first)
+        elif at is not None and ex.integer(at) in {0, 1}:
+            yield Cut(node, subscript.value, function, "shift", None, ex.integer(at) or 0)
+
+
+def _called(node: cst.Call, function: Scope) -> Iterator[Cut]:
+    """`xs.pop(0)`, `xs.popleft()`, `deque(maxlen=n)`."""
+    name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
+    if base is not None and name == "pop" and len(given) == 1 and ex.integer(given[0]) in {0, 1}:
+        yield Cut(node, base, function, "shift", None, ex.integer(given[0]) or 0)
+    elif base is not None and name == "popleft" and not node.args:
+        yield Cut(node, base, function, "shift", None)
+    elif name == "deque":
+        size = ex.argument(node, "maxlen", 1)
+        if size is not None and ex.dotted(size) != "None":
+            yield Cut(node, node, function, "bounded", size)
+
+
+def _is_empty(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Assign) and isinstance(node.value, cst.List) and not node.value.elements
+
+
+def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
+    """Whether `node` is `len(of)`."""
+    return (
+        isinstance(node, cst.Call)
+        and ex.dotted(node.func) == "len"
+        and len(node.args) == 1
+        and ex.dotted(of) is not None
+        and ex.dotted(node.args[0].value) == ex.dotted(of)
+    )

@@ -1,0 +1,122 @@
+"""Tests that look at what a message is: its role, its type, its tool calls, the id it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.syntax import expressions as ex
+
+_ROLE_KEYS = frozenset({"role", "type", "message_type", "kind", "author", "sender", "from"})
+_CALL_KEYS = frozenset(
+    {
+        "tool_calls", "tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call", "tool_results",
+        "toolResult", "toolUse", "function_response", "functionResponse",
+    }
+)  # fmt: skip
+_SYSTEM = frozenset({"system", "developer", "SystemMessage", "SYSTEM", "System", "system_prompt"})
+_ASKS = re.compile(r"(^|_)(is|has|starts?|find|contains|keeps?|check)_|tool|role|user|turn|assistant|boundary|safe")
+_REPAIRS = re.compile(
+    r"orphan|backfill|dangling|unpaired|repair|sanitiz|sanitis|heal|boundary|"
+    r"(tool|call|message|history|context|turn)_?pair|pair_?(tool|call|message|result)|"
+    r"(fix|valid|normal|clean|ensure|complete|match|align|legal|safe)\w*_?(tool|call|message|history|context|turn|start|cut)"
+)
+
+
+def role_tests(nodes: list[cst.CSTNode], *, system: bool = False) -> Iterator[cst.BaseExpression]:
+    """The expressions among `nodes` that are looked at to learn what a message is: `m` of `m["role"] == "user"`.
+
+    Tests for the system role alone tell nothing of calls and results: they are given with `system` only.
+    """
+    for node in nodes:
+        if type(node) is cst.Comparison:
+            yield from _compared(node, system)
+        elif type(node) is cst.Call:
+            yield from _asked(node, system)
+        else:
+            pair = ex.member(node) if type(node) in {cst.Attribute, cst.Subscript} else None
+            if pair is not None and pair[1] in _CALL_KEYS:
+                yield pair[0]
+
+
+def _compared(node: cst.Comparison, system: bool) -> Iterator[cst.BaseExpression]:
+    others = [target.comparator for target in node.comparisons]
+    literal = ex.text(node.left)
+    if literal in _CALL_KEYS and all(isinstance(t.operator, (cst.In, cst.NotIn)) for t in node.comparisons):
+        yield others[0]
+        return
+    for side, other in ((node.left, others[0]), (others[0], node.left)):
+        subject = _subject(side)
+        if subject is not None and (system or not _says_system_only(other)):
+            yield subject
+
+
+def _subject(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`m` of `m["role"]`, `m.get("role", "").lower()`, `getattr(m, "type", None) or m.role`."""
+    for part in ex.alternatives(node):
+        pair = ex.member(part)
+        if pair is not None and pair[1] in _ROLE_KEYS:
+            return pair[0]
+        if isinstance(part, cst.Call) and ex.called_name(part) in {"lower", "str", "strip"}:
+            inside = ex.receiver(part) or (part.args[0].value if part.args else None)
+            return _subject(inside) if inside is not None else None
+        if isinstance(part, cst.Name) and part.value in {"role", "msg_role", "message_role"}:
+            return part
+    return None
+
+
+def _says_system_only(node: cst.BaseExpression) -> bool:
+    if isinstance(node, (cst.Tuple, cst.List, cst.Set)):
+        return bool(node.elements) and all(_says_system_only(element.value) for element in node.elements)
+    word = ex.text(node) or (ex.dotted(node) or "").removesuffix(".value").rpartition(".")[2]
+    return word in _SYSTEM
+
+
+def _asked(node: cst.Call, system: bool) -> Iterator[cst.BaseExpression]:
+    """`isinstance(m, ToolMessage)`, `m.get("tool_calls")`, `is_tool_message(m)`, `m.has_tool_calls()`."""
+    name, given, base = ex.called_name(node), ex.positional(node), ex.receiver(node)
+    if name == "isinstance" and len(given) == 2:
+        if "Message" in ex.source(given[1], 200) and (system or not _says_system_only(given[1])):
+            yield given[0]
+        return
+    pair = ex.member(node)
+    if pair is not None:
+        if pair[1] in _CALL_KEYS:
+            yield pair[0]
+        return
+    if given and _ASKS.search(name) and isinstance(given[0], (cst.Name, cst.Subscript)):
+        yield given[0]
+    elif base is not None and not node.args and name.startswith(("is_", "has_")) and _ASKS.search(name[3:]):
+        yield base
+
+
+def is_repair(name: str) -> bool:
+    """Whether a function, by its name, puts calls and results together again."""
+    return bool(_REPAIRS.search(name.lower()))
+
+
+def named_roles(test: cst.BaseExpression) -> frozenset[str] | None:
+    """The roles that a test lets pass: `m["role"] == "tool"`, `m.role in ("user", "assistant")`; None for others."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1 or _subject(test.left) is None:
+        return None
+    target = test.comparisons[0]
+    if isinstance(target.operator, cst.Equal):
+        listed = [target.comparator]
+    elif isinstance(target.operator, cst.In) and isinstance(target.comparator, (cst.Tuple, cst.List, cst.Set)):
+        listed = [element.value for element in target.comparator.elements]
+    else:
+        return None
+    roles = [(ex.text(r) or (ex.dotted(r) or "").removesuffix(".value").rpartition(".")[2]).lower() for r in listed]
+    return frozenset(roles) if roles and all(roles) else None
+
+
+def excludes_roles(test: cst.BaseExpression) -> bool:
+    """`m["role"] != "system"`, `m.role not in (...)`."""
+    return (
+        isinstance(test, cst.Comparison)
+        and len(test.comparisons) == 1
+        and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.NotIn))
+        and _subject(test.left) is not None
+    )

@@ -1,0 +1,181 @@
+"""What was found in files before: a file that is as it was, beside neighbours that are, is not analysed again.
+
+One JSON file for each set of options, below a folder that is safe to delete. Entries are keyed by content, never by
+time. Whatever is wrong with a cache (unreadable, damaged, of another version, on a full disk), it is as if there were
+none. Runs at the same time may lose entries of each other, never mix them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import astuple
+from hashlib import blake2b
+from typing import Any
+
+from lint_rules import __version__
+from lint_rules.check import Options
+from lint_rules.finding import Finding, FixOffer, Related, Report, Span
+
+Digests = tuple[tuple[str, str | None], ...]
+"""Modules that a file asked for, each with the digest of the source found for it, None where there was none."""
+
+_KEPT_DAYS = 30
+"""An entry that was not used for so long is dropped."""
+_RENEWED_DAYS = 7
+_DAY = 86_400
+
+
+def digest(source: bytes) -> str:
+    """A name for some bytes that no other bytes have."""
+    return blake2b(source, digest_size=16).hexdigest()
+
+
+class Cache:
+    """The results of earlier runs below `folder`. Used by one process."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._indexes: dict[Options, _Index] = {}
+        self._today = int(time.time()) // _DAY
+
+    def find(self, path: str, content: str, options: Options, neighbour: Callable[[str], str | None]) -> Report | None:
+        """What was found in a file with the digest `content`, or None; `neighbour` gives those of what it imports."""
+        return self._index(options).find(path, content, neighbour)
+
+    def note(self, path: str, content: str, options: Options, report: Report, neighbours: Digests) -> None:
+        """Keep what was found in a file, until `save`."""
+        index = self._index(options)
+        index.entries[path] = _packed(content, self._today, report, neighbours)
+        index.changed = True
+
+    def save(self) -> None:
+        """Write what is new. Never raises."""
+        for index in self._indexes.values():
+            if index.changed:
+                with suppress(OSError, ValueError):
+                    _make_folder(self._folder)
+                    index.write(self._today)
+
+    def _index(self, options: Options) -> _Index:
+        found = self._indexes.get(options)
+        if found is None:
+            path = os.path.join(self._folder, __version__, f"{_fingerprint(options)}.json")
+            found = self._indexes[options] = _Index(path, self._today)
+        return found
+
+
+class _Index:
+    """The entries of one set of options, by path."""
+
+    def __init__(self, path: str, today: int) -> None:
+        self._path = path
+        self._today = today
+        self.changed = False
+        self.entries: dict[str, Any] = {}
+        with suppress(OSError, ValueError, RecursionError), open(path, encoding="utf-8") as file:
+            read = json.load(file)
+            self.entries = read if isinstance(read, dict) else {}
+
+    def find(self, path: str, content: str, neighbour: Callable[[str], str | None]) -> Report | None:
+        entry = self.entries.get(path)
+        if entry is None:
+            return None
+        try:
+            known, day, report, neighbours = _unpacked(path, entry)
+        except (TypeError, ValueError, KeyError, IndexError):  # damaged
+            return None
+        if known != content or any(neighbour(name) != seen for name, seen in neighbours):
+            return None
+        if self._today - day >= _RENEWED_DAYS:
+            entry[1] = self._today
+            self.changed = True
+        return report
+
+    def write(self, today: int) -> None:
+        """Put the whole index in the place of the old one. Raises OSError."""
+        folder = os.path.dirname(self._path)
+        os.makedirs(folder, exist_ok=True)
+        kept = {path: entry for path, entry in self.entries.items() if _is_fresh(entry, today)}
+        descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(json.dumps(kept, separators=(",", ":")))
+            os.replace(temporary, self._path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+def _is_fresh(entry: Any, today: int) -> bool:
+    try:
+        return bool(today - entry[1] < _KEPT_DAYS)
+    except (TypeError, IndexError, KeyError):
+        return False
+
+
+def _make_folder(folder: str) -> None:
+    """The folder, with what keeps it out of repositories and backups. Raises OSError."""
+    if os.path.isdir(folder):
+        return
+    os.makedirs(folder, exist_ok=True)
+    notes = {
+        ".gitignore": "# made by looplint\n*\n",
+        "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# made by looplint, safe to delete\n",
+    }
+    for name, text in notes.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _fingerprint(options: Options) -> str:
+    """A name for all that findings depend on beside the files: options, this program, Python, the current folder."""
+    facts = [sorted(options.codes), astuple(options.vocabulary), sys.version_info[:3], os.getcwd(), _program()]
+    return digest(repr(facts).encode("utf-8", "surrogatepass"))
+
+
+def _program() -> list[tuple[str, int, int]]:
+    """The files of this package, that a version under development has changed since."""
+    found = []
+    for folder, _, names in os.walk(os.path.dirname(__file__)):
+        for name in names:
+            if name.endswith(".py"):
+                status = os.stat(os.path.join(folder, name))
+                found.append((name, status.st_size, status.st_mtime_ns))
+    return sorted(found)
+
+
+# -- one entry: [digest, day, suppressed, findings, neighbours], shorter where it says nothing ----------------------
+
+
+def _packed(content: str, day: int, report: Report, neighbours: Digests) -> list[Any]:
+    if not report.findings and not report.suppressed and not neighbours:
+        return [content, day]
+    return [content, day, report.suppressed, [list(astuple(f)[1:]) for f in report.findings], list(neighbours)]
+
+
+def _unpacked(path: str, entry: Any) -> tuple[str, int, Report, Digests]:
+    """Raises whatever comes of an entry that was not made by `_packed`."""
+    if len(entry) == 2:
+        content, day = entry
+        suppressed, findings, neighbours = 0, [], []
+    else:
+        content, day, suppressed, findings, neighbours = entry
+    report = Report(tuple(_finding(path, values) for values in findings), int(suppressed))
+    return content, int(day), report, tuple((name, seen) for name, seen in neighbours)
+
+
+def _finding(path: str, values: list[Any]) -> Finding:
+    span, code, name, message, help_, confidence, related, fix = values
+    for word in (code, name, message, help_):
+        if not isinstance(word, str):
+            raise TypeError(word)
+    notes = tuple(Related(Span(*map(int, place)), text, where) for place, text, where in related)
+    offer = None if fix is None else FixOffer(*fix)
+    return Finding(path, Span(*map(int, span)), code, name, message, help_, confidence, notes, offer)

@@ -1,0 +1,71 @@
+"""AGL607: the handler logs the error with its traceback and raises it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from lint_rules.anatomy import handlers
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.syntax import expressions as ex
+
+_LEVELS = frozenset({"debug", "info", "warning", "warn"})
+_TEXT = "could not load or store the history"
+
+
+def repair(anatomy: Anatomy, handler: cst.ExceptHandler) -> Fix | None:
+    """Only where the handler passes, or logs with a logger of the file: what it does besides nobody knows."""
+    body = handler.body
+    if not isinstance(body, cst.IndentedBlock):
+        return None
+    logger = _logger(anatomy)
+    lines: list[Any] = []
+    logged = False
+    for line in body.body:
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+            return None
+        call = _log_call(line)
+        if call is not None and call.args and ex.called_name(call) in _LEVELS:
+            lines.append(line if logged else _loud(line, call))
+            logged = True
+        elif call is not None:
+            lines.append(line)
+        elif not isinstance(line.body[0], cst.Pass):
+            return None
+        elif line.leading_lines or line.trailing_whitespace.comment is not None:
+            return None  # a comment says why: a person must look
+    if not logged:
+        if logger is None:
+            return None
+        lines.append(cst.parse_statement(f'{logger}.exception("{_TEXT}")'))
+    lines.append(cst.SimpleStatementLine([cst.Raise()]))
+    new = handler.with_changes(body=body.with_changes(body=lines))
+    return Fix("log the error and raise it again", "unsafe", lambda: Edits(replaced={handler: new}))
+
+
+def _log_call(line: cst.SimpleStatementLine) -> cst.Call | None:
+    part = line.body[0]
+    if isinstance(part, cst.Expr) and isinstance(part.value, cst.Call) and handlers.is_logging(part.value):
+        return part.value
+    return None
+
+
+def _loud(line: cst.SimpleStatementLine, call: cst.Call) -> cst.SimpleStatementLine:
+    """`log.debug(...)` as `log.exception(...)`."""
+    assert isinstance(call.func, cst.Attribute)
+    changed = line.deep_replace(call.func, call.func.with_changes(attr=cst.Name("exception")))
+    assert isinstance(changed, cst.SimpleStatementLine)
+    return changed
+
+
+def _logger(anatomy: Anatomy) -> str | None:
+    """The name of the file's logger: `log = logging.getLogger(...)` at its top."""
+    for node in anatomy.module.nodes_of(cst.Assign):
+        if anatomy.module.scope_of[node] is anatomy.module.top and isinstance(node.value, cst.Call):
+            if ex.called_name(node.value) in {"getLogger", "get_logger"}:
+                names = ex.target_names(node.targets[0].target)
+                if names:
+                    return names[0]
+    return None

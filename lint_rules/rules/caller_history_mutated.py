@@ -1,0 +1,179 @@
+"""# caller-history-mutated (AGL202)
+
+## What it does
+Reports functions that prepare a request or convert messages, and for that edit the messages of their caller: they write
+into an element, remove messages, or add an instruction, while neither name nor docstring says so.
+
+## Why is this bad
+The caller's history keeps the edit. The next request holds the instruction twice, after a retry three times; an image
+or a field that was only left out of one request is gone for good; another agent, the user interface or the store sees
+text that nobody wrote.
+
+## Example
+```python
+def ask_for_json(client, messages):
+    messages[-1]["content"] += "\\nAnswer with JSON only."
+    reply = client.chat.completions.create(model="gpt-5", messages=messages)
+    return reply.choices[0].message.content
+```
+
+## Use instead
+```python
+import copy
+
+
+def ask_for_json(client, messages):
+    request = copy.deepcopy(messages)
+    request[-1]["content"] += "\\nAnswer with JSON only."
+    reply = client.chat.completions.create(model="gpt-5", messages=request)
+    return reply.choices[0].message.content
+```
+
+## How it decides
+The parameter is known as a history or message by its type or its use (sent to a model, read as a message). Its value is
+followed through the function: names bound to it or to its elements, loops, slices; a copy, or a new binding, ends it.
+Reported is a store into content, role, calls or parts of a message; messages that are removed or put in before the
+rest; and a fixed instruction that is appended where the function asks the model once. Functions that return nothing and
+ask nobody are there to edit. Silent is: a name like `add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that
+says "in place", "modifies", "appends to"; a function that returns or yields the very list or message it got (a message
+only where no caller is seen to pass one that others hold); a private function or method without a caller in sight;
+callers that all pass something made for the call, or put the result in its place. An agent loop that appends replies
+and results to the list it got is silent, too: that is how conversations are kept.
+
+## Known problems
+Callers of other files are not seen.
+
+## Fix safety
+Unsafe: the function begins with a copy, a deep one where messages are edited. A caller may count on the edit.
+
+## References
+- OpenAI and Anthropic API references: the conversation is kept by the program and sent whole with each request
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.given import Given, edited, hands_back, owned_by_callers, says_so
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.sharing import SharedStore
+from lint_rules.repairs.caller_history_mutated import repair
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HELP = "work on a copy: `copy.deepcopy(messages)` at the entry, or build the changed message anew"
+_SENT = frozenset(
+    {"content", "role", "tool_calls", "function_call", "tool_call_id", "parts", "images", "cache_control", "name"}
+)
+_CUTS = frozenset({"pop", "remove", "clear", "insert", "popleft", "reverse", "sort"})
+_ADDS = frozenset({"append", "extend"})
+_EDITS = frozenset({"pop", "update", "setdefault", "append", "extend", "insert", "remove", "clear"})
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    reported: set[cst.Param] = set()  # one list is one defect, however it is edited
+    for given in edited(anatomy):
+        stores = [store for store in given.stores if _matters(anatomy, given, store)]
+        if stores and given.param not in reported and _is_secret(anatomy, given):
+            reported.add(given.param)
+            yield _draft(anatomy, given, stores)
+
+
+def _is_secret(anatomy: Anatomy, given: Given) -> bool:
+    """Whether neither the function nor its callers tell that the caller's messages are edited."""
+    function = given.function
+    if says_so(function) or function.name.startswith("test") or not _is_for_something_else(anatomy, given):
+        return False
+    owned = owned_by_callers(anatomy, given)
+    if hands_back(anatomy, given) and not (owned and given.kind is Kind.MESSAGE):
+        return False
+    hidden = function.name.startswith("_") and not function.name.endswith("__")
+    return owned if owned is not None else not (hidden or anatomy.calls.references[function])
+
+
+def _is_for_something_else(anatomy: Anatomy, given: Given) -> bool:
+    """Whether the function asks a model or returns something: it is not there to edit."""
+    if anatomy.calls.reaches_llm(given.function):
+        return True
+    return any(isinstance(n, cst.Return) and n.value is not None and ex.dotted(n.value) not in {"None", "True", "False"}
+               for n in given.function.nodes)  # fmt: skip
+
+
+def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
+    """Whether a store changes what the caller's next request would say."""
+    if given.level == "message":
+        return _changes_message(given, store)
+    node = store.node
+    if anatomy.module.scope_of[node].function is not given.function:
+        return False  # a callback that puts a summary in the place of what it sums up
+    if isinstance(node, cst.Call):
+        if ex.called_name(node) in _CUTS:
+            return ex.key(node) is None and _goes_on(anatomy, given)
+        return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
+    return isinstance(node, cst.Del) and _goes_on(anatomy, given)
+
+
+def _goes_on(anatomy: Anatomy, given: Given) -> bool:
+    """Whether the function asks a model, or streams what one says: it takes nothing out for its caller."""
+    streams = any(isinstance(node, cst.Yield) for node in given.function.nodes)
+    return streams or anatomy.calls.reaches_llm(given.function)
+
+
+def _changes_message(given: Given, store: SharedStore) -> bool:
+    """A store into what is sent of a message, however deep in it."""
+    keys: list[str] = []
+    node = store.node
+    if isinstance(node, cst.Call):
+        key = ex.key(node)
+        if ex.called_name(node) not in _EDITS:
+            return False
+        keys.append(key or "")
+    targets: list[cst.CSTNode] = []
+    if isinstance(node, cst.Assign):
+        targets = [target.target for target in node.targets]
+    elif isinstance(node, (cst.AugAssign, cst.AnnAssign, cst.Del)):
+        targets = [node.target]
+    here: cst.CSTNode | None = store.target
+    for target in targets:
+        pair = ex.member(target)
+        keys.append(pair[1] if pair is not None else "")
+    while here is not None:
+        pair = ex.member(here)
+        if pair is None:
+            here = here.value if isinstance(here, cst.Subscript) else None
+        else:
+            if isinstance(pair[0], cst.Name) and pair[0].value == given.param.name.value and given.kind is Kind.HISTORY:
+                return False  # `state["asked"]`: no element of a list
+            keys.append(pair[1])
+            here = pair[0]
+    return any(key in _SENT for key in keys)
+
+
+def _adds_instruction(anatomy: Anatomy, given: Given, call: cst.Call) -> bool:
+    """A message with a fixed text, in a function that asks the model once and keeps no answers in the list."""
+    if given.function not in anatomy.calls.llm_calls or any(
+        loop.function is given.function for loop in anatomy.rounds
+    ):  # fmt: skip
+        return False
+    kept = anatomy.transcript.stored(given.function)
+    if any(stored.role in {None, "assistant", "tool"} for stored in kept if stored.kind != "rebind"):
+        return False
+    value = ex.positional(call)[0] if ex.positional(call) else None
+    items = ex.dict_items(value) if value is not None else {}
+    return "content" in items and ex.text(items["content"]) is not None
+
+
+def _draft(anatomy: Anatomy, given: Given, stores: list[SharedStore]) -> Draft:
+    name = given.param.name.value
+    what = "a message" if given.level == "message" else "the list"
+    message = (
+        f"`{given.function.name}` edits {what} that its caller passed as `{name}`, and nothing says so:"
+        " the caller's history keeps the edit, and the next request repeats it"
+    )
+    root = given.evidence.root
+    notes = [Note(given.param, f"`{name}` is the caller's {given.kind.value}: it {root.reason}")]
+    notes += [Note(store.node, "edited here, too") for store in stores[1:3]]
+    return Draft(stores[0].node, message, _HELP, tuple(notes), fix=repair(anatomy, given))

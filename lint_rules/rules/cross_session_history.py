@@ -1,0 +1,124 @@
+"""# cross-session-history (AGL103)
+
+## What it does
+Reports one message history for all users: a global that request or bot handlers write, an object made once for all
+handlers that keeps the conversation, a mutable class attribute, a mutable default argument, an object that a cache
+hands to every session.
+
+## Why is this bad
+What one user says is sent to the model with the next user's question. The model answers with the other's data, and
+one user's `/reset` wipes everybody's chat. A class attribute or a default argument does the same to two agents in one
+program: a new agent starts with the messages of the others.
+
+## Example
+```python
+from fastapi import FastAPI
+
+app = FastAPI()
+messages = [{"role": "system", "content": "You book tables."}]
+
+
+@app.post("/chat")
+async def chat(question: Question):
+    messages.append({"role": "user", "content": question.text})
+    reply = await client.chat.completions.create(model="gpt-4o", messages=messages)
+    answer = reply.choices[0].message.content
+    messages.append({"role": "assistant", "content": answer})
+    return {"answer": answer}
+```
+
+## Use instead
+```python
+from fastapi import FastAPI
+
+app = FastAPI()
+SYSTEM = {"role": "system", "content": "You book tables."}
+
+
+@app.post("/chat")
+async def chat(question: Question):
+    async with locks[question.session]:
+        messages = await store.load(question.session) or [SYSTEM]
+        messages.append({"role": "user", "content": question.text})
+        reply = await client.chat.completions.create(model="gpt-4o", messages=messages)
+        answer = reply.choices[0].message.content
+        messages.append({"role": "assistant", "content": answer})
+        await store.save(question.session, messages)
+    return {"answer": answer}
+```
+
+## How it decides
+A global (or a variable of the function that makes the app) counts when a handler reaches a write that makes it longer,
+and no key picks one history of many. Handlers are known for FastAPI, Starlette, Flask, Quart, Sanic, Litestar, aiohttp,
+Discord libraries, aiogram, telebot, python-telegram-bot, Pyrogram, Slack Bolt, Chainlit and Gradio. An object counts
+when its class, in this file or another one of the project, adds to a history of its own that a model is sent, or when
+a library says so: Gemini chats, memories of LangChain and LlamaIndex, sessions of the OpenAI Agents SDK. Class
+attributes and default arguments count when the list grows, under any name it gets in the file.
+
+Silent: fields of dataclasses and pydantic models, which are copied; defaults that are only read, copied or spread;
+dicts keyed by session; a history that the handler begins anew; handlers that turn away all but one user or room;
+messages that carry their owner's id; programs without handlers, such as a command-line chat.
+
+## Known problems
+A web page that only its owner opens has one user, but nothing in the code says so. Objects that are kept on
+`app.state`, and handlers that a framework finds by itself, are not seen.
+
+## Fix safety
+Unsafe, for it changes what callers share: a default argument becomes `None`, with the value made in the body; a class
+attribute is made in `__init__`. A history for all users has no fix: which key tells them apart, the program must say.
+
+## References
+- Python FAQ, "Why are default values shared between objects?"
+- Python tutorial, 9.3.5: class and instance variables
+- Streamlit documentation, "Caching overview": `st.cache_resource` returns the same object to all users and sessions
+- OWASP Top 10 for LLM applications, LLM02: sensitive information disclosure
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.common_histories import CommonHistory, common_histories
+from lint_rules.anatomy.serving import Serving
+from lint_rules.repairs.cross_session_history import repair
+from lint_rules.rules.draft import Draft, Note
+
+_HELP = {
+    "global": "keep one history per session, under a key that comes with the request",
+    "object": "make one object per session, under a key that comes with the request",
+    "class": "make the list in `__init__`, one for each object",
+    "default": "use None as default and make the value in the body",
+    "key": "use None as default and make the key in the body",
+    "cached": "keep it in the session state; cache what holds no conversation",
+}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for found in common_histories(anatomy):
+        module = found.where.module if found.where is not anatomy else None
+        notes = [Note(found.grown, "it grows here", module)]
+        if found.serving is not None:
+            notes.insert(0, Note(found.serving.node, f"`{found.serving.function.name}` serves all users"))
+        if found.evidence is not None and found.evidence.root.node is not found.grown:
+            reason = f"it is a message history: it {found.evidence.reason}"
+            notes.append(Note(found.evidence.root.node, reason, module))
+        yield Draft(found.node, _message(found), _HELP[found.how], tuple(notes), fix=repair(anatomy, found))
+
+
+def _message(found: CommonHistory) -> str:
+    name = found.name
+    if found.how == "class":
+        return f"`{name}` is one list for all objects of the class: a new one starts with the messages of the others"
+    if found.how == "default":
+        return f"the default of `{name}` is made once: calls without it go on with the messages of earlier calls"
+    if found.how == "key":
+        return f"the default of `{name}` is made once: every history stored without one takes the place of the last"
+    if found.how == "cached":
+        return f"`{name}` gives all sessions the same history: one user's messages are sent with another's questions"
+    what = "is one history" if found.how == "global" else "keeps one conversation"
+    return f"`{name}` {what} for all users{_served(found.serving)}: one user's messages are sent with another's"
+
+
+def _served(serving: Serving | None) -> str:
+    return f" of `{serving.function.name}`" if serving is not None and serving.function.name != "<lambda>" else ""

@@ -1,0 +1,136 @@
+"""# double-history-append (AGL605)
+
+## What it does
+Reports a message that is stored in the history twice: the whole reply once for each of its tool calls, a growing
+answer once for each piece of a stream, a question once for each attempt, or the same message by two places.
+
+## Why is this bad
+The model reads everything it said twice and takes it for what was meant. A reply with tool calls that stands there
+twice has the same call ids twice, one of them without results: the API refuses the history with a 400. A history that
+is loaded, extended and added whole doubles with each turn.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        response = client.messages.create(model="claude-sonnet-4-5", max_tokens=999, messages=messages, tools=tools)
+        uses = [block for block in response.content if block.type == "tool_use"]
+        if not uses:
+            return response.content[0].text
+        results = []
+        for use in uses:
+            messages.append({"role": "assistant", "content": response.content})
+            results.append({"type": "tool_result", "tool_use_id": use.id, "content": execute(use)})
+        messages.append({"role": "user", "content": results})
+    raise RuntimeError("too many rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        response = client.messages.create(model="claude-sonnet-4-5", max_tokens=999, messages=messages, tools=tools)
+        uses = [block for block in response.content if block.type == "tool_use"]
+        if not uses:
+            return response.content[0].text
+        results = []
+        messages.append({"role": "assistant", "content": response.content})
+        for use in uses:
+            results.append({"type": "tool_result", "tool_use_id": use.id, "content": execute(use)})
+        messages.append({"role": "user", "content": results})
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+A place that writes to a known history is asked whether it may be followed, on some path, by itself or by another
+place that stores the same message in the same list: made of the same values, none of them bound anew on the way, and
+nothing taken out of the history. Helpers of the file are read with the arguments of their call. Loops count when they
+go over tool calls, over the pieces of a reply, or come back after a failed request only; `@retry` functions when they
+store what they got before they ask. What is loaded from a session or memory and added to the same one is reported,
+too, also where helpers of the file load and add. A condition that reads a flag set beside it, the history, or the
+number of the turn keeps the rule silent, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI,
+Anthropic, Gemini, Bedrock, Ollama and LangChain are known.
+
+## Known problems
+Two names for one list, and a store that removes doubles by id, are not seen. Errors are
+followed from requests, tools, JSON and what is awaited only.
+
+## Fix safety
+Unsafe: a statement that stands in the loop itself moves before the loop over the calls or attempts, or behind the
+loop over the stream, unless the message is stored nearby as well. Other forms have no fix.
+
+## References
+- OpenAI API reference, chat completions: each `tool_calls` message is followed by one result for each of its ids
+- Anthropic documentation, tool use: `tool_use` ids must be unique in a conversation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.doubles import Double, How, doubles
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.slots import describe
+from lint_rules.repairs.double_history_append import repair
+from lint_rules.rules.draft import Draft, Note
+
+_SAYS = {
+    How.PER_CALL: (
+        "the whole message is appended to {h} once for each of its tool calls: with two calls it stands there twice,"
+        " and the API refuses the history",
+        "append it once, before the loop over its calls",
+        "the loop over the calls of one message",
+    ),
+    How.PER_CHUNK: (
+        "each piece of the stream appends the text so far to {h}: the model finds one more copy of its answer a piece",
+        "append the whole answer once, after the loop",
+        "the loop over the stream",
+    ),
+    How.AGAIN: (
+        "this message is in {h} already: the model reads it twice",
+        "keep one of both places",
+        "stored here before",
+    ),
+    How.RETRY: (
+        "each attempt appends the same message to {h}: after a failed request the model reads it twice",
+        "append it before the loop, or take it back when the request fails",
+        "the loop over the attempts",
+    ),
+    How.RETRIED: (
+        "the function is run again when its request fails, and appends the same message to {h} once more",
+        "retry the request alone, or append the message where the retried function is called",
+        "what runs the function again",
+    ),
+    How.RETURNED: (
+        "the function that returns this message has appended it to {h} already: the model reads it twice",
+        "append it there or here",
+        "stored by the function that is called here",
+    ),
+    How.CALLBACK: (
+        "the callback appends to {h}, and so does the function that is given both: each message is stored twice",
+        "give it a callback that does something else, or a history of its own",
+        "stored here as well",
+    ),
+    How.LOADED: (
+        "what is added to {h} begins with all that is in it already: the history doubles with each turn",
+        "add the new messages only: `messages[loaded:]`",
+        "everything is taken along here",
+    ),
+}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for double in doubles(anatomy):
+        yield _draft(anatomy, double)
+
+
+def _draft(anatomy: Anatomy, double: Double) -> Draft:
+    message, cure, other = _SAYS[double.how]
+    slot = double.stored.slot
+    notes = [Note(double.other, other, double.where.module if double.where is not None else None)]
+    evidence = anatomy.facts.of(slot).get(Kind.HISTORY) if slot is not None else None
+    if evidence is not None and slot is not None and evidence.root.node not in {double.stored.node, double.other}:
+        notes.append(Note(evidence.root.node, f"`{describe(slot)}` is the message history: it {evidence.root.reason}"))
+    history = f"`{describe(slot)}`" if slot is not None else "the stored history"
+    return Draft(double.stored.node, message.format(h=history), cure, tuple(notes), fix=repair(anatomy, double))

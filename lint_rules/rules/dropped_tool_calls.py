@@ -1,0 +1,126 @@
+"""# dropped-tool-calls (AGL603)
+
+## What it does
+Reports results of tool calls that are stored in the history without the calls they answer: the assistant message is
+rebuilt from its text, stored only when it has text, or not stored at all. Also copies of a whole history that keep
+role and content of each message only.
+
+## Why is this bad
+A result needs the call before it. The API refuses the next request with a 400 ("messages with role 'tool' must be a
+response to a preceding message with 'tool_calls'"). Where it does not, the model reads an answer to nothing: it cannot
+tell what it asked for, and asks again.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append({"role": "assistant", "content": message.content})
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+In a function that asks a model and stores results in the list that it sends, itself or through helpers of the file,
+a path from the request to the result must pass a message with calls. Reported is the message with nothing but text on
+a path without one; the condition on the text that a message with calls is stored under; or, where the file stores no
+message that could have calls, the result. Branches taken only without calls are right to store the text. A message of
+which the code does not show what it is, and a list handed to a function of another file, count as calls. Known are
+OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with `previous_response_id`
+or `conversation` the server keeps the calls, and the rule is silent. A copy of every message counts when nothing near
+asks for its role or calls, and it is sent while the history is known to hold calls or results, or when it is made by
+the class of the message in a function that knows of calls.
+
+## Known problems
+Functions that get a reply and a history, and are called from another file only, are not judged. Parts of a
+model's own kind, like thinking blocks, are not looked for.
+
+## Fix safety
+Unsafe: the message itself is appended where it is a reply's own message; as `model_dump(exclude_none=True)` where
+elements of the list are read as dicts. A condition on its text is widened to its calls. Otherwise there is no fix.
+
+## References
+- OpenAI API reference, chat completions: a tool message answers a call of the assistant message before it
+- Anthropic documentation, tool use: each `tool_result` follows the message with its `tool_use`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.lost_calls import How, LostCall, lost_calls
+from lint_rules.anatomy.slots import describe
+from lint_rules.anatomy.stripped import stripped_copies
+from lint_rules.repairs.dropped_tool_calls import repair
+from lint_rules.rules.draft import Draft, Note
+
+_SAYS = {
+    How.REBUILT: (
+        "only the text of the reply goes into `{h}`, and its tool calls are dropped: their results answer nothing,"
+        " and the API refuses the history",
+        "append the message itself, with its calls",
+    ),
+    How.WITH_TEXT_ONLY: (
+        "a reply without text is not stored in `{h}`, but the results of its tool calls are: they answer nothing,"
+        " and the API refuses the history",
+        "store the message when it has text or calls",
+    ),
+    How.NEVER: (
+        "a tool result goes into `{h}`, but not the message that called the tool: the API refuses such a result,"
+        " or the model reads an answer to nothing",
+        "append the assistant message with its calls before the results",
+    ),
+}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for lost in lost_calls(anatomy):
+        yield _draft(anatomy, lost)
+    for copy in stripped_copies(anatomy):
+        message = (
+            "role and content of every message are copied, its tool calls and ids are not: results answer nothing,"
+            " and the API refuses the history"
+        )
+        cure = "keep the whole message, and change its content: `{**m, ...}`, `m.model_copy(update=...)`"
+        yield Draft(copy.node, message, cure, (Note(copy.shows, "such messages have tool calls, or answer them"),))
+
+
+def _draft(anatomy: Anatomy, lost: LostCall) -> Draft:
+    message, cure = _SAYS[lost.how]
+    slot = lost.stored.slot or lost.result.slot
+    assert slot is not None
+    notes = []
+    if lost.asked is not None:
+        notes.append(Note(lost.asked, "the request whose reply has the calls"))
+    if lost.result.node is not lost.stored.node:
+        notes.append(Note(lost.result.node, "the results are stored here"))
+    evidence = anatomy.facts.of(slot).get(Kind.HISTORY)
+    if evidence is not None:
+        reason = f"`{describe(slot)}` is the message history: it {evidence.root.reason}"
+        notes.append(Note(evidence.root.node, reason))
+    unique = {note.node: note for note in reversed(notes) if note.node is not lost.stored.node}
+    return Draft(
+        lost.stored.node,
+        message.format(h=describe(slot)),
+        cure,
+        tuple(reversed(unique.values())),
+        fix=repair(anatomy, lost),
+    )

@@ -1,0 +1,149 @@
+"""# first-tool-only-execution (AGL402)
+
+## What it does
+Reports code that answers one of several tool calls, `tool_calls[0]`, `next(...)`, or the one that a loop leaves behind
+or ends with, while the message goes into the history with all of them.
+
+## Why is this bad
+A model may ask for several tools in one message. The calls that are not answered stand in the history without a
+result, and chat APIs refuse such a history: the conversation is over. A server that keeps the history itself waits for
+the missing results. It works in every test in which the model asks for one tool.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        call = message.tool_calls[0]
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+Three facts make the finding. One call is taken out of a list of calls: by element, by `next`, by a loop whose
+variables are used behind it, or by a loop that never comes to a second call. A tool message is made of it, here or in
+a function of this file. And the list is stored whole: the message itself is appended, an assistant message is made of
+all its calls or blocks, it is read out of a history, or a run of the Assistants API waits for its outputs. A history
+that is put into another provider's form with one call of each message is reported, too, and so are streamed pieces
+of the first call of each chunk that run into one text, whatever their index is. So is a tool message that is made of
+the first result in a message, where the others are never looked at.
+
+The rule is silent where only the call that runs is stored, where the rest is answered, run or cut off elsewhere, where
+the number of calls is tested, and where requests forbid parallel calls or force a certain tool. It knows the messages
+of chat completions, the Responses and Assistants APIs, Anthropic, Bedrock, Gemini, Ollama and LangChain.
+
+## Known problems
+Calls that come as messages of their own, of which the last one is run, are not seen. A message that a function of
+another file stores is not known to be stored.
+
+## Fix safety
+There is no fix: what is to happen with the other calls, and in which order, is for the author to say.
+
+## References
+- OpenAI API reference, chat completions: `tool_calls` is a list, `parallel_tool_calls` is on by default
+- Anthropic, Tool use: all `tool_use` blocks of a message need a `tool_result` in the next one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.answers import answered, rebuilt
+from lint_rules.anatomy.first_results import first_results
+from lint_rules.anatomy.identity import Identity, Way
+from lint_rules.anatomy.picks import Pick, first_pieces, picks
+from lint_rules.anatomy.remaining_calls import Rest, one_at_a_time
+from lint_rules.anatomy.stored_calls import Storage, StoredCalls
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+_HELP = (
+    "loop over all calls of the message and answer each, or ask for one call at a time (`parallel_tool_calls=False`)"
+)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    identity = Identity(anatomy.facts)
+    stored: StoredCalls | None = None
+    said: set[tuple[Way, Scope]] = set()
+    for pick in picks(anatomy, identity):
+        if (pick.way, pick.function) in said:
+            continue
+        stored = stored or StoredCalls(anatomy, identity)
+        draft = _judge(anatomy, pick, stored, identity)
+        if draft is not None:
+            said.add((pick.way, pick.function))
+            yield draft
+    for pieces, used in first_pieces(anatomy, identity):
+        if not one_at_a_time(anatomy, anatomy.module.scope_of[pieces].function):
+            yield _streamed(pieces, used)
+    for first, answer in first_results(anatomy):
+        message = (
+            f"only the first result in `{ex.source(first.value, 40)}` is converted: when the model has asked for"
+            " several tools, the other calls have no result, and the API refuses the history"
+        )
+        yield Draft(first, message, "make a tool message of each result", (Note(answer, "the one tool message"),))
+
+
+def _judge(anatomy: Anatomy, pick: Pick, stored: StoredCalls, identity: Identity) -> Draft | None:
+    loop = stored.looped_over(pick.way)
+    if loop is not None:
+        rest = rebuilt(anatomy, pick.function, pick.uses(anatomy))
+        if rest is None or Rest(anatomy, identity, stored, pick).is_seen_to():
+            return None
+        return _converted(pick, loop, rest)
+    if pick.function.name.startswith("test"):
+        return None
+    storage = next(stored.of(pick.way, pick.function), None)
+    answer = answered(anatomy, pick.function, pick.uses(anatomy)) if storage is not None else None
+    if storage is None or answer is None or Rest(anatomy, identity, stored, pick).is_seen_to():
+        return None
+    return _draft(pick, storage, answer)
+
+
+def _draft(pick: Pick, storage: Storage, answer: cst.CSTNode) -> Draft:
+    list_of_calls = ex.source(pick.calls, 40)
+    message = (
+        f"only the {pick.which} call in `{list_of_calls}` is answered, but the message is stored with all of them:"
+        " when the model asks for several tools, the others get no result and the API refuses the history"
+    )
+    notes = (Note(storage.node, f"the message {storage.how}"), Note(answer, "the one call that is answered"))
+    return Draft(pick.node, message, _HELP, tuple(note for note in notes if note.node is not pick.node))
+
+
+def _streamed(pieces: cst.AugAssign, used: cst.CSTNode) -> Draft:
+    message = (
+        f"the pieces of all streamed calls run into one, `{ex.source(pieces.target, 40)}`:"
+        " when the model asks for several tools, their arguments are no JSON any more and one call is made of them"
+    )
+    cure = "keep one entry for each `index` of the pieces"
+    return Draft(pieces, message, cure, (Note(used, "the text is used as the arguments of one call"),))
+
+
+def _converted(pick: Pick, loop: cst.For, rebuilt_call: cst.CSTNode) -> Draft:
+    message = (
+        f"only the {pick.which} call in `{ex.source(pick.calls, 40)}` of each stored message is sent:"
+        " the results of its other calls have no call, and the API refuses the history"
+    )
+    notes = (Note(loop, "the history is put into another form here"), Note(rebuilt_call, "the one call that is kept"))
+    return Draft(pick.node, message, "convert every call of the message", notes)

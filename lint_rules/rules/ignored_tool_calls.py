@@ -1,0 +1,94 @@
+"""# ignored-tool-calls (AGL410)
+
+## What it does
+Reports a request that offers tools, where only the text of the reply is read.
+
+## Why is this bad
+A model that is offered tools may use them, each time: to look up a second thing, or to try again after an error. Code
+that reads the text alone loses the call. The text of such a reply is usually empty, so the user gets no answer at all.
+Handlers of one round are made so: they look for calls in the first reply, and not in the second.
+
+## Example
+```python
+def handle(client, messages, tools, execute):
+    message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+    messages.append(message)
+    for call in message.tool_calls or []:
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    final = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+    return final.choices[0].message.content
+```
+
+## Use instead
+```python
+def handle(client, messages, tools, execute):
+    for _ in range(10):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+The value of the request is followed through the names of its function. The rule speaks when its text is read, its
+calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look.
+The tools must be functions of the program: their schemas stand in the file, or another reply to a request with the same
+tools is looked through for calls. Tools that run on the provider's servers, requests with `tool_choice`, and tools that
+may be None are left alone. Chat completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
+
+## Known problems
+A function of the file that makes the request and returns the reply is followed to its callers; one that does more than
+that, or stands in another file, is not.
+
+## Fix safety
+There is no fix: whether to go round again or to send no tools is a decision.
+
+## References
+- OpenAI API reference, chat completions: `tools`, `tool_choice`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.offers import Offer, offers
+from lint_rules.anatomy.replies import read_of
+from lint_rules.rules.draft import Draft, Note
+
+_HELP = (
+    'go round again while the reply has calls; where this is to be the last word, send no tools or `tool_choice="none"`'
+)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    offered = [offer for offer in offers(anatomy) if not _is_handled_inside(anatomy, offer)]
+    read = [read_of(anatomy, offer) for offer in offered]
+    for offer, what in zip(offered, read, strict=True):
+        if what.calls or what.handed_on or what.text is None:
+            continue
+        handled = next((other for other, r in zip(offered, read, strict=True) if r.calls and other.same(offer)), None)
+        if offer.functions or handled is not None:
+            yield _draft(offer, what.text, handled)
+
+
+def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:
+    """Whether the function that makes the request, and is called here, looks for calls itself."""
+    return offer.call is not offer.request and read_of(anatomy, replace(offer, call=offer.request, way=())).calls
+
+
+def _draft(offer: Offer, text: cst.BaseExpression, handled: Offer | None) -> Draft:
+    message = (
+        f"the model is offered {offer.what}, but only the text of its reply is read: when it asks for a tool again,"
+        " the call is lost and the answer is empty"
+    )
+    notes = [Note(text, "the text is read here")]
+    if handled is not None:
+        notes.append(Note(handled.call, "the calls in the reply to this request are not ignored"))
+    return Draft(offer.call, message, _HELP, tuple(notes))

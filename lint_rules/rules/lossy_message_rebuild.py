@@ -1,0 +1,88 @@
+"""# lossy-message-rebuild (AGL608)
+
+## What it does
+Reports a tool call that is made anew from another without its arguments or its id, and a tool result that is stored
+without the id of the call it answers, although the call is at hand.
+
+## Why is this bad
+A call without arguments tells the model that it asked for nothing: it asks again, or takes the result for another
+one's. A call or result without its id is refused by the API with a 400, and the history with it, from then on.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        if not message.tool_calls:
+            return message.content
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.function.name}} for call in message.tool_calls
+        ]
+        messages.append({"role": "assistant", "content": message.content, "tool_calls": calls})
+        for call in message.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        if not message.tool_calls:
+            return message.content
+        calls = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.function.name, "arguments": call.function.arguments},
+            }
+            for call in message.tool_calls
+        ]
+        messages.append({"role": "assistant", "content": message.content, "tool_calls": calls})
+        for call in message.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+Looked at are dict displays that become elements of `tool_calls` (or `tool_use` blocks) of an assistant message made in
+this file, and that take their name from a tool call of a reply; and dicts with the role "tool" that are stored in a
+history which is sent, in a loop over tool calls. Ids are asked for only where the file's requests go to an API that
+has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none. Dicts with `**` parts are silent.
+
+## Known problems
+Calls that are put together from the events of a stream, and objects of other files, are not looked at. Messages that
+lose their calls belong to dropped-tool-calls (AGL603).
+
+## Fix safety
+There is no fix: keep the message of the SDK itself, or copy every part.
+
+## References
+- OpenAI API reference, chat completions: `tool_calls[].id`, `tool_calls[].function.arguments` and `tool_call_id`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.stripped import stripped_calls, stripped_results
+from lint_rules.rules.draft import Draft, Note
+
+_HARM = {
+    "arguments": "the model reads that it asked for nothing, and asks again",
+    "input": "the API refuses the history",
+    "id": "no result can answer it, and the API refuses the history",
+}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for found in stripped_calls(anatomy):
+        message = f"the tool call is made anew without its `{found.lost}`: {_HARM[found.lost]}"
+        cure = f"copy its `{found.lost}`, too, or store the message of the reply itself"
+        yield Draft(found.node, message, cure, (Note(found.shows, "the call it is made of"),))
+    for found in stripped_results(anatomy):
+        message = f"the tool result is stored without `{found.lost}`: the API cannot tell which call it answers"
+        cure = f'add `"{found.lost}"`, the id of the call'
+        yield Draft(found.node, message, cure, (Note(found.shows, "the call is at hand here"),))

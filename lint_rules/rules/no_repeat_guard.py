@@ -1,0 +1,148 @@
+"""# no-repeat-guard (AGL901)
+
+## What it does
+Reports a loop of rounds that runs the model's tool calls, in which nothing notices that a call comes again.
+
+## Why is this bad
+A model that does not understand a result asks for it again, the same way. Nothing stops it but the limit of rounds:
+the tool runs each time, a message is sent to the user fifteen times, and each round costs a request.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    rounds = []
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        wanted = [(call.name, call.input) for call in calls]
+        rounds.append(wanted)
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        if rounds.count(wanted) == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## How it decides
+Opt-in: a limit of rounds may be guard enough. The loop asks a model and handles its tool calls; in it, and in the
+functions of the file that it calls, nothing that is made of tool calls is compared with anything that was carried on
+from an earlier round or is read from the history. A function of another file that gets the calls, and whose answer
+decides about leaving the loop or is named like a guard, is taken for one.
+
+## Known problems
+Guards in tools, or in wrappers around them in other files, are not seen. Rounds by recursion are not seen.
+
+## Fix safety
+There is no fix.
+
+## References
+- Anthropic, building effective agents: stopping conditions keep control of an agent
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.rounds import RoundLoop
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk_scope
+
+_HELP = "keep name and parsed arguments of each call, and tell the model, or stop, when one comes again and again"
+_GUARD = re.compile(r"repeat|stuck|stall|dup|loop|guard|circle|seen", re.IGNORECASE)
+_COUNTERS = frozenset({"range", "count", "repeat", "trange"})
+_ASKED = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+_OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    guards = {guard.function for guard in anatomy.guards.all if guard.carried}
+    for loop in anatomy.rounds:
+        if not _repeats(loop.node):
+            continue
+        reached = anatomy.calls.reachable(loop.function)
+        if not guards.isdisjoint(reached):
+            continue
+        handled = _handles_calls(anatomy, loop, reached)
+        if handled is None or any(_asks_a_guard(anatomy, function) for function in reached):
+            continue
+        message = "nothing notices that the model asks for the same calls again: they run round after round"
+        yield Draft(loop.node, message, _HELP, (Note(handled, "the tool calls are handled here"),))
+
+
+def _repeats(loop: cst.While | cst.For) -> bool:
+    """Not a walk over things, each with a request of its own, not a retry, not one statement that takes samples."""
+    if len(loop.body.body) == 1 and isinstance(loop.body.body[0], cst.SimpleStatementLine):
+        return False
+    if isinstance(loop, cst.For) and not (isinstance(loop.iter, cst.Call) and ex.called_name(loop.iter) in _COUNTERS):
+        return False
+    attempt = next((line for line in loop.body.body if isinstance(line, cst.Try)), None)
+    if attempt is None:
+        return True
+    last = attempt.body.body[-1] if attempt.body.body else None
+    return not (isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], (cst.Return, cst.Break)))
+
+
+def _handles_calls(anatomy: Anatomy, loop: RoundLoop, reached: set[Scope]) -> cst.CSTNode | None:
+    """Where the calls of a reply are gone through, or their arguments handed to a tool."""
+    module, facts = anatomy.module, anatomy.facts
+    others = [other for other in module.functions if other in reached and other is not loop.function]  # in file order
+    for function in (loop.function, *others):
+        for node in function.nodes:
+            if function is loop.function and not module.inside(node, loop.node.body):
+                continue
+            if isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in facts.kinds(node.iter):
+                return node
+            if isinstance(node, cst.Call) and any(_ASKED & set(facts.kinds(arg.value)) for arg in node.args):
+                return node
+            if isinstance(node, cst.Comparison) and _is_tool_use(node):
+                return node
+    return None
+
+
+def _is_tool_use(node: cst.Comparison) -> bool:
+    """`block.type == "tool_use"`."""
+    pair = ex.member(node.left)
+    target = node.comparisons[0]
+    return pair is not None and pair[1] == "type" and ex.text(target.comparator) in {"tool_use", "function_call"}
+
+
+def _asks_a_guard(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function of another file gets calls, and its answer decides about leaving, or its name says so."""
+    for node in function.nodes:
+        if not isinstance(node, cst.Call) or anatomy.facts.slots.callee(node) is not None:
+            continue
+        if not any(_OF_CALLS & set(anatomy.facts.kinds(arg.value)) for arg in node.args):
+            continue
+        if _GUARD.search(ex.called_name(node)):
+            return True
+        test = next(
+            (n for n in anatomy.module.ancestors(node) if isinstance(n, (cst.If, cst.BaseSmallStatement))), None
+        )
+        if isinstance(test, cst.If) and anatomy.module.inside(node, test.test):
+            if any(isinstance(inside, (cst.Break, cst.Return, cst.Raise)) for inside in walk_scope(test.body)):
+                return True
+    return False

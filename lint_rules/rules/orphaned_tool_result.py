@@ -1,0 +1,123 @@
+"""# orphaned-tool-result (AGL602)
+
+## What it does
+Reports a history that is cut by position, so that a tool result can stay behind without the call it answers.
+
+## Why is this bad
+APIs refuse a history in which a tool result has no call before it: from then on each request of this conversation
+fails. It shows late, in long conversations, and only when the cut falls between a call and its results.
+
+## Example
+```python
+class Conversation:
+    def __init__(self, client, tools, limit=40):
+        self.client, self.tools, self.limit = client, tools, limit
+        self.messages = []
+
+    def run(self, text, execute):
+        self.messages.append({"role": "user", "content": text})
+        for _ in range(20):
+            reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages, tools=self.tools)
+            message = reply.choices[0].message
+            self.messages.append(message)
+            for call in message.tool_calls or ():
+                self.messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+            if not message.tool_calls:
+                break
+        if len(self.messages) > self.limit:
+            self.messages = self.messages[-self.limit :]
+```
+
+## Use instead
+```python
+class Conversation:
+    def __init__(self, client, tools, limit=40):
+        self.client, self.tools, self.limit = client, tools, limit
+        self.messages = []
+
+    def run(self, text, execute):
+        self.messages.append({"role": "user", "content": text})
+        for _ in range(20):
+            reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages, tools=self.tools)
+            message = reply.choices[0].message
+            self.messages.append(message)
+            for call in message.tool_calls or ():
+                self.messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+            if not message.tool_calls:
+                break
+        start = max(len(self.messages) - self.limit, 0)
+        while start < len(self.messages) and self.messages[start]["role"] != "user":
+            start += 1
+        self.messages = self.messages[start:]
+```
+
+## How it decides
+The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, or
+`h.pop(0)` while something is too large. What is left is stored as the history, sent to a model, or returned. The list
+may hold tool results: they are stored in it, in this file or by a method that is handed on together with `tools=`, or
+(for a history that is stored again) its elements are of a class that has a field for tool calls. Messages of OpenAI,
+Anthropic, Gemini, Bedrock and LangChain are known. The rule is silent where somebody looks at what the messages are:
+the cut is moved to a user message, the list is mended before or after it, in the same function, in a helper that gets
+the list, or in the caller that gets what is left.
+
+## Known problems
+A history that only other files write tool results to is not known to hold any. Cuts that pick messages one by one
+until a budget is spent, and calls that get lost when messages are converted, are not seen. Lists that drop their front
+by themselves (`deque(maxlen=...)`) are not reported. Results in messages with role `function` have no id: they are
+accepted without their call, and not reported.
+
+## Fix safety
+There is no fix: where a history may be cut is for its owner to say. A user message is always a good place.
+
+## References
+- OpenAI API reference, chat completions: messages with role `tool` must follow a message with `tool_calls`
+- Anthropic API reference, tool use: each `tool_result` block needs its `tool_use` block in the message before
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.alignment import Alignment
+from lint_rules.anatomy.contents import Proof
+from lint_rules.anatomy.groups import in_group
+from lint_rules.anatomy.trimming import Trim, Trimming
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HELP = (
+    "move the cut to the next user message, so that a call and its results go together, or drop the results at the"
+    " front that have lost their call"
+)
+_AFTERWARDS = {
+    "sent": "what is left is sent here",
+    "stored": "what is left is stored here",
+    "returned": "what is left is returned here",
+}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    trimming = Trimming(anatomy)
+    alignment = Alignment(anatomy, trimming.contents)
+    for trim in trimming.trims():
+        holds = trimming.contents.tool_results(trim.cut.base)
+        if holds is None or not (holds.seen or trim.fate == "stored"):
+            continue  # what a class may carry, and another file gets, is often mended there for its provider
+        if alignment.of(trim.cut) or in_group(anatomy, trim.node):
+            continue
+        yield _draft(trim, holds)
+
+
+def _draft(trim: Trim, holds: Proof) -> Draft:
+    name = ex.source(trim.cut.base, 40)
+    message = (
+        f"`{name}` is cut by position: a tool result at the cut loses the call it answers, and the API then refuses"
+        " every request with this history"
+    )
+    notes = [Note(holds.node, holds.reason, holds.module)]
+    if trim.at is not trim.node:
+        notes.append(Note(trim.at, _AFTERWARDS[trim.fate]))
+    if trim.proof.node is not holds.node:
+        notes.append(Note(trim.proof.node, f"`{name}` is {trim.proof.reason}", trim.proof.module))
+    return Draft(trim.node, message, _HELP, tuple(note for note in notes if note.node is not trim.node))

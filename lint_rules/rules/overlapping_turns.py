@@ -1,0 +1,122 @@
+"""# overlapping-turns (AGL102)
+
+## What it does
+Reports a turn of an agent that can start while another turn on the same history still runs: a timer that is armed
+again before the turn, a task or thread for each event, a request handler, a background loop beside what the user
+types; with no lock, queue or busy flag over the *whole* turn.
+
+## Why is this bad
+The messages of both turns land in one history in the order in which they happen to come. A user's message then stands
+between a tool call and its result, and the API refuses the history for good; or the model answers the one turn with
+the results of the other. A lock around each append does not help: it keeps single messages whole, not turns.
+
+## Example
+```python
+class Pilot:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+
+    def tick(self):
+        threading.Timer(60, self.tick).start()
+        self.turn("Look around.")
+
+    def turn(self, text):
+        self.messages.append({"role": "user", "content": text})
+        reply = self.client.chat.completions.create(model="gpt-4o", messages=self.messages)
+        self.messages.append(reply.choices[0].message)
+```
+
+## Use instead
+```python
+class Pilot:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+        self.running = threading.Lock()
+
+    def tick(self):
+        self.turn("Look around.")
+        threading.Timer(60, self.tick).start()
+
+    def turn(self, text):
+        with self.running:
+            self.messages.append({"role": "user", "content": text})
+            reply = self.client.chat.completions.create(model="gpt-4o", messages=self.messages)
+            self.messages.append(reply.choices[0].message)
+```
+
+## How it decides
+A turn is a function that asks a model (itself, through functions of the file, or through an imported function or class
+of the project) and makes a history longer that outlives it: an attribute, a global, a list that is handed in. Starts
+are threads, timers, executors, tasks and handlers of web servers and bots. From each start the calls are followed
+until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart. Two runs of one start
+overlap when it stands in a loop or runs per event; a handler is reported when its turn stores tool results, or answers
+them. Two different starts must reach one history; or the code that goes on after a start, or a public method beside a
+turn that comes by the clock. On an event loop there must be an `await` within the turn.
+
+Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that are awaited before the next
+starts; executors with one worker; objects made for each run; tasks for hooks, typing signs and single tools. A history
+that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
+
+## Known problems
+Objects of classes from installed packages are not known to keep a history. Two entry points of a class that another
+file calls from two threads are not seen.
+
+## Fix safety
+There is no fix: whether a turn should wait, be dropped, or end the one that runs is for the program to say.
+
+## References
+- OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each call
+- Python documentation, `asyncio.Lock`, `threading.Timer`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.overlaps import Overlap, Overlaps
+from lint_rules.anatomy.slots import Slot, describe
+from lint_rules.finding import Confidence
+from lint_rules.rules.draft import Draft, Note
+
+_HELP = "hold one lock from the user's message to the last result, or let one consumer of a queue run all turns"
+_ARM_LATER = "arm the timer when the turn has ended"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for found in Overlaps(anatomy).all():
+        notes = [Note(found.start.node, f"`{found.start.function.name}` runs concurrently from here")]
+        if found.other is not None:
+            notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
+        notes.append(Note(found.turn.asks[0], "the model is asked here"))
+        notes.append(Note(found.turn.grows[0], f"`{_named(found.turn.slot)}` grows here"))
+        unique = {note.node: note for note in reversed(notes) if note.node is not found.node}
+        confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
+        cure = _ARM_LATER if found.how == "rearmed" else _HELP
+        yield Draft(found.node, _message(found), cure, tuple(reversed(unique.values())), confidence)
+
+
+def _named(slot: Slot) -> str:
+    return describe(slot)
+
+
+def _message(found: Overlap) -> str:
+    name, history = found.start.function.name, _named(found.turn.slot)
+    if found.how == "rearmed":
+        return (
+            f"`{name}` is started again before its turn runs: a turn that takes longer overlaps the next in `{history}`"
+        )
+    if found.how == "many" and found.start.kind == "handler":
+        return f"`{name}` runs a turn for each request on `{history}`, and nothing keeps turns apart: {_harm(found)}"
+    if found.how == "many":
+        return f"`{name}` is started while an earlier turn on `{history}` may still run: {_harm(found)}"
+    turn = found.turn.function.name
+    return f"`{turn}` can run for `{name}` and for `{found.entry}` at once on `{history}`: {_harm(found)}"
+
+
+def _harm(found: Overlap) -> str:
+    if found.turn.tools:
+        return "a message of one lands between the other's tool calls and their results"
+    return "their messages mix, and the model answers one with the other's"

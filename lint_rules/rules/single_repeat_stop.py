@@ -1,0 +1,128 @@
+"""# single-repeat-stop (AGL305)
+
+## What it does
+Reports a round loop that is left as soon as one round asks for the same as the round before.
+
+## Why is this bad
+Asking again is often right: the tool failed, a job was not done yet, a page had not loaded. One repeat ends the run,
+and the user gets an error, or no answer, where the second try would have worked.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    last = None
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        wanted = [(call.name, call.input) for call in calls]
+        if wanted == last:
+            raise RuntimeError("the model repeats itself")
+        last = wanted
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    last, alike = None, 0
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+        wanted = [(call.name, call.input) for call in calls]
+        alike = alike + 1 if wanted == last else 1
+        last = wanted
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## How it decides
+The key of one round, made of tool calls, is compared for equality with one that is carried on from the round before or
+read from the history; the branch for a repeat ends with `break`, `return` or `raise`, and that leaves the loop of
+rounds. Helpers of the same file that return the comparison are followed. A count, a window of several rounds, and a
+repeat that is answered (`continue`, another result, a note to the model) are silent.
+
+## Known problems
+A tool that must never be called twice may be a reason to stop; say so with `# noqa: AGL305`.
+
+## Fix safety
+There is no fix: how many repeats are too many is for a person to say.
+
+## References
+- OpenAI, function calling guide: a tool's result may be an error, which the model answers by trying again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy import outcomes
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards import Guard
+from lint_rules.anatomy.outcomes import Branch
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_HELP = "count the repeats, and stop at the third or fourth in a row; or answer the repeat with a note to the model"
+_ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    told: set[cst.CSTNode] = set()
+    for guard in anatomy.guards.all:
+        if guard.how != "equal" or not guard.carried or not outcomes.one_round(anatomy, guard):
+            continue
+        for branch in outcomes.branches(anatomy, guard):
+            stop = _stop(anatomy, branch)
+            if stop is not None and stop not in told and branch.sure and not _counts(branch.test.test):
+                told.add(stop)
+                yield _draft(anatomy, guard, stop)
+
+
+def _draft(anatomy: Anatomy, guard: Guard, stop: cst.CSTNode) -> Draft:
+    how = {cst.Break: "`break`", cst.Return: "`return`", cst.Raise: "`raise`"}[type(stop)]
+    message = f"one repeat of the last calls ends the run by {how}: a retry after a failed tool is cut off"
+    return Draft(stop, message, _HELP, (Note(guard.node, "the round is compared with the one before"),))
+
+
+def _stop(anatomy: Anatomy, branch: Branch) -> cst.CSTNode | None:
+    """The statement by which a branch leaves the loop of rounds."""
+    body = branch.body
+    if not isinstance(body, cst.IndentedBlock) or not body.body:
+        return None
+    line = body.body[-1]
+    last = line.body[-1] if isinstance(line, cst.SimpleStatementLine) else None
+    if not isinstance(last, (cst.Break, cst.Return, cst.Raise)):
+        return None
+    loops = {loop.node for loop in anatomy.rounds if loop.function is branch.function}
+    for outer in anatomy.module.ancestors(last):
+        if outer in loops:
+            return last
+        if isinstance(outer, (cst.For, cst.While)) and isinstance(last, cst.Break):
+            return None
+        if outer is branch.function.node:
+            return None
+    return None
+
+
+def _counts(test: cst.BaseExpression) -> bool:
+    """Whether an `if` also asks for a number of repeats: `and repeats >= 3`."""
+    return any(
+        isinstance(node, cst.ComparisonTarget)
+        and isinstance(node.operator, _ORDER)
+        and ex.integer(node.comparator) not in {0, 1}
+        for node in walk(test)
+    )

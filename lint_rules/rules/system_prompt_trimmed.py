@@ -1,0 +1,123 @@
+"""# system-prompt-trimmed (AGL610)
+
+## What it does
+Reports a history that is cut by position from its front, where the system message lies.
+
+## Why is this bad
+When the conversation grows past the limit, the first thing to go is the system message: from then on the model works
+without its instructions, its rules and its role, and nobody sees why it behaves differently.
+
+## Example
+```python
+class Chat:
+    def __init__(self, client, prompt, limit=20):
+        self.client, self.limit = client, limit
+        self.messages = [{"role": "system", "content": prompt}]
+
+    def ask(self, text):
+        self.messages.append({"role": "user", "content": text})
+        self.messages = self.messages[-self.limit :]
+        reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages)
+        self.messages.append({"role": "assistant", "content": reply.choices[0].message.content})
+        return reply.choices[0].message.content
+```
+
+## Use instead
+```python
+class Chat:
+    def __init__(self, client, prompt, limit=20):
+        self.client, self.limit = client, limit
+        self.system = {"role": "system", "content": prompt}
+        self.messages = []
+
+    def ask(self, text):
+        self.messages.append({"role": "user", "content": text})
+        self.messages = self.messages[-self.limit :]
+        reply = self.client.chat.completions.create(model="gpt-5", messages=[self.system, *self.messages])
+        self.messages.append({"role": "assistant", "content": reply.choices[0].message.content})
+        return reply.choices[0].message.content
+```
+
+## How it decides
+This file puts a system message at the front of the list (or appends one to it), and the list is cut by position with
+nothing of its front kept: a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, or `h.pop(0)` while something is too large. What is
+left is stored as the history or sent. Silent where the front is kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`,
+`h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too, the same cut is also
+orphaned-tool-result (AGL602): another harm, with another cure.
+
+## Known problems
+System messages that another file puts into the list are not seen.
+
+## Fix safety
+There is no fix: whether the system message is kept in the list or beside it is a matter of design.
+
+## References
+- OpenAI API reference, chat completions: instructions are a message of role `system` or `developer` in `messages`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.alignment import Alignment
+from lint_rules.anatomy.contents import Contents
+from lint_rules.anatomy.trimming import Trim, Trimming
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HELP = "keep the system message apart and put it in front of each request, or keep it: `[h[0], *h[1:][-n:]]`"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    trimming = Trimming(anatomy)
+    alignment = Alignment(anatomy, trimming.contents)
+    for trim in trimming.trims():
+        if trim.cut.head > 0 or trim.fate == "returned":
+            continue
+        system = trimming.contents.system_message(trim.cut.base)
+        if system is None or _keeps_front(anatomy, trimming.contents, trim) or alignment.of(trim.cut, system=True):
+            continue
+        name = ex.source(trim.cut.base, 40)
+        message = (
+            f"`{name}` is cut from its front, where the system message is: once it is gone, the model works without"
+            " its instructions"
+        )
+        notes = [Note(system.node, system.reason, system.module)]
+        if trim.at is not trim.node:
+            notes.append(Note(trim.at, f"what is left is {trim.fate} here"))
+        yield Draft(trim.node, message, _HELP, tuple(note for note in notes if note.node is not trim.node))
+
+
+def _keeps_front(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
+    """Whether the function takes the front of the list apart, or puts something there again."""
+    here: cst.CSTNode = trim.node
+    for outer in anatomy.module.ancestors(trim.node):  # `[system, *h[-n:]]`, `fixed + h[-n:]`
+        if isinstance(outer, cst.List) and outer.elements and not anatomy.module.inside(here, outer.elements[0]):
+            return True
+        if isinstance(outer, cst.BinaryOperation) and here is outer.right:
+            return True
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            break
+        here = outer
+    others = (node for node in trim.function.nodes if not anatomy.module.inside(node, trim.node))
+    return any(_is_front(contents, node) and not _is_read(anatomy, node) for node in others)
+
+
+def _is_read(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """`h[0]["content"]`, `h[0].role`: only looked at."""
+    outer = anatomy.module.parent[node]
+    return isinstance(outer, (cst.Subscript, cst.Attribute)) and outer.value is node
+
+
+def _is_front(contents: Contents, node: cst.CSTNode) -> bool:
+    """`h[0]`, `h[:k]`, `h.insert(0, m)`; also of what is left, by its own name."""
+    if isinstance(node, cst.Call) and ex.called_name(node) in {"insert", "appendleft"}:
+        return ex.called_name(node) == "appendleft" or ex.integer(node.args[0].value) == 0
+    if not isinstance(node, cst.Subscript):
+        return False
+    part = ex.slice_of(node)
+    front = ex.integer(ex.index(node)) == 0 or (part is not None and part.lower is None and part.upper is not None)
+    return front and contents.history(node.value) is not None

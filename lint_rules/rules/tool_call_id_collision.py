@@ -1,0 +1,125 @@
+"""# tool-call-id-collision (AGL409)
+
+## What it does
+Reports tool calls that are told apart by something that two calls can share: an id that is the tool's name or a
+position in one message, streamed pieces that are assembled by their position in the chunk, names that are put together
+with `+=`, and buffers of which all entries are one dict.
+
+## Why is this bad
+A model may ask for the same tool twice in one message, and does ask for it again in later ones. With one id for both,
+the results are mixed up: a call gets the result of another one, or none. Streamed pieces say by `index` which call they
+belong to; by their position in the chunk, which is nearly always 0, the arguments of parallel calls run into one
+another and are no JSON any more.
+
+## Example
+```python
+def collect(stream):
+    calls = {}
+    for chunk in stream:
+        for position, piece in enumerate(chunk.choices[0].delta.tool_calls or []):
+            call = calls.setdefault(position, {"id": piece.id, "name": piece.function.name, "arguments": ""})
+            call["arguments"] += piece.function.arguments or ""
+    return list(calls.values())
+```
+
+## Use instead
+```python
+def collect(stream):
+    calls = {}
+    for chunk in stream:
+        for piece in chunk.choices[0].delta.tool_calls or []:
+            call = calls.setdefault(piece.index, {"id": piece.id, "name": piece.function.name, "arguments": ""})
+            call["arguments"] += piece.function.arguments or ""
+    return list(calls.values())
+```
+
+## How it decides
+An id is that of a tool message, or of a dict or object that is a tool call by its other parts. It is reported when it
+is, or falls back to, the name of the same call, and when it is made of nothing but the position in a list of calls.
+Positions of streamed pieces are reported when they are used as a key and the piece's own `index` is never read. Names
+put together with `+=` are reported beside arguments that are put together so, where the id of the call is assigned
+again: a server that sends the id with every piece sends the name with it. `[{}] * n` is reported where its entries
+become calls. A result that is written to the last call of a list, by a function that did not put it there, is written
+to the wrong one when calls run side by side.
+
+## Known problems
+APIs that match results by name (Gemini) need no ids; there, the defect shows where an adapter gives ids to programs
+that keep results by id. Servers that use an id again in a later message are not thought of.
+
+## Fix safety
+There is no fix: which value is unique depends on the provider.
+
+## References
+- OpenAI API reference, chat completion chunk object: `delta.tool_calls[].index`
+- Anthropic, Tool use: `tool_use` ids must be unique
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy import call_ids
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.identity import Identity
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_BY_ID = "give each call an id of its own: the one that the model sent, or a fresh one (`uuid.uuid4().hex`)"
+_BY_INDEX = "use the piece's own `index`, which says to which call it belongs"
+_ASSIGN = "assign the name, and put only the arguments together"
+_APART = "make a dict for each entry: `[{} for _ in range(n)]`"
+_FIND = "find the entry by the id of its call"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    yield from _ids(anatomy)
+    yield from _positions(anatomy)
+    yield from _names(anatomy)
+    yield from _buffers(anatomy)
+    yield from _last_entries(anatomy)
+
+
+def _ids(anatomy: Anatomy) -> Iterator[Draft]:
+    for shared in call_ids.shared_ids(anatomy):
+        what = ex.source(shared.value, 40)
+        if shared.by == "name":
+            message = f"the id of the call is the tool's name, `{what}`: two calls of one tool get each other's results"
+        else:
+            message = (
+                f"the id `{what}` is the call's place in its message: the calls of the next message have the same ids,"
+                " and their results are mixed up"
+            )
+        yield Draft(shared.value, message, _BY_ID, (Note(shared.source, f"the {shared.by}"),))
+
+
+def _positions(anatomy: Anatomy) -> Iterator[Draft]:
+    for loop, name, use in call_ids.positions_of_pieces(anatomy, Identity(anatomy.facts)):
+        message = (
+            f"streamed pieces are told apart by their place in the chunk, `{name}`, not by the call they belong to:"
+            " the arguments of parallel calls run into one another"
+        )
+        yield Draft(loop, message, _BY_INDEX, (Note(use, f"`{name}` is used as the key here"),))
+
+
+def _names(anatomy: Anatomy) -> Iterator[Draft]:
+    for node, arguments in call_ids.names_put_together(anatomy):
+        message = (
+            f"`{ex.source(node.target, 40)}` is put together with `+=`: where a server sends the name with each piece,"
+            " the call is of a tool that does not exist"
+        )
+        yield Draft(node, message, _ASSIGN, (Note(arguments, "the arguments, which do come in pieces"),), "medium")
+
+
+def _buffers(anatomy: Anatomy) -> Iterator[Draft]:
+    for node, filled in call_ids.one_dict_many_times(anatomy):
+        message = f"all entries of `{ex.source(node, 40)}` are one dict: parallel calls overwrite each other"
+        yield Draft(node, message, _APART, (Note(filled, "an entry is filled here, and so are all others"),))
+
+
+def _last_entries(anatomy: Anatomy) -> Iterator[Draft]:
+    for node, stored in call_ids.results_of_the_last(anatomy):
+        message = (
+            f"a result is written to the last call, `{ex.source(node, 40)}`:"
+            " when calls run side by side, it is that of another one"
+        )
+        yield Draft(node, message, _FIND, (Note(stored, "the result is written here"),))

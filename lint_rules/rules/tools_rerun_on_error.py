@@ -1,0 +1,149 @@
+"""# tools-rerun-on-error (AGL408)
+
+## What it does
+Reports an `except` that runs the tool calls of a message again which the `try` may have run already, and loops that try
+all calls of one message again.
+
+## Why is this bad
+When one tool fails, the others have done their work: the mail is sent, the order is placed. Running the whole message
+again, one after the other or in the next attempt, does it twice. The model is told of one success.
+
+## Example
+```python
+import asyncio
+
+
+async def answer(message, messages, run_tool):
+    try:
+        results = await asyncio.gather(*(run_tool(call) for call in message.tool_calls))
+    except Exception:
+        results = [await run_tool(call) for call in message.tool_calls]
+    for call, result in zip(message.tool_calls, results):
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+```
+
+## Use instead
+```python
+import asyncio
+
+
+async def answer(message, messages, run_tool):
+    results = await asyncio.gather(*(run_tool(call) for call in message.tool_calls), return_exceptions=True)
+    for call, result in zip(message.tool_calls, results):
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": str(result)})
+```
+
+## How it decides
+Both places run the same list of calls, by the same function, or each by a function that gets the whole list. A loop of
+attempts counts when the list comes from outside it and the handler does not leave it. Handlers that answer the calls
+with the error, that go on with what is left, or that catch what is raised before any tool runs (no event loop, nothing
+of that name) are right, and so is asking the model again, or trying one call again.
+
+## Known problems
+Whether a tool has effects is not known: reading twice does no harm.
+
+## Fix safety
+There is no fix: which calls have run is known only at run time.
+
+## References
+- Python documentation, `asyncio.gather`: without `return_exceptions`, the other awaitables go on when one fails
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.batches import Batch, batches
+from lint_rules.anatomy.identity import Identity
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk_scope
+
+_HELP = (
+    "let each call end in a result or an error of its own (`gather(..., return_exceptions=True)`), and tell the model"
+)
+_BEFORE = frozenset(
+    {"RuntimeError", "ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "NotImplementedError"}
+)
+"""Errors that say that the first way does not exist here, not that a tool has failed."""
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    identity = Identity(anatomy.facts)
+    for guard in anatomy.module.nodes_of(cst.Try):
+        tried = list(batches(anatomy, identity, guard.body))
+        if tried:
+            found = _again(anatomy, identity, guard, tried) or _next_attempt(anatomy, guard, tried)
+            if found is not None:
+                yield found
+
+
+def _again(anatomy: Anatomy, identity: Identity, guard: cst.Try, tried: list[Batch]) -> Draft | None:
+    """The same calls in a handler."""
+    for handler in guard.handlers:
+        if exceptions.caught(handler) <= _BEFORE or _tells_done_apart(handler):
+            continue
+        for second in batches(anatomy, identity, handler.body):
+            for first in tried:
+                if first.way != second.way or _is_made_in(anatomy, handler, first.way[0]):
+                    continue
+                if first.runner == second.runner or (first.whole and second.whole):
+                    message = (
+                        f"`{second.runner}` runs the calls again that `{first.runner}` may have run before the error:"
+                        " what they do is done twice"
+                    )
+                    return Draft(second.node, message, _HELP, (Note(first.node, "the calls are run here first"),))
+    return None
+
+
+def _tells_done_apart(handler: cst.ExceptHandler) -> bool:
+    """Whether a handler looks which calls are done: `if call.id in done`, `pending`."""
+    return any(
+        isinstance(node, cst.ComparisonTarget) and isinstance(node.operator, (cst.In, cst.NotIn))
+        for node in walk_scope(handler.body)
+    )
+
+
+def _next_attempt(anatomy: Anatomy, guard: cst.Try, tried: list[Batch]) -> Draft | None:
+    """The same calls in the next turn of a loop of attempts."""
+    loop = next((outer for outer in anatomy.module.ancestors(guard) if isinstance(outer, _AROUND)), None)
+    if not isinstance(loop, (cst.For, cst.While)) or not _is_attempts(loop):
+        return None
+    graph = anatomy.flow(anatomy.module.scope_of[guard].function)
+    headers = graph.at(loop)
+    back = [
+        handler
+        for handler in guard.handlers
+        if not exceptions.caught(handler) <= _BEFORE
+        and graph.reaches(graph.at(handler), headers, exceptions=False)
+        and not _tells_done_apart(handler)
+    ]
+    root = tried[0].way[0]
+    if not back or _is_made_in(anatomy, loop, root):
+        return None
+    first = tried[0]
+    message = (
+        f"the next attempt runs all calls of the message again, also those that `{first.runner}` ran before the error:"
+        " what they do is done twice"
+    )
+    notes = (Note(back[0], "after an error, the loop goes round again"), Note(loop, "the attempts"))
+    return Draft(first.node, message, _HELP, notes)
+
+
+_AROUND = (cst.For, cst.While, cst.FunctionDef, cst.Lambda, cst.ClassDef)
+
+
+def _is_attempts(loop: cst.For | cst.While) -> bool:
+    """`for attempt in range(n)`: a loop that counts."""
+    return isinstance(loop, cst.For) and isinstance(loop.iter, cst.Call) and ex.dotted(loop.iter.func) == "range"
+
+
+def _is_made_in(anatomy: Anatomy, region: cst.CSTNode, root: tuple[object, ...]) -> bool:
+    """Whether the list of calls, or the reply that it belongs to, is a new one in a loop or handler."""
+    if root[0] == "call":
+        return isinstance(root[1], cst.CSTNode) and anatomy.module.inside(root[1], region)
+    return any(anatomy.module.inside(value, region) for value in anatomy.facts.assigned(root))

@@ -1,0 +1,98 @@
+"""# unbounded-rounds (AGL302)
+
+## What it does
+Reports a loop of rounds (ask the model, run its tools, ask again) that nothing ends but the model's own reply: there
+is no limit on rounds, time, tokens or cost, or the limit is none.
+
+## Why is this bad
+A model that is stuck asks for the same tool for ever, or answers a failing tool with one more try. Each round sends
+the whole history again, and is paid for. The user gets no answer; the run ends when the context window, the quota or
+the money is used up.
+
+## Example
+```python
+def run(client, messages, tools, execute):
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        messages.extend(execute(call) for call in message.tool_calls)
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        messages.extend(execute(call) for call in message.tool_calls)
+    raise RuntimeError("no answer after 20 rounds")
+```
+
+## How it decides
+The branches that lead out of the loop are found on its control-flow graph. What they test is followed backwards:
+through flags and other variables that the loop sets, and through functions of the same file. The loop is reported when
+all that is found there is the model's reply. A limit is a test of a counter, the clock, the length of what the loop
+fills, tokens or cost; a name that says limit, budget or deadline; a guard against repeats; a timeout around the loop or
+around a call of its function; tools that are no longer offered after some rounds; an exception that a called function
+raises on such a test. A bound of `inf`, `sys.maxsize` or `10**15`, also as a parameter's default, is no limit; a test
+after which the loop goes on is none either, nor what the loop overwrites before anybody reads it. Limits of the rate
+slow the rounds down, and end none.
+
+Loops that wait for a person, a queue or a socket in each round are silent, and so are limits that come from the
+settings, even where these allow for none (AGL905 reports that). Replies are known in the forms of OpenAI (chat
+completions, responses), Anthropic, Google, Bedrock, Mistral, Ollama, LiteLLM and LangChain, and of wrappers of these.
+
+## Known problems
+Rounds by recursion are not seen. A loop whose end neither the model nor a limit decides (a plan, the state of another
+object) is not reported. A limit in a function of another file that the loop calls is only seen by its name.
+
+## Fix safety
+No fix: how many rounds are enough, and what to tell the user then, is known to the author only.
+
+## References
+- Anthropic, Building effective agents: stopping conditions, such as a maximum number of iterations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.limits import Cause, Limits
+from lint_rules.anatomy.rounds import RoundLoop
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HELP = "count the rounds (`for _ in range(MAX_ROUNDS)`), and tell the caller when none is left"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for loop in anatomy.rounds:
+        limits = Limits(anatomy, loop.node, loop.function)
+        said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
+        if said is not None and limits.limit is None and limits.waits is None:
+            yield _draft(loop, limits, Note(said.node, "the model's reply alone decides here"))
+
+
+def _draft(loop: RoundLoop, limits: Limits, said: Note) -> Draft:
+    notes = [Note(loop.asks, "the model is asked here, in each round")]
+    if limits.endless:
+        endless = limits.endless[0]
+        message = (
+            f"`{ex.source(endless.test, 50)}` is no limit, as `{ex.source(endless.bound, 20)}` is never reached:"
+            " a model that keeps asking for tools is called, and paid for, without end"
+        )
+        return Draft(loop.node, message, "give the limit a number by default", (Note(endless.test, "here"), *notes))
+    message = (
+        "nothing but the model's own reply ends this loop: a model that keeps asking for more is called, and paid for,"
+        " without end"
+    )
+    if said.node is not loop.node:
+        notes.append(said)
+    if limits.idle is not None:
+        notes.append(Note(limits.idle, "this is tested, but the loop goes on"))
+    return Draft(loop.node, message, _HELP, tuple(notes))

@@ -1,0 +1,162 @@
+"""# unenforced-limit (AGL904)
+
+## What it does
+Reports a limit on rounds, calls, time or cost (`max_rounds`, `step_limit`, `cost_budget`) that an agent takes or keeps,
+and that nothing compares with anything or passes on.
+
+## Why is this bad
+Whoever sets the limit believes that it holds. The loop runs as if it were not there. Opt-in, for the limit may be read
+in a file that is not looked at.
+
+## Example
+```python
+def run(client, messages, tools, execute, max_rounds=20):
+    for _ in range(50):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        messages.extend(execute(call) for call in message.tool_calls)
+    raise RuntimeError("too many rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute, max_rounds=20):
+    for _ in range(max_rounds):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        messages.extend(execute(call) for call in message.tool_calls)
+    raise RuntimeError("too many rounds")
+```
+
+## How it decides
+A limit is known by its name. Reported is a parameter of a function that holds a loop of rounds, an attribute of a class
+with such a method (or one that asks a model), and a constant of a module with such a loop, when it is never read, or
+read only to be logged. Silent are classes with base classes of other files, functions that hand on all they have
+(`locals()`, `vars(self)`), and names that are listed as text, in `__all__` or for `getattr`.
+
+## Known problems
+A limit that another file reads from the object is reported.
+
+## Fix safety
+No fix: where the limit belongs is for the author to say.
+
+## References
+- AGL302 (unbounded-rounds), for loops without a limit
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy import handlers
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.rules.draft import Draft
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, decorators, parameters
+
+_LIMIT = re.compile(
+    r"^_*max(imum)?_(\w+_)?(iterations?|iters?|rounds?|turns?|steps?|loops?|cycles?|calls?|cost|spend|budget|duration"
+    r"|runtime|depth|attempts|hops|replans|usd)$"
+    r"|^_*(\w+_)?(round|step|turn|iteration|call|cost|time)_(limit|budget)$|^_*budget(_usd)?$",
+    re.IGNORECASE,
+)
+_HELP = "compare it in the loop, or leave it out"
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    rounds = {loop.function for loop in anatomy.rounds}
+    if not any(anatomy.calls.llm_calls.values()):
+        return
+    reads = _Reads(anatomy)
+    for function in rounds:
+        yield from _parameters(function, reads)
+    for cls in anatomy.module.classes:
+        if _is_agent(anatomy, cls, reads):
+            yield from _attributes(anatomy, cls, reads)
+    if rounds:
+        yield from _constants(anatomy, reads)
+
+
+class _Reads:
+    """What of a file is read, by name; what is only logged is not."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        module = anatomy.module
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.texts = {ex.text(node) for node in module.nodes_of(cst.SimpleString)}
+        self.all_of: set[Scope] = set()
+        for node in module.nodes_of(cst.Name, cst.Attribute):
+            name = node.attr.value if isinstance(node, cst.Attribute) else node.value
+            if name in {"__dict__", "locals", "vars", "asdict"}:
+                self.all_of.add(module.scope_of[node].function)
+            if _LIMIT.match(name) and _is_read(module.parent[node], node) and not handlers.shown_only(module, node):
+                (self.attributes if isinstance(node, cst.Attribute) else self.names).add(name)
+
+
+def _is_read(parent: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Not a target, the name of a parameter or keyword, or the last part of an attribute, which counts by itself."""
+    if isinstance(parent, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign)):
+        return parent.target is not node
+    if isinstance(parent, cst.Attribute):
+        return parent.attr is not node
+    if isinstance(parent, cst.Arg):
+        return parent.keyword is not node
+    return not (isinstance(parent, cst.Param) and parent.name is node)
+
+
+def _parameters(function: Scope, reads: _Reads) -> Iterator[Draft]:
+    if function in reads.all_of or decorators(function):
+        return
+    for param in parameters(function):
+        if _LIMIT.match(param.name.value) and param.name.value not in reads.names | reads.texts:
+            yield _draft(param, param.name.value, "taken")
+
+
+def _is_agent(anatomy: Anatomy, cls: Scope, reads: _Reads) -> bool:
+    """Whether a class asks a model, stands in this file with all its bases, and never hands itself on as a dict."""
+    node = cls.node
+    bases = len(node.bases) if isinstance(node, cst.ClassDef) else 0
+    if bases > len(anatomy.module.base_classes(cls)) or not reads.all_of.isdisjoint(cls.methods.values()):
+        return False
+    return any(anatomy.calls.reaches_llm(method) for method in cls.methods.values())
+
+
+def _attributes(anatomy: Anatomy, cls: Scope, reads: _Reads) -> Iterator[Draft]:
+    seen: set[str] = set()
+    for method in cls.methods.values():
+        own = anatomy.module.self_name(method)
+        for node in method.nodes_of(cst.Assign, cst.AnnAssign):
+            target = node.targets[0].target if isinstance(node, cst.Assign) else node.target
+            if not isinstance(target, cst.Attribute):
+                continue
+            name = target.attr.value
+            if not (_LIMIT.match(name) and isinstance(target.value, cst.Name) and target.value.value == own):
+                continue
+            if name not in seen and name not in reads.attributes | reads.texts:
+                seen.add(name)
+                yield _draft(node, f"self.{name}", "kept")
+
+
+def _constants(anatomy: Anatomy, reads: _Reads) -> Iterator[Draft]:
+    for node in anatomy.module.top.nodes:
+        if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Name):
+            name = node.targets[0].target.value
+            if name.isupper() and _LIMIT.match(name) and name not in reads.names | reads.attributes | reads.texts:
+                if ex.integer(node.value) is not None or isinstance(node.value, cst.Float):
+                    yield _draft(node, name, "set")
+
+
+def _draft(node: cst.CSTNode, name: str, how: str) -> Draft:
+    message = (
+        f"`{name}` is {how} as a limit, and never compared or passed on: whoever sets it believes that the rounds end"
+        " there, and they do not"
+    )
+    return Draft(node, message, _HELP)

@@ -1,0 +1,86 @@
+"""# unmarked-truncation (AGL701)
+
+## What it does
+Reports a tool result, or the content of a stored message, that is cut to its first characters, with nothing that says
+so to the model.
+
+## Why is this bad
+The end of an output is where errors, totals and answers stand. The model cannot know that something is missing: it
+takes the head for all there is, and concludes that what it looks for is not there. A bare `...` tells it nothing.
+
+## Example
+```python
+def answer_calls(messages, calls, execute):
+    for call in calls:
+        output = execute(call.function.name, call.function.arguments)
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": output[:2000]})
+```
+
+## Use instead
+```python
+def answer_calls(messages, calls, execute):
+    for call in calls:
+        output = execute(call.function.name, call.function.arguments)
+        if len(output) > 2000:
+            output = f"{output[:1000]}\\n[{len(output) - 2000} characters left out]\\n{output[-1000:]}"
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": output})
+```
+
+## How it decides
+What a message with the result of a tool call says, or what is set as the `content` of a stored message, is followed
+back through names, concatenations, f-strings, conditional expressions and functions of the same file. A slice from
+the front (`text[:n]`) on that way is reported, unless words beside it say that, or how much, is missing ("truncated",
+"more", a number of characters), or the same function keeps the end of the text, too. Slices for logs, titles and user
+interfaces never get into a message, and are not reported; nor are lists (`results[:5]`) and JSON text (AGL502).
+
+## Known problems
+Tools that cut their own output, and texts cut on their way into a prompt, are not followed into other functions and
+messages. A cut that another file makes is not seen.
+
+## Fix safety
+Unsafe: a note with the number of missing characters is put behind the head, so the text gets longer than the limit by
+that note. There is no fix where something else is put behind it already, or the text should not be evaluated twice.
+
+## References
+- Anthropic, "Writing effective tools for agents": tell the agent that a response was truncated, and what to do next
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.heads import Head, Heads, is_json
+from lint_rules.anatomy.message_texts import MessageText, texts
+from lint_rules.repairs.unmarked_truncation import repair
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HELP = (
+    "keep head and tail and say how much is missing between them: "
+    '`f"{text[:n]}\\n[{len(text) - 2 * n} characters left out]\\n{text[-n:]}"`'
+)
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    heads = Heads(anatomy)
+    seen: set[cst.CSTNode] = set()
+    for text in texts(anatomy):
+        if not text.answers and not text.changed:
+            continue
+        for head in heads.within(text.content, text.function):
+            if head.node in seen or head.marked or heads.keeps_tail(head) or is_json(anatomy.facts, head):
+                continue
+            seen.add(head.node)
+            yield _draft(anatomy, text, head)
+
+
+def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
+    name = ex.source(head.text, 40)
+    what = "the result of a tool call" if text.answers else "a stored message"
+    message = f"{what} is cut to the head of `{name}`: the model cannot know that its end is missing"
+    inside = anatomy.module.inside(head.node, text.node)
+    notes = () if inside else (Note(text.node, f"{what} gets it here"),)
+    return Draft(head.node, message, _HELP, notes, fix=repair(anatomy, head))

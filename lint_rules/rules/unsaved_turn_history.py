@@ -1,0 +1,162 @@
+"""# unsaved-turn-history (AGL606)
+
+## What it does
+Reports messages of a turn that never reach the history with which the next turn begins:
+
+- a reply that is shown or returned, and on that path not appended to the history it answers;
+- a round in which a reply without tool calls is dropped, so that the same request is sent again;
+- messages that wait in a local list or a copy, and a way out (a return, a break, a handler) before they are stored; in
+  a generator also the code after a `yield`, which does not run when the consumer stops early;
+- a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
+  Swarm's response);
+- a coroutine that stores messages, and is called without `await`.
+
+## Why is this bad
+The model knows of earlier turns what the history holds, and nothing else. Without its own reply it sees two questions
+in a row, contradicts what it said, or answers the first one again. Where a whole turn is lost, tools that have run (a
+booking, a payment) run a second time, as nothing tells the model of the first.
+
+## Example
+```python
+class Chat:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+
+    def ask(self, text):
+        self.messages.append({"role": "user", "content": text})
+        reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages)
+        return reply.choices[0].message.content
+```
+
+## Use instead
+```python
+class Chat:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+
+    def ask(self, text):
+        self.messages.append({"role": "user", "content": text})
+        reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages)
+        self.messages.append(reply.choices[0].message)
+        return reply.choices[0].message.content
+```
+
+## How it decides
+For a reply, three facts: a user's message is stored in a list that lives on (an attribute, a global, an entry of a
+session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place
+that shows or returns the reply and on to the end of the turn, past everything that could store it. Helpers and callers
+of the file are followed. An `if` around the append counts as the program's own wish, unless it asks for tool calls.
+A list that begins anew in each turn, an object made for one task, a question beside the conversation
+(`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
+
+For waiting messages: the list holds replies, and is stored at one place at least that they reach. A way out counts
+when it passes by each of these, and does not give the list to the caller. Errors that leave the function are not
+reported, nor that only the user's words are lost, nor the text of a stream that was not read to its end.
+
+The request is recognised in the calls of OpenAI (chat completions, responses), Anthropic, Gemini, Bedrock, Mistral,
+LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
+
+## Known problems
+A history that another file loads and saves is not seen as one that lives on. Nor is a caller in another file, which
+may store the reply: the method that asks would be reported. Messages deleted by a clean-up, and a list rebound to new
+messages in other ways, are not seen.
+
+## Fix safety
+There is no fix: where the message belongs depends on what the path means.
+
+## References
+- OpenAI and Anthropic API references: a request holds the whole conversation; the API keeps nothing between calls
+- Python language reference, generators: `close()` raises GeneratorExit at the `yield` where the generator waits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.forgotten import Forgotten, Repeated, forgotten_replies, repeated_requests
+from lint_rules.anatomy.handover import Unhanded, unawaited_stores, unhanded_turns
+from lint_rules.anatomy.replaced_by_new import Replaced, replaced_histories
+from lint_rules.anatomy.slots import Slot, describe
+from lint_rules.anatomy.transcript import Stored
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+
+_HOW = {
+    "leaves": "the turn can end here",
+    "handler": "this handler ends the turn",
+    "yield": "whoever reads this generator may stop here, which ends it",
+}
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    for forgotten in forgotten_replies(anatomy):
+        yield _reply(forgotten)
+    for repeated in repeated_requests(anatomy):
+        yield _round(repeated)
+    for unhanded in unhanded_turns(anatomy):
+        yield _waiting(unhanded)
+    for replaced in replaced_histories(anatomy):
+        yield _replaced(replaced)
+    for call, write in unawaited_stores(anatomy):
+        name, history = ex.called_name(call), describe(write.slot)
+        message = f"`{name}` is a coroutine and is not awaited: it never runs, and nothing is stored in `{history}`"
+        yield Draft(call, message, "await it", (Note(write.node, "what it would have stored"),))
+
+
+def _reply(found: Forgotten) -> Draft:
+    history = _named(found.user, found.history)
+    message = (
+        f"the reply goes out here, but never into `{history}`:"
+        " in the next turn the model knows the question, and not what it answered"
+    )
+    cure = f"append the assistant's message to `{history}` on this path too, before the turn ends"
+    notes = [Note(found.asks, f"the reply to this request, which sends `{history}`")]
+    if found.inner is not None:
+        notes.append(Note(found.inner, "it comes back from here"))
+    notes.append(Note(found.user.node, f"the user's message stays in `{history}`"))
+    return Draft(found.leaves, message, cure, tuple(n for n in notes if n.node is not found.leaves))
+
+
+def _named(stored: Stored, slot: Slot) -> str:
+    """The history as the program writes it: `self.state.messages`."""
+    base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) else None
+    here = stored.write is not None and stored.write.node is stored.node
+    return ex.source(base, 40) if here and base is not None else describe(slot)
+
+
+def _round(found: Repeated) -> Draft:
+    history = _named(found.stores, found.history)
+    message = (
+        f"a reply without tool calls passes by this test: nothing is added to `{history}`,"
+        " and the next round sends the same request again"
+    )
+    cure = f"append the reply to `{history}` in every case, and end the loop when it has no tool calls"
+    notes = (Note(found.asks, "the request"), Note(found.stores.node, f"the only growth of `{history}`"))
+    return Draft(found.test, message, cure, notes)
+
+
+def _replaced(found: Replaced) -> Draft:
+    history, value = describe(found.history), ex.source(found.node.value, 40)
+    message = f"`{value}` holds the messages of this turn only: all turns before it are lost from `{history}`"
+    cure = f"add them: `{history}.extend({value})`"
+    return Draft(found.node, message, cure, (Note(found.call, f"the turn, which was given `{history}`"),))
+
+
+def _waiting(found: Unhanded) -> Draft:
+    waiting = describe(found.waiting)
+    how = _HOW[found.way]
+    message = (
+        f"{how} before `{waiting}` is stored: the replies and tool results in it are lost,"
+        " and the next turn does not know what was done"
+    )
+    cure = f"store `{waiting}` in a `finally`, or each message as it comes"
+    notes = (
+        Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
+        Note(found.handover, "stored here"),
+    )
+    return Draft(found.leaves, message, cure, notes)

@@ -1,0 +1,169 @@
+"""# warn-only-repeat (AGL304)
+
+## What it does
+Reports a repeat guard whose answer reaches a log only.
+
+## Why is this bad
+The program knows that the model goes round in circles, and lets it: each further round costs a request and runs the
+tools again. The model is not told, so that it has no reason to do anything else, and the log is read when the bill is.
+
+## Example
+```python
+def run(client, messages, tools, execute, log):
+    last = None
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        wanted = [(call.name, call.input) for call in calls]
+        if wanted == last:
+            log.warning("the model repeats itself")
+        last = wanted
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        messages.append({"role": "user", "content": results})
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## Use instead
+```python
+def run(client, messages, tools, execute, log):
+    last, alike = None, 0
+    for _ in range(20):
+        reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=messages, tools=tools)
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        messages.append({"role": "assistant", "content": reply.content})
+        if not calls:
+            return reply.content
+        wanted = [(call.name, call.input) for call in calls]
+        alike = alike + 1 if wanted == last else 1
+        last = wanted
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": execute(call)} for call in calls]
+        if alike > 1:
+            log.warning("the model repeats itself")
+            results.append({"type": "text", "text": "You have asked for this before. Use the results, or stop."})
+        messages.append({"role": "user", "content": results})
+        if alike == 4:
+            raise RuntimeError("the model repeats itself")
+    raise RuntimeError("no answer within 20 rounds")
+```
+
+## How it decides
+A comparison of what the model asks for with what it asked for before decides an `if`, directly, through a variable or
+through a helper of the file. Its branch for a repeat holds nothing but logging, printing, and counts that are only
+logged; the other branch does nothing but remember the call. Where another guard over the same calls does something,
+the log is a first step, and the rule is silent. Signals that are sent elsewhere (events, metrics by a call that is no
+log) are taken for an action.
+
+## Known problems
+A guard that hands its answer to another file is taken for one that does something.
+
+## Fix safety
+There is no fix: whether to tell the model or to stop is for a person to say.
+
+## References
+- Anthropic, building effective agents: stopping conditions keep control of an agent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy import handlers, outcomes
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards import Guard
+from lint_rules.anatomy.outcomes import Branch
+from lint_rules.anatomy.slots import Slot
+from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk_scope
+
+_HELP = "tell the model that it has asked for this before, or stop after a few repeats"
+_REMEMBERS = frozenset({"add", "append", "appendleft", "update", "setdefault", "clear"})
+
+
+def check(anatomy: Anatomy) -> Iterator[Draft]:
+    told: set[cst.CSTNode] = set()
+    guards = [guard for guard in anatomy.guards.all if guard.carried]
+    for guard in guards:
+        if not outcomes.works_in_rounds(anatomy, guard.function):
+            continue
+        found = outcomes.branches(anatomy, guard)
+        silent = [branch for branch in found if _is_silent(anatomy, branch, guard)]
+        if not found or len(silent) != len(found) or silent[0].test in told:
+            continue
+        if any(_acts(anatomy, other, guard) for other in guards if other is not guard):
+            continue
+        told.update(branch.test for branch in found)
+        shown = _shown(silent[0])
+        notes = (Note(shown, "all that happens"),) if shown is not None else ()
+        message = (
+            f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
+            " goes on in circles"
+        )
+        yield Draft(guard.node, message, _HELP, notes)
+
+
+def _acts(anatomy: Anatomy, other: Guard, guard: Guard) -> bool:
+    """Whether another guard of the same run does something about repeats."""
+    same = other.function is guard.function or not other.slots.isdisjoint(guard.slots)
+    found = outcomes.branches(anatomy, other) if same else []
+    return same and (not found or not all(_is_silent(anatomy, branch, other) for branch in found))
+
+
+def _is_silent(anatomy: Anatomy, branch: Branch, guard: Guard) -> bool:
+    """Whether the branch for a repeat only shows something, and the other one only remembers the call."""
+    if branch.body is None or _shown(branch) is None or not _only_remembers(anatomy, branch.body, guard):
+        return False
+    test = branch.test
+    orelse = test.orelse.body if isinstance(test.orelse, cst.Else) else test.orelse
+    other = orelse if branch.body is test.body else test.body
+    return other is None or (not isinstance(other, cst.If) and _only_remembers(anatomy, other, guard))
+
+
+def _shown(branch: Branch) -> cst.Call | None:
+    """The log call of a branch."""
+    calls = (node for node in walk_scope(branch.body) if isinstance(node, cst.Call)) if branch.body else ()
+    return next((call for call in calls if handlers.is_logging(call)), None)
+
+
+def _only_remembers(anatomy: Anatomy, body: cst.BaseSuite, guard: Guard) -> bool:
+    """Whether statements show something, remember the call, or count what nobody asks for."""
+    module, slots = anatomy.module, anatomy.facts.slots
+    for node in walk_scope(body):
+        if isinstance(node, cst.Call):
+            base = ex.receiver(node)
+            keeps = base is not None and ex.called_name(node) in _REMEMBERS and slots.of(base) in guard.slots
+            if not keeps and not handlers.is_logging(node) and not handlers.shown_only(module, node, body):
+                return False
+        elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+            targets = ex.targets(node)
+            if not all(_harmless(anatomy, slots.of(_root(target)), guard) for target in targets):
+                return False
+        elif isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue, cst.Yield, cst.Del, cst.If, cst.For)):
+            return False
+    return True
+
+
+def _root(target: cst.BaseExpression) -> cst.BaseExpression:
+    return target.value if isinstance(target, cst.Subscript) else target
+
+
+def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
+    """Whether a variable is the guard's memory, or read by logs only."""
+    if slot is None:
+        return False
+    if slot in guard.slots:
+        return True
+    module = anatomy.module
+    for name in module.nodes_of(cst.Name, cst.Attribute):
+        if isinstance(name, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(name) == slot:
+            parent = module.parent.get(name)
+            if isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
+                continue
+            if not handlers.shown_only(module, name):
+                return False
+    return True

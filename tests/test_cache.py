@@ -1,0 +1,202 @@
+"""The cache: never another answer than without it, whatever was done to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lint_rules import cache as cache_module
+from lint_rules import check, run
+from lint_rules.cache import Cache
+from lint_rules.run import Outcome, Task
+
+FIXTURE = Path(__file__).parent.parent / "fixtures/shallow_message_copy/bad_squeeze_arguments.py"
+BAD = FIXTURE.read_text(encoding="utf-8")
+OPTIONS = check.Options(frozenset({"AGL101", "AGL201", "AGL301"}))
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def tasks(*names: str, options: check.Options = OPTIONS) -> list[Task]:
+    return [Task(name, options) for name in names]
+
+
+def checked(*names: str, options: check.Options = OPTIONS) -> list[Outcome]:
+    return list(run.check_tasks(tasks(*names, options=options), 1, Cache("cached")))
+
+
+def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are analysed from now on."""
+    seen: list[str] = []
+    real = check.check_source
+
+    def spy(source: bytes, path: str, *args: object, **options: object) -> check.Report:
+        seen.append(path)
+        return real(source, path, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(check, "check_source", spy)
+    return seen
+
+
+def facts(outcomes: list[Outcome]) -> list[object]:
+    return [(o.path, o.findings, o.suppressed, o.error) for o in outcomes]
+
+
+def index() -> Path:
+    [found] = Path("cached").glob("*/*.json")
+    return found
+
+
+def test_an_unchanged_file_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("agent.py").write_text(BAD)
+    Path("clean.py").write_text("x = 1\n")
+    first = checked("agent.py", "clean.py")
+    assert first[0].findings
+    seen = analysed(monkeypatch)
+    assert facts(checked("agent.py", "clean.py")) == facts(first)
+    assert seen == []
+
+
+def test_changed_bytes_are_analysed_and_the_time_alone_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("agent.py").write_text(BAD)
+    checked("agent.py")
+    seen = analysed(monkeypatch)
+    os.utime("agent.py", (1, 1))
+    checked("agent.py")
+    assert seen == []
+    Path("agent.py").write_text("x = 1\n")
+    os.utime("agent.py", (1, 1))
+    assert not checked("agent.py")[0].findings
+    assert seen == ["agent.py"]
+
+
+def test_other_options_are_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("agent.py").write_text(BAD)
+    assert checked("agent.py")[0].findings
+    assert not checked("agent.py", options=check.Options(frozenset({"AGL301"})))[0].findings
+    seen = analysed(monkeypatch)
+    assert checked("agent.py")[0].findings
+    assert seen == []
+
+
+def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("agent.py").write_text(
+        "from turn import answer\n"
+        "def talk(client, history):\n"
+        "    history.append({'role': 'user', 'content': 'x'})\n"
+        "    return answer(client, list(history), history.append)\n"
+    )
+    loop = (
+        "def answer(client, messages, record):\n"
+        "    for _ in range(9):\n"
+        "        m = client.chat.completions.create(model='m', messages=messages).choices[0].message\n"
+        "        record(m)\n"
+        "        if not m.tool_calls:\n"
+        "            return m.content\n"
+        "        for c in m.tool_calls:\n"
+        "            record({'role': 'tool', 'tool_call_id': c.id, 'content': run(c)})\n"
+    )
+    Path("turn.py").write_text(loop)
+    assert [f.code for f in checked("agent.py")[0].findings] == ["AGL301"]
+    seen = analysed(monkeypatch)
+    assert [f.code for f in checked("agent.py")[0].findings] == ["AGL301"]
+    assert seen == []
+    Path("turn.py").write_text("def answer(client, messages, record):\n    return ''\n")
+    assert not checked("agent.py")[0].findings
+    Path("turn.py").unlink()
+    assert not checked("agent.py")[0].findings
+    assert seen == ["agent.py", "agent.py"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"agent.py": 1}',
+        b'{"agent.py": ["x", 1, 2]}',
+        b'{"agent.py": {}}',
+        b"\xff\xfe\0",
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_index_is_none(damage: bytes) -> None:
+    Path("agent.py").write_text(BAD)
+    first = checked("agent.py")
+    index().write_bytes(damage)
+    assert facts(checked("agent.py")) == facts(first)
+    assert facts(checked("agent.py")) == facts(first)
+
+
+def test_a_damaged_entry_is_none() -> None:
+    Path("agent.py").write_text(BAD)
+    first = checked("agent.py")
+    entries = json.loads(index().read_text())
+    entries["agent.py"][3][0][1:3] = [None, 5]
+    index().write_text(json.dumps(entries))
+    assert facts(checked("agent.py")) == facts(first)
+
+
+def test_what_could_not_be_analysed_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("broken.py").write_text("def f(:\n")
+    checked("broken.py")
+    seen = analysed(monkeypatch)
+    assert [f.code for f in checked("broken.py")[0].findings] == ["AGL000"]
+    assert seen == ["broken.py"]
+
+
+def test_an_entry_that_nobody_used_for_long_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("old.py").write_text("x = 1\n")
+    Path("new.py").write_text("x = 1\n")
+    checked("old.py")
+    now = cache_module.time.time()
+    monkeypatch.setattr(cache_module.time, "time", lambda: now + 31 * 86_400)
+    checked("new.py")
+    assert set(json.loads(index().read_text())) == {"new.py"}
+
+
+def test_where_nothing_can_be_kept_the_run_goes_on() -> None:
+    Path("agent.py").write_text(BAD)
+    Path("cached").write_text("a file where the folder would be")
+    assert checked("agent.py")[0].findings
+
+
+def test_the_folder_keeps_itself_out_of_repositories() -> None:
+    Path("agent.py").write_text(BAD)
+    checked("agent.py")
+    assert Path("cached/.gitignore").read_text().endswith("*\n")
+    assert Path("cached/CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
+
+
+def test_the_command_line_keeps_beside_the_configuration_unless_told_not_to() -> None:
+    Path("agent.py").write_text(BAD)
+    root = str(Path(__file__).parent.parent)
+    env = {**os.environ, "PYTHONPATH": root}
+    words = [sys.executable, "-m", "lint_rules", "check", "--select=AGL201", "agent.py"]
+    subprocess.run([*words, "--no-cache"], capture_output=True, check=False, env=env)
+    assert not Path(".looplint_cache").exists()
+    first = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    assert Path(".looplint_cache").is_dir()
+    again = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    assert (again.stdout, again.returncode) == (first.stdout, 1)
+    subprocess.run([*words, "--cache-dir=elsewhere"], capture_output=True, check=False, env=env)
+    assert Path("elsewhere").is_dir()
+
+
+def test_runs_at_the_same_time_leave_a_whole_index() -> None:
+    Path("agent.py").write_text(BAD)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    words = [sys.executable, "-m", "lint_rules", "check", "--select=AGL201", "--cache-dir=cached", "agent.py"]
+    running = [subprocess.Popen(words, stdout=subprocess.DEVNULL, env=env) for _ in range(4)]
+    assert [process.wait(timeout=120) for process in running] == [1] * 4
+    assert set(json.loads(index().read_text())) == {"agent.py"}
+    assert not list(Path("cached").glob("*/.new-*"))
