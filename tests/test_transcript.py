@@ -6,7 +6,7 @@ import libcst as cst
 import pytest
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.executions import call_loops, executions
+from lint_rules.anatomy.rounds.executions import call_loops, executions
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule

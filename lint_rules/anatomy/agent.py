@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from lint_rules.anatomy.call_graph import CallGraph
-from lint_rules.anatomy.facts import Facts
-from lint_rules.anatomy.guards import Guards
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.rounds import RoundLoop, round_loops
-from lint_rules.anatomy.slots import Slot
-from lint_rules.anatomy.transcript import Transcript
+from lint_rules.anatomy.guards.guards import Guards
+from lint_rules.anatomy.messages.transcript import Transcript
+from lint_rules.anatomy.messages.writes import Writes
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.rounds.rounds import RoundLoop, round_loops
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
-from lint_rules.anatomy.writes import Writes
 from lint_rules.syntax import control_flow
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Reaching, reaching
 
 if TYPE_CHECKING:
-    from lint_rules.anatomy.contents import Contents
+    from lint_rules.anatomy.messages.contents import Contents
 
 
 class Anatomy:
@@ -61,14 +61,14 @@ class Anatomy:
 
     @cached_property
     def contents(self) -> Contents:
-        from lint_rules.anatomy.contents import Contents
+        from lint_rules.anatomy.messages.contents import Contents
 
         return Contents(self)
 
     @cached_property
     def single_calls(self) -> tuple[bool, frozenset[Scope]]:
         """Whether requests forbid parallel calls; the functions with one that forces a certain tool."""
-        from lint_rules.anatomy.remaining_calls import single_calls
+        from lint_rules.anatomy.calls.remaining_calls import single_calls
 
         return single_calls(self.module)
 

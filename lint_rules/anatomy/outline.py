@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.limits import Limits
-from lint_rules.anatomy.races import Races
-from lint_rules.anatomy.rounds import RoundLoop
-from lint_rules.anatomy.slots import Slot, describe
+from lint_rules.anatomy.rounds.limits import Limits
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.turns.races import Races
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 
 _SHOWN = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.REPLY)

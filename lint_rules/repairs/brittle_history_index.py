@@ -10,9 +10,9 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds import RoundLoop
-from lint_rules.anatomy.slots import Slot
-from lint_rules.anatomy.writes import GROWING
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.repairs.edits import Edits, Fix, block_of, line_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk

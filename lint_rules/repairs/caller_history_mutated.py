@@ -7,7 +7,7 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.given import Given
+from lint_rules.anatomy.messages.given import Given
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import reference
 

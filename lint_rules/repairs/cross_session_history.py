@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.common_histories import CommonHistory
+from lint_rules.anatomy.turns.common_histories import CommonHistory
 from lint_rules.repairs.edits import Change, Edits, Fix, Statement, block_of, line_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule

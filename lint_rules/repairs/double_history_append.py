@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.doubles import Double, How, stored_nearby
+from lint_rules.anatomy.messages.doubles import Double, How, stored_nearby
 from lint_rules.repairs.edits import (
     Block,
     Edits,

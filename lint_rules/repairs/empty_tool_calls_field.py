@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.empty_calls import EmptyCalls
+from lint_rules.anatomy.calls.empty_calls import EmptyCalls
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
 

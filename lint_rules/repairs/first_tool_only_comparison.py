@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk

@@ -10,10 +10,10 @@ from typing import Any
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.handlers import Handling
-from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Handling
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix, line_of
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex

@@ -5,9 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.guards import Guard
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.signatures import Made
+from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.anatomy.guards.signatures import Made
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.finding import Applicability
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Import, reference

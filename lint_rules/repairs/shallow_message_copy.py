@@ -7,8 +7,8 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.copies import Copy, path_of
-from lint_rules.anatomy.sharing import SharedStore
+from lint_rules.anatomy.values.copies import Copy, path_of
+from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex

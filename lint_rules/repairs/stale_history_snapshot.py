@@ -12,9 +12,9 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.slots import Slot
-from lint_rules.anatomy.snapshots import Stale
+from lint_rules.anatomy.messages.snapshots import Stale
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Applicability
 from lint_rules.repairs.edits import (
     Block,

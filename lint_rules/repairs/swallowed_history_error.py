@@ -6,8 +6,8 @@ from typing import Any
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
 

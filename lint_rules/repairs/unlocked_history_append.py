@@ -11,10 +11,10 @@ from typing import Any
 
 import libcst as cst
 
-from lint_rules.anatomy.locks import UNKNOWN
-from lint_rules.anatomy.races import Races
-from lint_rules.anatomy.slots import Slot, describe
-from lint_rules.anatomy.writes import HistoryWrite
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.locks import UNKNOWN
+from lint_rules.anatomy.turns.races import Races
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import decorators

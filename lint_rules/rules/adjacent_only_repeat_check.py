@@ -67,9 +67,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_rules.anatomy import outcomes
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.guards import Guard
+from lint_rules.anatomy.guards import outcomes
+from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax.module import Scope
 

@@ -71,7 +71,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.brittle_history_index import repair
 from lint_rules.repairs.edits import Fix
 from lint_rules.rules.draft import Draft, Note

@@ -57,9 +57,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.given import Given, edited, hands_back, owned_by_callers, says_so
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.sharing import SharedStore
+from lint_rules.anatomy.messages.given import Given, edited, hands_back, owned_by_callers, says_so
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.repairs.caller_history_mutated import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -69,11 +69,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.executions import call_loops
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.rounds import RoundLoop
-from lint_rules.anatomy.slots import Slot
-from lint_rules.anatomy.writes import GROWING
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.rounds.executions import call_loops
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point

@@ -79,8 +79,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.common_histories import CommonHistory, common_histories
-from lint_rules.anatomy.serving import Serving
+from lint_rules.anatomy.program.serving import Serving
+from lint_rules.anatomy.turns.common_histories import CommonHistory, common_histories
 from lint_rules.repairs.cross_session_history import repair
 from lint_rules.rules.draft import Draft, Note
 

@@ -65,10 +65,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.lost_calls import How, LostCall, lost_calls
-from lint_rules.anatomy.slots import describe
-from lint_rules.anatomy.stripped import stripped_copies
+from lint_rules.anatomy.calls.lost_calls import How, LostCall, lost_calls
+from lint_rules.anatomy.messages.stripped import stripped_copies
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import describe
 from lint_rules.repairs.dropped_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
 

@@ -61,9 +61,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.contents import Contents
-from lint_rules.anatomy.cuts import cuts
-from lint_rules.anatomy.kinds import Kind
+from lint_rules.anatomy.cuts.cuts import cuts
+from lint_rules.anatomy.messages.contents import Contents
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names

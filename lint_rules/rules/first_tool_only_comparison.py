@@ -70,10 +70,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.origins import Origin
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.origins import Origin
 from lint_rules.repairs.first_tool_only_comparison import repair, repair_zip
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

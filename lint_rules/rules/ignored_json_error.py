@@ -77,12 +77,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from lint_rules.anatomy import dispatch, handlers, provenance
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.handlers import Ending, Handling
-from lint_rules.anatomy.hidden_arguments import hidden_arguments
-from lint_rules.anatomy.kinds import Evidence, Kind
-from lint_rules.anatomy.rounds import RoundLoop
+from lint_rules.anatomy.calls.hidden_arguments import hidden_arguments
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values import dispatch, provenance
+from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.repairs.ignored_json_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions

@@ -58,8 +58,8 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.offers import Offer, offers
-from lint_rules.anatomy.replies import read_of
+from lint_rules.anatomy.rounds.offers import Offer, offers
+from lint_rules.anatomy.rounds.replies import read_of
 from lint_rules.rules.draft import Draft, Note
 
 _HELP = (

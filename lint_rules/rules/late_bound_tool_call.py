@@ -65,7 +65,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.late_binding import late_closures
+from lint_rules.anatomy.program.late_binding import late_closures
 from lint_rules.repairs.late_bound_tool_call import repair
 from lint_rules.rules.draft import Draft, Note
 

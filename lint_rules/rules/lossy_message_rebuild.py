@@ -67,7 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.stripped import stripped_calls, stripped_results
+from lint_rules.anatomy.messages.stripped import stripped_calls, stripped_results
 from lint_rules.rules.draft import Draft, Note
 
 _HARM = {

@@ -77,18 +77,25 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.open_calls import asked_too_early, left_out, one_output_each, unsent
-from lint_rules.anatomy.open_ends import MENDS, OpenEnds, mended
-from lint_rules.anatomy.remaining_calls import one_at_a_time
-from lint_rules.anatomy.serving import servings
-from lint_rules.anatomy.tool_answers import Answers
-from lint_rules.anatomy.unanswered import Escape
-from lint_rules.anatomy.unlinked_answers import unlinked_answers
-from lint_rules.anatomy.unparsed_calls import unparsed_left_open
-from lint_rules.anatomy.waiting import Taken, calls_as_arguments, calls_in_loops, stored_calls, swallowed, unguarded
+from lint_rules.anatomy.calls.open_calls import asked_too_early, left_out, one_output_each, unsent
+from lint_rules.anatomy.calls.open_ends import MENDS, OpenEnds, mended
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.calls.tool_answers import Answers
+from lint_rules.anatomy.calls.unanswered import Escape
+from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
+from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
+from lint_rules.anatomy.calls.waiting import (
+    Taken,
+    calls_as_arguments,
+    calls_in_loops,
+    stored_calls,
+    swallowed,
+    unguarded,
+)
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.serving import servings
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.missing_tool_result import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -72,8 +72,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.guards import Guard
-from lint_rules.anatomy.signatures import ARGUMENTS, Part, Signature
+from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.anatomy.guards.signatures import ARGUMENTS, Part, Signature
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields

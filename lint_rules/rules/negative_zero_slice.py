@@ -46,9 +46,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.contents import Contents
-from lint_rules.anatomy.cuts import negated
-from lint_rules.anatomy.sizes import Sizes, Zero
+from lint_rules.anatomy.cuts.cuts import negated
+from lint_rules.anatomy.cuts.sizes import Sizes, Zero
+from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.repairs.negative_zero_slice import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -64,8 +64,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.rounds import RoundLoop
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope

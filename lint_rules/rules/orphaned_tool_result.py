@@ -79,10 +79,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.alignment import Alignment
-from lint_rules.anatomy.contents import Proof
-from lint_rules.anatomy.groups import in_group
-from lint_rules.anatomy.trimming import Trim, Trimming
+from lint_rules.anatomy.cuts.alignment import Alignment
+from lint_rules.anatomy.cuts.trimming import Trim, Trimming
+from lint_rules.anatomy.messages.contents import Proof
+from lint_rules.anatomy.messages.groups import in_group
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

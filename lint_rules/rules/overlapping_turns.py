@@ -76,8 +76,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.overlaps import Overlap, Overlaps
-from lint_rules.anatomy.slots import Slot, describe
+from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.rules.draft import Draft, Note
 

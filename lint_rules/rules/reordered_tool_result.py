@@ -68,13 +68,13 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.model_hooks import stored_behind_calls
-from lint_rules.anatomy.open_ends import OpenEnds, mended
-from lint_rules.anatomy.remaining_calls import one_at_a_time
-from lint_rules.anatomy.slots import Slot, describe
-from lint_rules.anatomy.tool_answers import Answers
-from lint_rules.anatomy.transcript import Stored
-from lint_rules.anatomy.waiting import call_headers, stored_calls
+from lint_rules.anatomy.calls.open_ends import OpenEnds, mended
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.calls.tool_answers import Answers
+from lint_rules.anatomy.calls.waiting import call_headers, stored_calls
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.rounds.model_hooks import stored_behind_calls
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point

@@ -48,8 +48,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.fates import Fates
-from lint_rules.anatomy.groups import Group, groups
+from lint_rules.anatomy.cuts.fates import Fates
+from lint_rules.anatomy.messages.groups import Group, groups
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

@@ -73,7 +73,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.run_state import RunState, RunStates
+from lint_rules.anatomy.turns.run_state import RunState, RunStates
 from lint_rules.rules.draft import Draft, Note
 
 _HELP = "pass it along as an argument, keep it in a context variable, or make an object for each run"

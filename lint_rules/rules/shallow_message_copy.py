@@ -51,8 +51,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.given import docstring
-from lint_rules.anatomy.sharing import SharedStore, Stores
+from lint_rules.anatomy.messages.given import docstring
+from lint_rules.anatomy.values.sharing import SharedStore, Stores
 from lint_rules.repairs.shallow_message_copy import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

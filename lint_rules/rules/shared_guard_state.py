@@ -81,8 +81,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.guard_state import GuardState, GuardStates
-from lint_rules.anatomy.slots import describe
+from lint_rules.anatomy.guards.guard_state import GuardState, GuardStates
+from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
 
 _HELP = "keep it in a local of the function that runs the turn, or set it back before the first round"

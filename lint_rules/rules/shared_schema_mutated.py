@@ -54,9 +54,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.given import says_so
-from lint_rules.anatomy.schemas import SchemaStores
-from lint_rules.anatomy.sharing import SharedStore
+from lint_rules.anatomy.calls.schemas import SchemaStores
+from lint_rules.anatomy.messages.given import says_so
+from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

@@ -71,9 +71,9 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.open_ends import OpenEnds
-from lint_rules.anatomy.tool_answers import Answers
+from lint_rules.anatomy.calls.open_ends import OpenEnds
+from lint_rules.anatomy.calls.tool_answers import Answers
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point

@@ -64,11 +64,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.handlers import is_logging, is_neutral
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.limits import Exhaustion, Limits
-from lint_rules.anatomy.rounds import RoundLoop
-from lint_rules.anatomy.slots import Slot
+from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.rounds.limits import Exhaustion, Limits
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.repairs.silent_round_exhaustion import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -67,11 +67,11 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.in_hand import InHand
-from lint_rules.anatomy.remaining_calls import one_at_a_time
-from lint_rules.anatomy.slots import Slot
-from lint_rules.anatomy.tool_answers import is_answer
-from lint_rules.anatomy.transcript import Stored
+from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.calls.tool_answers import is_answer
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk

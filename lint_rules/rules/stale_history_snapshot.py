@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.snapshots import Stale, stale_snapshots
+from lint_rules.anatomy.messages.snapshots import Stale, stale_snapshots
 from lint_rules.repairs.stale_history_snapshot import repair
 from lint_rules.rules.draft import Draft, Note
 

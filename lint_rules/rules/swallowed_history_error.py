@@ -66,11 +66,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.handlers import Ending
-from lint_rules.anatomy.slots import Slot
-from lint_rules.anatomy.storing import Storing, Transfer
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.turns.storing import Storing, Transfer
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.repairs.swallowed_history_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions

@@ -62,12 +62,12 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.forgotten import tells_calls
-from lint_rules.anatomy.handlers import Ending
-from lint_rules.anatomy.kinds import Kind
-from lint_rules.anatomy.rounds import RoundLoop
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.turns.forgotten import tells_calls
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex

@@ -62,9 +62,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.alignment import Alignment
-from lint_rules.anatomy.contents import Contents
-from lint_rules.anatomy.trimming import Trim, Trimming
+from lint_rules.anatomy.cuts.alignment import Alignment
+from lint_rules.anatomy.cuts.trimming import Trim, Trimming
+from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

@@ -58,9 +58,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_rules.anatomy import call_ids
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.identity import Identity
+from lint_rules.anatomy.calls import call_ids
+from lint_rules.anatomy.values.identity import Identity
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

@@ -56,8 +56,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.batches import Batch, batches
-from lint_rules.anatomy.identity import Identity
+from lint_rules.anatomy.calls.batches import Batch, batches
+from lint_rules.anatomy.values.identity import Identity
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex

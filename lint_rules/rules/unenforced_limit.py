@@ -55,8 +55,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
 from lint_rules.rules.draft import Draft
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters

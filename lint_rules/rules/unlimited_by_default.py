@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.limits import Cause, Limits
+from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

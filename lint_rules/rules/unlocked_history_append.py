@@ -72,15 +72,15 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.busy import follows_its_last
-from lint_rules.anatomy.call_graph import CallSite
-from lint_rules.anatomy.common_histories import common_histories
-from lint_rules.anatomy.concurrency import Start
-from lint_rules.anatomy.locks import UNKNOWN
-from lint_rules.anatomy.races import Races, SharedHistory
-from lint_rules.anatomy.rewrites import Rewrite, rewrites
-from lint_rules.anatomy.slots import Slot, describe
-from lint_rules.anatomy.writes import HistoryWrite
+from lint_rules.anatomy.messages.rewrites import Rewrite, rewrites
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.busy import follows_its_last
+from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.locks import UNKNOWN
+from lint_rules.anatomy.turns.common_histories import common_histories
+from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.repairs.unlocked_history_append import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax.module import Scope

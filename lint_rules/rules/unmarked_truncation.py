@@ -52,8 +52,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.heads import Head, Heads, is_json
-from lint_rules.anatomy.message_texts import MessageText, texts
+from lint_rules.anatomy.messages.heads import Head, Heads, is_json
+from lint_rules.anatomy.messages.message_texts import MessageText, texts
 from lint_rules.repairs.unmarked_truncation import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

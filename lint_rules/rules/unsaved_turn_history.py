@@ -78,11 +78,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.forgotten import Forgotten, Repeated, forgotten_replies, repeated_requests
-from lint_rules.anatomy.handover import Unhanded, unawaited_stores, unhanded_turns
-from lint_rules.anatomy.replaced_by_new import Replaced, replaced_histories
-from lint_rules.anatomy.slots import Slot, describe
-from lint_rules.anatomy.transcript import Stored
+from lint_rules.anatomy.messages.replaced_by_new import Replaced, replaced_histories
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.turns.forgotten import Forgotten, Repeated, forgotten_replies, repeated_requests
+from lint_rules.anatomy.turns.handover import Unhanded, unawaited_stores, unhanded_turns
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

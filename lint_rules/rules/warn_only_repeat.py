@@ -72,11 +72,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from lint_rules.anatomy import handlers, outcomes
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.guards import Guard
-from lint_rules.anatomy.outcomes import Branch
-from lint_rules.anatomy.slots import Slot
+from lint_rules.anatomy.guards import outcomes
+from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.anatomy.guards.outcomes import Branch
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk_scope

@@ -48,8 +48,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts import Cut, cuts
-from lint_rules.anatomy.sizes import Floor, Sizes
+from lint_rules.anatomy.cuts.cuts import Cut, cuts
+from lint_rules.anatomy.cuts.sizes import Floor, Sizes
 from lint_rules.repairs.window_above_limit import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -1,0 +1,98 @@
+"""Runs of all tool calls of a message: a loop, a comprehension, a map, or a function that gets the whole list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import may_run
+from lint_rules.anatomy.calls.picks import calls_of
+from lint_rules.anatomy.values.identity import Identity, Way
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk, walk_scope
+
+_RUNS = re.compile(r"run|exec|invoke|call|dispatch|process|perform|handle", re.IGNORECASE)
+_OTHER = re.compile(
+    r"err|fail|log|report|record|append|add|emit|notify|cancel|skip|reject|stream|delta|chunk|pars|format|convert|build"
+    r"|normal|valid|display|show|count|extract|save|store|merge",
+    re.IGNORECASE,
+)
+_IDENTITIES = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name", "type", "index"})
+_MAPS = frozenset({"map", "starmap", "imap"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Batch:
+    """One place that runs the calls at `way`. `runner` is the name of what runs them, `whole` that it gets the list."""
+
+    node: cst.CSTNode
+    way: Way
+    runner: str
+    whole: bool
+
+
+def batches(anatomy: Anatomy, identity: Identity, region: cst.CSTNode) -> Iterator[Batch]:
+    """The runs of whole messages in a region, not in functions that are nested in it."""
+    for node in walk_scope(region):
+        if (type(node) is cst.For or type(node) is cst.CompFor) and anatomy.facts.is_kind(node.iter, Kind.CALLS):
+            yield from _looped(anatomy, identity, node)
+        elif type(node) is cst.Call:
+            yield from _handed(anatomy, identity, node)
+
+
+def _looped(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -> Iterator[Batch]:
+    way = identity.of(loop.iter)
+    if way is None:
+        return
+    elements = calls_of(anatomy, loop)
+    inside = loop.body if isinstance(loop, cst.For) else anatomy.module.parent[loop]
+    for node in walk(inside):
+        if isinstance(node, cst.Call):
+            runner = _runner(anatomy, node, elements)
+            if runner is not None:
+                yield Batch(loop if isinstance(loop, cst.For) else inside, way, runner, False)
+
+
+def _runner(anatomy: Anatomy, call: cst.Call, elements: frozenset[Slot]) -> str | None:
+    """The name of a function that gets one call, or more of it than its id and name."""
+    if not may_run(call) or not any(_gives(anatomy, arg.value, elements) for arg in call.args):
+        return None
+    first = call.args[0].value
+    if ex.called_name(call) in {"submit", "to_thread", "run_in_executor"}:
+        named = [arg.value for arg in call.args if isinstance(arg.value, (cst.Name, cst.Attribute))]
+        first = next((value for value in named if not _gives(anatomy, value, elements)), first)
+        return (ex.dotted(first) or "").rpartition(".")[2] or None
+    return None if _OTHER.search(ex.called_name(call)) else ex.called_name(call)
+
+
+def _gives(anatomy: Anatomy, value: cst.BaseExpression, elements: frozenset[Slot]) -> bool:
+    """Whether a value is the call itself, or made of its arguments."""
+    if isinstance(value, cst.Name):
+        return anatomy.facts.slots.of(value) in elements or Kind.ARGUMENTS in anatomy.facts.kinds(value)
+    for node in walk(value):
+        pair = ex.member(node)
+        if pair is not None and pair[1] not in _IDENTITIES and anatomy.facts.slots.of(pair[0]) in elements:
+            return pair[1] in {"arguments", "input", "args", "function"}
+    return False
+
+
+def _handed(anatomy: Anatomy, identity: Identity, call: cst.Call) -> Iterator[Batch]:
+    """`run_all(calls)`, `pool.map(run, calls)`."""
+    name = ex.called_name(call)
+    given = [arg.value for arg in call.args if arg.keyword is None or arg.keyword.value != "tool_calls"]
+    if name in _MAPS and len(given) > 1:
+        name, given = (ex.dotted(given[0]) or "").rpartition(".")[2], given[1:]
+    elif not may_run(call):
+        return
+    if not _RUNS.search(name) or _OTHER.search(name):
+        return
+    for value in given:
+        way = identity.of(value) if anatomy.facts.is_kind(value, Kind.CALLS) else None
+        if way is not None:
+            yield Batch(call, way, name, True)

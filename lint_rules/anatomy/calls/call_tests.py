@@ -1,0 +1,57 @@
+"""Conditions on the tool calls of a reply: which ask about them, and which hold only when there are none."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.walk import walk
+
+_CALL_WORDS = frozenset({"tool_use", "tool_calls", "function_call", "tool_call", "toolUse"})
+_NAMES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
+_KINDS = (Kind.CALLS, Kind.CALL, Kind.FUNCTION)
+
+
+def speaks_of_calls(facts: Facts, test: cst.BaseExpression) -> bool:
+    """Whether a condition asks about the calls of a reply, itself or through a name set from them."""
+    for node in walk(test):
+        if isinstance(node, cst.SimpleString) and ex.text(node) in _CALL_WORDS:
+            return True
+        if type(node) in _NAMES:
+            kinds = facts.kinds(node)  # type: ignore[arg-type]
+            if any(kind in kinds for kind in _KINDS):
+                return True
+            slot = facts.slots.of(node)  # type: ignore[arg-type]
+            if any(_mentions_calls(facts, value) for value in (facts.assigned(slot) if slot is not None else ())):
+                return True
+    return False
+
+
+def _mentions_calls(facts: Facts, value: cst.BaseExpression) -> bool:
+    return any(isinstance(part, (cst.Name, cst.Attribute)) and Kind.CALLS in facts.kinds(part) for part in walk(value))
+
+
+def denies_calls(test: cst.BaseExpression) -> bool:
+    """Whether a condition on calls holds when there are none: `not calls`, `calls is None`, `len(calls) == 0`."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return True
+    if isinstance(test, cst.BooleanOperation):  # `text and not calls`
+        both = denies_calls(test.left), denies_calls(test.right)
+        return any(both) if isinstance(test.operator, cst.And) else all(both)
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    operator, other = test.comparisons[0].operator, test.comparisons[0].comparator
+    if isinstance(other, cst.SimpleString) and ex.text(other) in _CALL_WORDS:
+        return isinstance(operator, (cst.NotEqual, cst.NotIn))
+    return isinstance(operator, (cst.Is, cst.Equal, cst.LessThan))
+
+
+def is_about_part(module: SourceModule, guard: cst.If) -> bool:
+    """`if block.type == "text"` in a loop over the parts of a reply says nothing about the others."""
+    read = {n.value for n in walk(guard.test) if type(n) is cst.Name}
+    return any(
+        isinstance(outer, cst.For) and read & set(ex.target_names(outer.target)) for outer in module.ancestors(guard)
+    )

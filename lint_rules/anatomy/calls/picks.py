@@ -1,0 +1,231 @@
+"""One tool call taken out of several: `calls[0]`, `next(...)`, the last one of a loop, a loop that ends after one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_ids import reads_index
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.identity import Identity, Way
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_BLOCK_LISTS = frozenset({"content", "output", "parts"})
+"""Parts of a message among which its calls may stand."""
+_ONE_CALL = frozenset({"toolUse", "function_call", "functionCall"})
+_CHOOSING = frozenset({"id", "name", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
+"""What a test asks for that looks one certain call up."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pick:
+    """One call taken out of the list at `way`. `node` is the place, `calls` the list.
+
+    What stands for the call: the expression `node` itself, and `names`, in `loop` or, with `after`, behind it.
+    """
+
+    node: cst.CSTNode
+    calls: cst.BaseExpression
+    way: Way
+    function: Scope
+    which: str
+    names: frozenset[Slot] = frozenset()
+    loop: cst.For | None = None
+    after: bool = False
+
+    def uses(self, anatomy: Anatomy) -> list[cst.CSTNode]:
+        """The nodes that stand for the picked call."""
+        if not self.names:
+            return [self.node]
+        assert self.loop is not None
+        if not self.after:
+            names = (name for slot in self.names for name in anatomy.facts.names.get(slot, ()))
+            return [name for name in names if anatomy.module.inside(name, self.loop)]
+        read = (n for slot in self.names for n in anatomy.readers(self.function, slot).get(self.node, ()))
+        return [name for name in read if not anatomy.module.inside(name, self.loop)]
+
+
+def picks(anatomy: Anatomy, identity: Identity) -> Iterator[Pick]:
+    """All picks of a file, in source order."""
+    for node in anatomy.module.nodes_of(cst.Subscript, cst.Call):
+        found = _first(anatomy, identity, node) if type(node) is cst.Subscript else _next(anatomy, identity, node)
+        if found is not None:
+            yield found
+    for loop in anatomy.module.nodes_of(cst.For):
+        way = identity.of(loop.iter)
+        if way is not None and anatomy.facts.is_kind(loop.iter, Kind.CALLS) and len(ex.target_names(loop.target)) == 1:
+            yield from _last(anatomy, loop, way)
+
+
+def calls_of(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> frozenset[Slot]:
+    """The slots that hold the element of a loop over calls."""
+    slots = (anatomy.facts.slots.variable(loop.target, name) for name in ex.target_names(loop.target))
+    return frozenset(slots)
+
+
+def _first(anatomy: Anatomy, identity: Identity, node: cst.Subscript) -> Pick | None:
+    """`calls[0]`, `calls[-1]`, `content[0]["toolUse"]`."""
+    at = ex.integer(ex.index(node))
+    if at not in {0, -1} or _is_stored_into(anatomy, node):
+        return None
+    way = identity.of(node.value)
+    if way is None or "delta" in way:
+        return None
+    if not anatomy.facts.is_kind(node.value, Kind.CALLS):
+        parent = anatomy.module.parent.get(node)
+        pair = ex.member(parent) if parent is not None else None
+        if way[-1] not in _BLOCK_LISTS or pair is None or pair[0] is not node or pair[1] not in _ONE_CALL:
+            return None
+    function = anatomy.module.scope_of[node].function
+    return Pick(node, node.value, way, function, "first" if at == 0 else "last")
+
+
+def _is_stored_into(anatomy: Anatomy, node: cst.Subscript) -> bool:
+    return isinstance(anatomy.module.parent.get(node), (cst.AssignTarget, cst.AugAssign, cst.Del))
+
+
+def _next(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> Pick | None:
+    """`next(b for b in content if b.type == "tool_use")`, `next(iter(calls))`; not a look-up by id or name."""
+    if not isinstance(node, cst.Call) or ex.dotted(node.func) != "next" or not node.args:
+        return None
+    given = node.args[0].value
+    if isinstance(given, cst.Name):
+        return None  # an iterator goes on where it was
+    way = identity.of(given)
+    if way is None or not anatomy.facts.is_kind(given, Kind.CALLS):
+        return None
+    calls = given
+    if isinstance(given, cst.GeneratorExp):
+        calls = given.for_in.iter
+        if any(_looks_up(part.test) for part in given.for_in.ifs):
+            return None
+    elif isinstance(given, cst.Call) and given.args:
+        calls = given.args[0].value
+    return Pick(node, calls, way, anatomy.module.scope_of[node].function, "first")
+
+
+def _looks_up(test: cst.BaseExpression) -> bool:
+    """Whether a test asks for an id or a name, not for a type."""
+    return any((pair := ex.member(node)) is not None and pair[1] in _CHOOSING for node in walk(test))
+
+
+def _last(anatomy: Anatomy, loop: cst.For, way: Way) -> Iterator[Pick]:
+    """What a loop over calls leaves behind: names that each call overwrites, or the loop variable itself."""
+    function = anatomy.module.scope_of[loop].function
+    elements = calls_of(anatomy, loop)
+    if ends_after_one(anatomy, loop, function):
+        yield Pick(loop, loop.iter, way, function, "first", elements, loop)
+        return
+    kept: dict[Slot, cst.CSTNode] = {}
+    for assign in anatomy.module.nodes_inside(loop.body, function, cst.Assign):
+        if _is_part(anatomy, assign.value, elements) and not _chosen(anatomy, assign, loop):
+            for target in assign.targets:
+                slot = anatomy.facts.slots.of(target.target)
+                if slot is not None and slot[0] == "var":
+                    kept.setdefault(slot, assign)
+    for slot, node in kept.items():
+        yield Pick(node, loop.iter, way, function, "last", frozenset({slot}), loop, after=True)
+    yield Pick(loop, loop.iter, way, function, "last", elements, loop, after=True)
+
+
+def _is_part(anatomy: Anatomy, value: cst.BaseExpression, elements: frozenset[Slot]) -> bool:
+    """`call`, `call.id`, `block["toolUse"]`."""
+    while (pair := ex.member(value)) is not None:
+        value = pair[0]
+    return anatomy.facts.slots.of(value) in elements
+
+
+def _chosen(anatomy: Anatomy, node: cst.CSTNode, loop: cst.For) -> bool:
+    """Whether an assignment in a loop is made for a certain call only: after a test of its name or id."""
+    below = node
+    for outer in anatomy.module.ancestors(node):
+        if outer is loop:
+            return False
+        if isinstance(outer, cst.If) and below is not outer.test and _asks_for(outer.test):
+            return True
+        below = outer
+    return False
+
+
+def _asks_for(test: cst.BaseExpression) -> bool:
+    return any(
+        isinstance(node, cst.Comparison) and _looks_up(node) and not words.CALL_TAGS.intersection(_texts(node))
+        for node in walk(test)
+    )
+
+
+def _texts(node: cst.CSTNode) -> set[str]:
+    return {text for part in walk(node) if isinstance(part, cst.SimpleString) and (text := ex.text(part)) is not None}
+
+
+def ends_after_one(anatomy: Anatomy, loop: cst.For, function: Scope) -> bool:
+    """Whether a loop over calls never comes to a second call once it has done something with one."""
+    graph = anatomy.flow(function)
+    headers = graph.at(loop)
+    again = {
+        point
+        for header in headers
+        for point, _ in header.predecessors
+        if point.statement is not None and anatomy.module.inside(point.statement, loop.body)
+    }
+    elements = calls_of(anatomy, loop)
+    used = [
+        point
+        for node in anatomy.module.nodes_inside(loop.body, function, cst.Name)
+        if anatomy.facts.slots.of(node) in elements
+        and not isinstance(statement := anatomy.module.statement(node), (cst.If, cst.While))
+        for point in graph.at(statement)
+    ]
+    return bool(used) and not again.intersection(used) and not graph.reaches(used, again, headers, exceptions=False)
+
+
+def first_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.AugAssign, cst.CSTNode]]:
+    """Streamed arguments of the first call of each chunk that run into one text: where, and where they are used.
+
+    Not where the piece's own index is read, or where a new text is begun in the loop over the stream.
+    """
+    for node in anatomy.module.nodes_of(cst.AugAssign):
+        way = identity.of(node.value) if isinstance(node.operator, cst.AddAssign) else None
+        if way is None or way[-1] != "arguments" or "delta" not in way or "tool_calls" not in way or "[]" not in way:
+            continue
+        function = anatomy.module.scope_of[node].function
+        loop = next((outer for outer in anatomy.module.ancestors(node) if isinstance(outer, cst.For)), None)
+        text = _text_of_pieces(anatomy, node.target)
+        if loop is None or text is None or _begun_anew(anatomy, function, loop, text) or reads_index(function):
+            continue
+        used = _used_behind(anatomy, function, loop, text)
+        if used is not None:
+            yield node, used
+
+
+def _text_of_pieces(anatomy: Anatomy, target: cst.BaseExpression) -> Slot | None:
+    """The variable that holds a text, or the dict it is in; None for an element of a list or table of calls."""
+    while (pair := ex.member(target)) is not None:
+        target = pair[0]
+    return anatomy.facts.slots.of(target) if isinstance(target, cst.Name) else None
+
+
+def _begun_anew(anatomy: Anatomy, function: Scope, loop: cst.For, text: Slot) -> bool:
+    for node in function.nodes:
+        targets = [target.target for target in node.targets] if isinstance(node, cst.Assign) else []
+        if any(anatomy.facts.slots.of(target) == text for target in targets) and anatomy.module.inside(node, loop):
+            return True
+    return False
+
+
+def _used_behind(anatomy: Anatomy, function: Scope, loop: cst.For, text: Slot) -> cst.Call | None:
+    """The call behind the loop that gets the text."""
+    for node in function.nodes:
+        if isinstance(node, cst.Call) and anatomy.module.before(loop, node) and not anatomy.module.inside(node, loop):
+            names = (n for arg in node.args for n in walk(arg) if isinstance(n, cst.Name))
+            if not handlers.is_logging(node) and any(anatomy.facts.slots.of(name) == text for name in names):
+                return node
+    return None

@@ -1,0 +1,178 @@
+"""Where a message goes into a history with all its tool calls: itself, made anew of its parts, kept by a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.values.identity import Identity, Way
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+_ASSISTANT = frozenset({"assistant", "model", "ai"})
+_PARTS = ("tool_calls", "content", "parts")
+_DEEPEST = 3
+_MOST_CALLERS = 200
+_ON_SERVER = "submit_tool_outputs"
+_MESSAGE_MAKERS = frozenset({"AIMessage", "AssistantMessage"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Storage:
+    """The object at `way` is stored whole at `node`; `how` reads after "the message"."""
+
+    way: Way
+    node: cst.CSTNode
+    function: Scope
+    how: str
+
+
+class StoredCalls:
+    """What one file stores whole."""
+
+    def __init__(self, anatomy: Anatomy, identity: Identity) -> None:
+        self._anatomy = anatomy
+        self._identity = identity
+        self._stored = [*self._written(), *self._rebuilt()]
+
+    def of(self, way: Way, function: Scope) -> Iterator[Storage]:
+        """Where the message, of which `way` is the list of calls, is stored with all of them."""
+        for there in self.ways(way):
+            whole = {there, _message_of(there)}
+            yield from (storage for storage in self._stored if storage.way in whole)
+            yield from self._kept(there, function)
+
+    # -- what is stored ---------------------------------------------------------------------------------------
+
+    def _written(self) -> Iterator[Storage]:
+        for write in self._anatomy.writes.all:
+            if write.value is None or write.kind == "cut":
+                continue
+            for value in self._parts(write.value, write):
+                way = self._identity.of(value)
+                places = self._callers(way, write.node, write.function, 0) if way else iter(())
+                for there, node, function in islice(places, _MOST_CALLERS):
+                    yield Storage(there, node, function, "goes into the history with all its calls here")
+
+    def _parts(self, value: cst.BaseExpression, write: HistoryWrite) -> Iterator[cst.BaseExpression]:
+        """The messages that a write adds: elements of displays and of sums, the value itself."""
+        for part in ex.alternatives(value):
+            if isinstance(part, (cst.List, cst.Tuple)):
+                for element in part.elements:
+                    yield element.value
+            elif isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Add):
+                yield from self._parts(part.left, write)
+                yield from self._parts(part.right, write)
+            elif write.kind != "rebind" or not self._anatomy.is_history(part):
+                yield part
+
+    def _callers(
+        self, way: Way, node: cst.CSTNode, function: Scope, depth: int
+    ) -> Iterator[tuple[Way, cst.CSTNode, Scope]]:
+        """The same write seen from the function that does it, and from its callers: `self.add(message)`."""
+        yield way, node, function
+        for given, site in self._given(way, function) if depth < _DEEPEST else ():
+            yield from self._callers((*given, *way[1:]), site.node, site.caller, depth + 1)
+
+    def _given(self, way: Way, function: Scope) -> Iterator[tuple[Way, CallSite]]:
+        root = way[0]
+        if root[0] != "var" or root[1] is not function:
+            return
+        for site in self._anatomy.calls.sites[function]:
+            for slot, value in self._anatomy.facts.slots.bindings(site.node, function):
+                given = self._identity.of(value) if slot == root else None
+                if given is not None:
+                    yield given, site
+
+    def ways(self, way: Way) -> Iterator[Way]:
+        """An object seen from the function that reads it, and from its callers."""
+        return islice(self._seen_from(way, 0), _MOST_CALLERS)
+
+    def _seen_from(self, way: Way, depth: int) -> Iterator[Way]:
+        yield way
+        root = way[0]
+        if root[0] == "var" and depth < _DEEPEST:
+            for given, _ in self._given(way, root[1]):
+                yield from self._seen_from((*given, *way[1:]), depth + 1)
+
+    def _rebuilt(self) -> Iterator[Storage]:
+        """`{"role": "assistant", "content": reply.content}`: an assistant message made of all the parts of another."""
+        module = self._anatomy.module
+        for node in module.nodes_of(cst.Dict, cst.Call):
+            for part in self._assistant_parts(node):
+                way = self._all_of(part)
+                if way is not None and len(way) > 1:
+                    yield Storage(way, node, module.scope_of[node].function, "is stored with all its calls here")
+
+    def _assistant_parts(self, node: cst.Dict | cst.Call) -> Iterator[cst.BaseExpression]:
+        if isinstance(node, cst.Dict):
+            items = ex.dict_items(node)
+        else:
+            if not ex.called_name(node)[:1].isupper():
+                return
+            items = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        role = ex.text(items["role"]) if "role" in items else None
+        named = isinstance(node, cst.Call) and ex.called_name(node) in _MESSAGE_MAKERS
+        if role in _ASSISTANT or named:
+            yield from (items[part] for part in _PARTS if part in items)
+
+    def _all_of(self, value: cst.BaseExpression) -> Way | None:
+        """The list of which `value` holds all calls: itself, or one dict or dump for each."""
+        for part in ex.alternatives(value):
+            if isinstance(part, (cst.ListComp, cst.GeneratorExp)) and part.for_in.inner_for_in is None:
+                return self._identity.of(part.for_in.iter)
+            way = self._identity.of(part)
+            if way is not None:
+                return way
+        return None
+
+    # -- what is stored already, where the call is read ----------------------------------------------------------
+
+    def _kept(self, way: Way, function: Scope) -> Iterator[Storage]:
+        """Runs of a server that wait for all results; messages that are read from a history."""
+        if _ON_SERVER in way:
+            for node in function.nodes:
+                pair = ex.member(node)
+                if pair is not None and pair[1] == _ON_SERVER:
+                    yield Storage(
+                        way, node, function, "is kept by the server, which waits for the results of all calls"
+                    )
+                    return
+        for length in range(len(way) - 1, 1, -1):
+            if way[length - 1] == "[]":
+                evidence = self._history(way[: length - 1])
+                if evidence is not None:
+                    yield Storage(way, evidence, function, "is read from the history, where all its calls stand")
+                    return
+
+    def looped_over(self, way: Way) -> cst.For | None:
+        """The loop over a history that takes the message of which `way` is the list of calls."""
+        root = way[0]
+        for loop in self._anatomy.module.nodes_of(cst.For) if len(way) == 2 and root[0] == "var" else ():
+            if root[2] in ex.target_names(loop.target) and self._anatomy.facts.is_kind(loop.iter, Kind.HISTORY):
+                if self._anatomy.facts.slots.variable(loop.target, root[2]) == root:
+                    return loop
+        return None
+
+    def _history(self, way: Way) -> cst.CSTNode | None:
+        """The evidence that there is a history at `way`."""
+        slot: Slot = way[0]
+        for name in way[1:]:
+            slot = ("item", slot) if name == "[]" else ("member", slot, name)
+        kinds = self._anatomy.facts.of(slot)
+        return kinds[Kind.HISTORY].root.node if Kind.HISTORY in kinds else None
+
+
+def _message_of(way: Way) -> Way:
+    """The message that a list of calls is a part of; Gemini's replies give the calls of their content by themselves."""
+    if way[-1] == "function_calls":
+        return (*way[:-1], "candidates", "[]", "content")
+    return way[:-1] if len(way) > 1 else way

@@ -1,0 +1,132 @@
+"""Answers to tool calls: where a function makes one, and where a call that it has in hand is settled in another way.
+
+An answer is a message, or a part of one, that carries a tool's result back to the model: with the id of the call, with
+the role of tools, or made by a class or function that says so. Every API has its own form; what they share is read
+here from the expression alone, so that a result counts wherever it is made: appended, returned, yielded, sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import libcst as cst
+
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk_scope
+
+_ID_KEYS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
+_RESULT_KEYS = frozenset({"content", "output", "result", "response", "error", "value"})
+_WRAPPERS = frozenset({"toolResult", "functionResponse", "function_response", "tool_result"})
+_TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
+_ROLES = frozenset({"tool", "function"})
+_MADE = re.compile(
+    r"^(Beta)?(Tool|Function)(Message$|((Call|Use|Execution)?(Response|Result|Return|Output|Answer)\w*$))"
+    r"|^(RetryPrompt|FunctionExecutionResultMessage|RealtimeModelSendToolOutput)"
+)
+"""Classes of messages and parts that hold a tool's result, in the SDKs and frameworks."""
+_HOLDS = re.compile(r"(Message|Result|Response|Return|Output|Answer)(?!\w*(Event|Start|Update|Chunk|Delta|Request))")
+_TOLD = re.compile(r"Event|Start|Update|Chunk|Delta|Request|Error$|Exception")
+"""What is told to user interfaces, and errors: no answers."""
+_HELPER = re.compile(r"(tool|function|call)s?_?\w*(result|response|output|message|answer|return|error)")
+NO_ANSWER = re.compile(
+    r"^_*(log|print|show|display|render|on_|emit|notify|get_|fetch|load|parse|is_|has_|count|track|record_usage|find|"
+    r"truncate|format|summar|extract|trace|debug|update_|should|check)"
+)
+
+
+class Answers:
+    """The answers of one file, by the function that makes them."""
+
+    def __init__(self, facts: Facts, graph: CallGraph) -> None:
+        self.facts = facts
+        self._graph = graph
+        self.made: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
+        self._reaching: dict[Scope, bool] = {}
+        self._at: dict[Point, bool] = {}
+        for node in facts.module.nodes_of(cst.Dict, cst.Call):
+            if is_answer(node):
+                self.made[facts.module.scope_of[node].function].append(node)
+
+    def reaches(self, function: Scope) -> bool:
+        """Whether running `function` may make an answer, in it or in functions of this file that it calls."""
+        found = self._reaching.get(function)
+        if found is None:
+            found = any(self.made.get(f) for f in self._graph.reachable(function))
+            self._reaching[function] = found
+        return found
+
+    def at(self, point: Point) -> bool:
+        """Whether what is evaluated at a point makes an answer, itself or in a function of this file that it runs."""
+        found = self._at.get(point)
+        if found is None:
+            found = self._at[point] = self._makes_answer(point)
+        return found
+
+    def _makes_answer(self, point: Point) -> bool:
+        for part in point.expressions():
+            for node in walk_scope(part):
+                if type(node) is cst.Dict and is_answer(node):
+                    return True
+                if type(node) is cst.Call:
+                    if is_answer(node):
+                        return True
+                    callee = self.facts.slots.callee(node)
+                    if callee is not None and self.reaches(callee):
+                        return True
+        return False
+
+
+def is_answer(node: cst.CSTNode) -> bool:
+    """Whether an expression makes a message, or a part of one, that carries a tool's result."""
+    if type(node) is cst.Dict:
+        return _is_answer_dict(ex.dict_items(node))
+    if type(node) is not cst.Call:
+        return False
+    name = ex.called_name(node)
+    if name == "dict":
+        return _is_answer_dict(ex.dict_items(node))
+    if (_MADE.match(name) and not _TOLD.search(name)) or name in {
+        "tool_message",
+        "from_function_response",
+        "tool_result_message",
+    }:
+        return bool(node.args)
+    keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+    if _ROLES & {_role(keywords.get("role"))}:
+        return True
+    return bool(_ID_KEYS & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))
+
+
+def _is_answer_dict(items: dict[str, cst.BaseExpression]) -> bool:
+    if _WRAPPERS & items.keys():
+        return True
+    if _role(items.get("role")) in _ROLES:
+        return True
+    kind = items.get("type")
+    tag = ex.text(kind) if kind is not None else None
+    if tag in _TAGS:
+        return True
+    return bool(_ID_KEYS & items.keys()) and bool(_RESULT_KEYS & items.keys()) and tag is None
+
+
+def _role(node: cst.BaseExpression | None) -> str | None:
+    """The word a role says: a literal, or the last name of a constant (`Role.TOOL`, `FUNCTION`)."""
+    if node is None:
+        return None
+    literal = ex.text(node)
+    if literal is not None:
+        return literal
+    name = (ex.dotted(node) or "").removesuffix(".value").rpartition(".")[2]
+    return name.lower() if name.isupper() else None
+
+
+def by_name(call: cst.Call) -> bool:
+    """Whether a function of another file says by its name that it makes or stores a tool's answer."""
+    name = ex.called_name(call).lower()
+    return bool(_HELPER.search(name)) and not NO_ANSWER.match(name) and not is_logging(call) and bool(call.args)

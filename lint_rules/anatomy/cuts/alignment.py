@@ -1,0 +1,265 @@
+"""Whether a cut is moved to where calls and results stay together, or its rest is mended: somebody asks for roles.
+
+A test of a role counts when it decides: where the cut is made, which messages stay in the list, or whether it is cut
+at all. Tests that count turns, log, or handle the reply that has just come are no such thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.cuts import Cut
+from lint_rules.anatomy.messages.contents import Contents
+from lint_rules.anatomy.messages.role_tests import is_repair, role_tests
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_CHANGES = frozenset({"append", "appendleft", "insert", "extend", "pop", "popleft", "remove", "clear", "add"})
+_LEAVES = (cst.Return, cst.Break, cst.Continue)
+_PICKERS = frozenset({"next", "list", "tuple", "deque", "max", "min", "filter"})
+
+
+@dataclass(frozen=True, slots=True)
+class Decisive:
+    """The `lists` that a cut list is made of or goes into, and the names of `positions` in them."""
+
+    lists: set[Slot]
+    positions: set[Slot]
+
+    @property
+    def all(self) -> set[Slot]:
+        return self.lists | self.positions
+
+
+class Alignment:
+    """Answers for the cuts of one file."""
+
+    def __init__(self, anatomy: Anatomy, contents: Contents) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.slots = anatomy.facts.slots
+        self.contents = contents
+        self._repairs: bool | None = None
+
+    def of(self, cut: Cut, *, system: bool = False) -> bool:
+        """Whether somebody looks at what the messages are; with `system`, at the system role as well."""
+        if not system and self._runs_repair():
+            return True
+        lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node)}
+        decisive = self._decisive(cut.function, lists, self._names(cut.size))
+        if self._is_looked_at(cut.function, decisive, system):
+            return True
+        if not any(decisive.lists & self._given_back(node) for node in cut.function.nodes):
+            return False
+        sites = self.anatomy.calls.sites[cut.function]
+        return any(
+            self._is_looked_at(site.caller, self._decisive(site.caller, self._targets(site.node), set()), system)
+            for site in sites
+        )
+
+    def _is_looked_at(self, function: Scope, decisive: Decisive, system: bool) -> bool:
+        return self._decided(function, decisive, system) or self._decided_by_helper(function, decisive, system)
+
+    def _given_back(self, node: cst.CSTNode) -> set[Slot]:
+        return set(self.contents.lists_in(node.value)) if isinstance(node, cst.Return) and node.value else set()
+
+    def _runs_repair(self) -> bool:
+        """Whether the file runs a helper that, by its name, is there for pairs of calls and results."""
+        if self._repairs is None:
+            self._repairs = any(is_repair(ex.called_name(call)) for call in self.module.nodes_of(cst.Call))
+        return self._repairs
+
+    # -- what decides -----------------------------------------------------------------------------------------
+
+    def _names(self, *parts: cst.CSTNode | None) -> set[Slot]:
+        """The slots of the names and attributes in some expressions."""
+        found: set[Slot] = set()
+        for part in parts:
+            for node in walk(part) if part is not None else ():
+                if isinstance(node, (cst.Name, cst.Attribute)):
+                    slot = self.slots.of(node)
+                    if slot is not None:
+                        found.add(slot)
+        return found
+
+    def _targets(self, node: cst.CSTNode) -> set[Slot]:
+        """What a list becomes the value of, or a part of it, around the expression `node`."""
+        statement = self.module.statement(node)
+        if not isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) or statement.value is None:
+            return set()
+        if not isinstance(node, cst.BaseExpression) or not self.module.inside(node, statement.value):
+            return set()
+        joined = set(self.contents.lists_in(statement.value)) & set(self.contents.lists_in(node))
+        return self._bound(statement) if joined else set()
+
+    def _around(self, node: cst.CSTNode) -> set[Slot]:
+        """What the statement around a value binds."""
+        statement = self.module.statement(node)
+        return self._bound(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) else set()
+
+    def _decisive(self, function: Scope, lists: set[Slot], positions: set[Slot]) -> Decisive:
+        """The lists that a cut list is made of or goes into, and the positions at which such lists are cut."""
+        lists, positions = set(lists), {slot for slot in positions if slot[0] == "var"}
+        for _ in range(3):
+            before = len(lists) + len(positions)
+            for node in function.nodes:
+                if isinstance(node, cst.Subscript) and lists & set(self.contents.lists_in(node.value)):
+                    positions |= {slot for slot in self._names(*node.slice) if slot[0] == "var"}
+                elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and node.value is not None:
+                    bound, made_of = self._bound(node), set(self.contents.lists_in(node.value))
+                    if bound & lists or made_of & lists:
+                        lists |= bound | made_of
+                    elif bound & positions:
+                        positions |= {slot for slot in self._names(node.value) - lists if slot[0] == "var"}
+            if len(lists) + len(positions) == before:
+                break
+        return Decisive(lists, positions)
+
+    def _bound(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> set[Slot]:
+        targets = ex.targets(node)
+        return {slot for t in targets for e in _unpacked(t) if (slot := self.slots.of(_listed(e))) is not None}
+
+    # -- tests of roles that decide ---------------------------------------------------------------------------
+
+    def _decided(self, function: Scope, decisive: Decisive, system: bool) -> bool:
+        return any(
+            self._is_element(subject, function, decisive.lists) and self._decides(subject, function, decisive.all)
+            for subject in role_tests(function.nodes, system=system)
+        )
+
+    def _is_element(self, node: cst.BaseExpression, function: Scope, lists: set[Slot]) -> bool:
+        """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these."""
+        names: set[str] = set()
+        for part in walk(node):
+            if isinstance(part, cst.Subscript) and lists & set(self.contents.lists_in(part.value)):
+                return True
+            if isinstance(part, cst.Name):
+                names.add(part.value)
+        for other in function.nodes:
+            if isinstance(other, (cst.For, cst.CompFor)):
+                if names & set(ex.target_names(other.target)) and lists & self._names(other.iter):
+                    return True
+            elif isinstance(other, cst.Assign) and names & set(ex.target_names(other.targets[0].target)):
+                if lists & self._names(other.value) or names & _aliased(other.value, function):
+                    return True
+        return False
+
+    def _decides(self, subject: cst.CSTNode, function: Scope, decisive: set[Slot]) -> bool:
+        here = subject
+        for outer in self.module.ancestors(subject):
+            if isinstance(outer, cst.CompIf):
+                return self._picks(outer, decisive)
+            if isinstance(outer, (cst.If, cst.While)) and here is outer.test:
+                return self._changes(outer, decisive)
+            if isinstance(outer, cst.IfExp) and here is outer.test:
+                return bool(self._around(outer) & decisive)
+            if isinstance(outer, (cst.Assign, cst.AnnAssign)):  # a flag: `fits = m["role"] == "user"`
+                return any(self._changes(node, decisive) for node in self._tests_of(outer, function))
+            if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+                return False
+            here = outer
+        return False
+
+    def _tests_of(self, node: cst.Assign | cst.AnnAssign, function: Scope) -> Iterator[cst.If | cst.While]:
+        flags = self._bound(node)
+        for other in function.nodes:
+            if isinstance(other, (cst.If, cst.While)) and flags & self._names(other.test):
+                yield other
+
+    def _picks(self, condition: cst.CompIf, decisive: set[Slot]) -> bool:
+        """`[m for m in h if ...]`, `next(i for i, m in enumerate(h) if ...)`; not `sum(1 for ...)`."""
+        for outer in self.module.ancestors(condition):
+            if isinstance(outer, cst.ListComp):
+                return bool(decisive & (self._around(outer) | self._names(outer))) and not self._is_counted(outer)
+            if isinstance(outer, cst.GeneratorExp):
+                call = self.module.parent[self.module.parent[outer]]
+                return isinstance(call, cst.Call) and ex.called_name(call) in _PICKERS
+            if isinstance(outer, (cst.SetComp, cst.DictComp)):
+                return False
+        return False
+
+    def _is_counted(self, node: cst.CSTNode) -> bool:
+        """`len([...])`, `any([...])`."""
+        parent = self.module.parent[node]
+        call = self.module.parent[parent] if isinstance(parent, cst.Arg) else None
+        return isinstance(call, cst.Call) and ex.called_name(call) in {"len", "any", "all", "sum", "bool"}
+
+    def _changes(self, region: cst.If | cst.While, decisive: set[Slot]) -> bool:
+        """Whether a decisive name is changed in a region, or the region leaves a loop that does so."""
+        if self._writes(walk(region), decisive):
+            return True
+        if any(isinstance(node, _LEAVES) for node in walk(region.body)):
+            for outer in self.module.ancestors(region):
+                if isinstance(outer, (cst.For, cst.While)):
+                    return self._writes(walk(outer.body), decisive) or self._counts_up(outer, decisive)
+                if isinstance(outer, cst.FunctionDef):
+                    return any(isinstance(node, cst.Return) for node in walk(region.body))
+        return False
+
+    def _counts_up(self, loop: cst.For | cst.While, decisive: set[Slot]) -> bool:
+        return isinstance(loop, cst.For) and bool(self._names(loop.target) & decisive)
+
+    def _writes(self, nodes: Iterable[cst.CSTNode], decisive: set[Slot]) -> bool:
+        for node in nodes:
+            changed: set[Slot | None] = set()
+            if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+                changed.update(self._bound(node))
+            elif isinstance(node, cst.Del):
+                changed.update(self._names(node.target))
+            elif isinstance(node, cst.Call) and ex.called_name(node) in _CHANGES:
+                base = ex.receiver(node)
+                changed.add(self.slots.of(base) if base is not None else None)
+            elif isinstance(node, cst.Return) and node.value is not None:
+                changed.update(self.contents.lists_in(node.value))
+            if changed & decisive:
+                return True
+        return False
+
+    # -- helpers ----------------------------------------------------------------------------------------------
+
+    def _decided_by_helper(self, function: Scope, decisive: Decisive, system: bool) -> bool:
+        """A function of this file that gets the list, and gives back the list, a position, or changes it in place."""
+        for site in self.anatomy.calls.calls[function]:
+            used = self.module.parent[site.node]
+            if isinstance(used, cst.Await):
+                used = self.module.parent[used]
+            matters = isinstance(used, (cst.Expr, cst.Return)) or bool(self._around(site.node) & decisive.all)
+            if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, system):
+                return True
+        return False
+
+    def _gets(self, call: cst.Call, decisive: set[Slot]) -> bool:
+        base = ex.receiver(call)
+        if base is not None and ex.dotted(base) == self.module.self_name(self.module.scope_of[call]):
+            return True
+        return any(self._names(arg.value) & decisive for arg in call.args)
+
+    def _tests(self, function: Scope, system: bool) -> bool:
+        """Whether a helper tests roles where it decides something: in the head of an `if`, `while` or list."""
+        for subject in role_tests(function.nodes, system=system):
+            for outer in self.module.ancestors(subject):
+                if isinstance(outer, (cst.If, cst.While, cst.CompIf, cst.Return)):
+                    return True
+                if isinstance(outer, cst.FunctionDef):
+                    break
+        return False
+
+
+def _unpacked(target: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [e.value for e in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
+
+
+def _listed(target: cst.BaseExpression) -> cst.BaseExpression:
+    """The list that `h[i:] = ...` changes; other targets as they are."""
+    return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
+
+
+def _aliased(value: cst.BaseExpression, function: Scope) -> set[str]:
+    """The names in `getattr(first, "type", None)`, where `first` is a name of its own in the function."""
+    return {n.value for n in walk(value) if isinstance(n, cst.Name) and n.value in function.bound}

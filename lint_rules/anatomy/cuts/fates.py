@@ -1,0 +1,173 @@
+"""Where a list of messages goes: sent to a model, stored as a history, or given back to a caller; or only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+Fate = Literal["sent", "stored", "returned"]
+Place = tuple[Fate, cst.CSTNode]
+
+_TRANSPARENT = frozenset({"list", "tuple", "deepcopy", "copy", "deque", "convert_to_messages"})
+_STORERS = frozenset(
+    {
+        "replace", "replace_all", "set", "set_messages", "set_history", "save", "store", "update", "overwrite", "put",
+        "replace_messages", "replace_history", "save_messages", "save_history", "set_items",
+    }
+)  # fmt: skip
+_REQUEST_KEYS = frozenset({"messages", "input", "contents"})
+_DUMPS = frozenset({"copy", "model_dump", "dict", "to_dict", "to_param", "model_copy", "deepcopy", "asdict"})
+_PASSES_ON = (cst.StarredElement, cst.List, cst.Tuple, cst.BooleanOperation, cst.NamedExpr, cst.Await)
+_DEEPEST = 12
+_ORDER: dict[str, int] = {"sent": 0, "stored": 1, "returned": 2}
+
+
+class Fates:
+    """Follows lists through one file: names, displays, helpers, loops that append message by message."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+
+    def of(self, node: cst.BaseExpression, function: Scope) -> Place | None:
+        """The strongest place that the value of an expression reaches as a list of messages; None if none."""
+        return min(self._goes(node, function, frozenset()), key=lambda place: _ORDER[place[0]], default=None)
+
+    def of_name(self, slot: Slot, function: Scope) -> Place | None:
+        """The same for the value of a local name."""
+        return min(self._uses(slot, function, frozenset()), key=lambda place: _ORDER[place[0]], default=None)
+
+    def _goes(self, node: cst.CSTNode, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
+        here = node
+        while len(seen) <= _DEEPEST:
+            outer = self.module.parent[here]
+            if self._passes_on(outer, here):
+                here = outer
+                continue
+            if isinstance(outer, cst.CompFor):
+                made = self._comprehended(outer, here)
+                if made is None:
+                    return
+                here = made
+                continue
+            if isinstance(outer, cst.Arg):
+                call = self.module.parent[outer]
+                if isinstance(call, cst.Call) and ex.called_name(call) in _TRANSPARENT and call.args[0] is outer:
+                    here = call
+                    continue
+            yield from self._ends(outer, here, function, seen)
+            return
+
+    def _passes_on(self, outer: cst.CSTNode, here: cst.CSTNode) -> bool:
+        """Whether the value of `outer` is, or holds, the list that `here` is."""
+        if isinstance(outer, _PASSES_ON):
+            return True
+        if isinstance(outer, cst.BinaryOperation):
+            return isinstance(outer.operator, cst.Add)
+        if isinstance(outer, cst.IfExp):
+            return here is not outer.test
+        return isinstance(outer, cst.Subscript) and outer.value is here and ex.slice_of(outer) is not None
+
+    def _ends(self, outer: cst.CSTNode, here: cst.CSTNode, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
+        if isinstance(outer, cst.For) and here is outer.iter:
+            yield from self._looped(outer, seen)
+        elif isinstance(outer, cst.Arg):
+            call = self.module.parent[outer]
+            if isinstance(call, cst.Call):
+                yield from self._passed(call, outer, seen)
+        elif isinstance(outer, cst.DictElement):
+            items = ex.dict_items(self.module.parent[outer])
+            if ex.text(outer.key) in _REQUEST_KEYS and {"model", "tools"} & items.keys():
+                yield "sent", outer
+        elif isinstance(outer, (cst.Assign, cst.AnnAssign)):
+            targets = ex.targets(outer)
+            for target in targets:
+                if ex.slice_of(target) is not None:
+                    yield "stored", outer
+                else:
+                    yield from self._lands(self.facts.slots.of(target), outer, seen)
+        elif isinstance(outer, cst.AugAssign):
+            yield from self._lands(self.facts.slots.of(outer.target), outer, seen)
+        elif isinstance(outer, cst.Return):
+            yield from self._returned(outer, function, seen)
+
+    def _comprehended(self, loop: cst.CompFor, here: cst.CSTNode) -> cst.CSTNode | None:
+        """The list that `[m for m in xs]` or `[m.to_dict() for m in xs]` is: the same messages."""
+        made = self.module.parent[loop]
+        if here is not loop.iter or not isinstance(made, (cst.ListComp, cst.GeneratorExp)):
+            return None
+        return made if _same_message(made.elt, ex.target_names(loop.target)) else None
+
+    def _looped(self, loop: cst.For, seen: frozenset[Slot]) -> Iterator[Place]:
+        """`for m in xs: messages.append(m)`: they go where that list goes."""
+        names = ex.target_names(loop.target)
+        for node in walk(loop.body):
+            if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert"} and node.args:
+                base = ex.receiver(node)
+                if base is not None and _same_message(node.args[-1].value, names):
+                    yield from self._lands(self.facts.slots.of(base), node, seen)
+
+    def _passed(self, call: cst.Call, arg: cst.Arg, seen: frozenset[Slot]) -> Iterator[Place]:
+        asked = self.facts.calls.get(call)
+        if asked is not None:
+            if asked.history is arg.value or (arg.keyword is not None and arg.keyword.value == asked.keyword):
+                yield "sent", call
+            return
+        name, base = ex.called_name(call), ex.receiver(call)
+        callee = self.facts.slots.callee(call)
+        if callee is not None:
+            for slot, bound in self.facts.slots.bindings(call, callee):
+                if bound is arg.value and slot not in seen:
+                    yield from self._uses(slot, callee, seen | {slot})
+        elif base is not None and name in {"extend", "extendleft"}:
+            yield from self._lands(self.facts.slots.of(base), call, seen)
+        elif base is not None and name in _STORERS:
+            yield "stored", call
+
+    def _lands(self, slot: Slot | None, node: cst.CSTNode, seen: frozenset[Slot]) -> Iterator[Place]:
+        """A list that has become the value of a slot, or a part of it."""
+        if slot is None or slot in seen:
+            return
+        if slot[0] == "var" and slot[1].kind != "module":
+            yield from self._uses(slot, slot[1], seen | {slot})
+        elif slot[0] not in {"call", "return"}:
+            yield "stored", node
+
+    def _uses(self, slot: Slot, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
+        """Where the value of a local name goes."""
+        for node in function.nodes if slot[0] == "var" else ():
+            if type(node) is cst.Name and node.value == slot[2] and self.facts.slots.of(node) == slot:
+                yield from self._goes(node, function, seen | {slot})
+
+    def _returned(self, node: cst.Return, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
+        """To the callers of this file; where there are none, to those of others."""
+        sites = self.anatomy.calls.sites[function]
+        slot: Slot = ("return", function)
+        if not sites and not self.anatomy.calls.references[function]:
+            yield "returned", node
+        for site in sites if slot not in seen else ():
+            yield from self._goes(site.node, site.caller, seen | {slot})
+
+
+def _same_message(node: cst.BaseExpression, names: list[str]) -> bool:
+    """Whether an expression is the message that a loop variable stands for, or a copy or dump of it."""
+    node = ex.inner(node)
+    if isinstance(node, cst.Name):
+        return node.value in names
+    if isinstance(node, cst.Call):
+        base, given = ex.receiver(node), ex.positional(node)
+        if base is not None and (ex.called_name(node) in _DUMPS or ex.called_name(node).startswith(("to_", "as_"))):
+            return _same_message(base, names)
+        return len(node.args) == len(given) == 1 and isinstance(given[0], cst.Name) and given[0].value in names
+    if isinstance(node, cst.Dict) and node.elements and isinstance(node.elements[0], cst.StarredDictElement):
+        return _same_message(node.elements[0].value, names)
+    return False

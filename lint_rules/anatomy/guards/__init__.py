@@ -1,0 +1,1 @@
+"""Repeat guards: what they compare, and what becomes of their answer."""

@@ -1,0 +1,265 @@
+"""Guards against repeats and failures whose state outlives the turn: counters and last signatures on objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards.guards import Guard, Guards
+from lint_rules.anatomy.messages.growth import SETUPS
+from lint_rules.anatomy.program.serving import servings
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+_ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
+_LOOPS = (cst.For, cst.While)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GuardState:
+    """`node` changes `slot` in the rounds of `loop`, `test` decides by it, `made` (if seen) is where it begins."""
+
+    how: Literal["counter", "signature", "seen"]
+    node: cst.CSTNode
+    slot: Slot
+    test: cst.CSTNode
+    loop: RoundLoop
+    made: cst.CSTNode | None
+
+
+class GuardStates:
+    """Finds the state that no turn begins anew, one finding for each loop of rounds."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.graph = anatomy.calls
+
+    def all(self) -> Iterator[GuardState]:
+        told: set[Slot] = set()
+        for loop in self.anatomy.rounds:
+            if not self._serves_turns(loop.function):
+                continue
+            region = self._region(loop)
+            states = [*self._counters(loop, region), *self._signatures(loop, region)]
+            if states and told.isdisjoint(_owner(state.slot) for state in states):
+                yield states[0]  # the count and what it counts are one guard
+            told.update(_owner(state.slot) for state in states)
+
+    # -- where the rounds are ---------------------------------------------------------------------------------
+
+    def _region(self, loop: RoundLoop) -> set[Scope]:
+        """The functions that the rounds run on the agent itself, without the one that holds the loop."""
+        found: set[Scope] = set()
+        queue = [
+            site.callee
+            for site in self.graph.calls[loop.function]
+            if self.module.inside(site.node, loop.node) and not self._is_own(site.node, loop.function)
+        ]
+        while queue:
+            here = queue.pop()
+            if here not in found and here is not loop.function:
+                found.add(here)
+                queue += [s.callee for s in self.graph.calls[here] if not self._is_own(s.node, here)]
+        return found
+
+    def _is_own(self, call: cst.Call, function: Scope) -> bool:
+        """A call on an object that the function has made: `guard = Guard()` for each turn."""
+        base = ex.receiver(call)
+        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        if slot is None or slot[0] != "var" or slot[1] is not function:
+            return False
+        return any(isinstance(value, cst.Call) for value in self.facts.assigned(slot))
+
+    def _in_rounds(self, node: cst.CSTNode, loop: RoundLoop, region: set[Scope]) -> bool:
+        where = self.module.scope_of[node].function
+        return where in region or (where is loop.function and self.module.inside(node, loop.node.body))
+
+    def _serves_turns(self, function: Scope) -> bool:
+        """Not a program that runs once: a method, or a function that handlers or loops call."""
+        if function.kind != "function":
+            return False
+        if function.owner is not None:
+            return not self._is_made_for_each_run(function.owner)
+        served = servings(self.graph)
+        sites = self.graph.sites[function]
+        return (not sites and bool(served)) or any(
+            site.caller in served or self._is_looped(site.node) for site in sites
+        )
+
+    def _is_looped(self, node: cst.CSTNode) -> bool:
+        around = self.module.scope_of[node].function.node
+        loops = (outer for outer in self.module.ancestors(node) if isinstance(outer, _LOOPS))
+        return any(self.module.inside(loop, around) for loop in loops)
+
+    def _is_made_for_each_run(self, cls: Scope) -> bool:
+        """`Agent(...).run(task)`, or a local `agent = Agent(...)`, and nothing else in this file."""
+        made = [n for n in self.module.nodes_of(cst.Call) if self.facts.slots.constructed(n) is cls]
+        return bool(made) and all(self._is_for_one_run(node) for node in made)
+
+    def _is_for_one_run(self, node: cst.Call) -> bool:
+        parent = self.module.parent.get(node)
+        if isinstance(parent, cst.Attribute):
+            return True
+        local = isinstance(parent, cst.Assign) and all(isinstance(t.target, cst.Name) for t in parent.targets)
+        return local and self.module.scope_of[node].function.kind == "function"
+
+    # -- counters ---------------------------------------------------------------------------------------------
+
+    def _counters(self, loop: RoundLoop, region: set[Scope]) -> Iterator[GuardState]:
+        """`self.same += 1`, set back to 0 when a round is not like the last, and compared with a limit."""
+        for node in self.module.nodes_of(cst.AugAssign):
+            slot = self.facts.slots.of(node.target)
+            if slot is None or not _outlives(slot) or not isinstance(node.operator, cst.AddAssign):
+                continue
+            if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
+                continue
+            test = self._compared(slot, loop, region)
+            if test is not None and self._is_set_back(node, slot) and not self._begun_anew(slot, loop, region):
+                yield GuardState("counter", node, slot, test, loop, self._made(slot))
+
+    def _compared(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
+        for node in self.module.nodes_of(cst.Comparison):
+            if self._in_rounds(node, loop, region) and isinstance(node.comparisons[0].operator, _ORDER):
+                sides = (node.left, node.comparisons[0].comparator)
+                if any(self.facts.slots.of(side) == slot for side in sides):
+                    return node
+        return None
+
+    def _is_set_back(self, counted: cst.AugAssign, slot: Slot) -> bool:
+        """Whether the other outcome sets it back: of one round, either the one or the other runs. Not a day's quota."""
+        function = self.module.scope_of[counted].function
+        flow, parent = self.anatomy.flow(function), self.module.parent
+        heads = {point for node in function.nodes if isinstance(node, _LOOPS) for point in flow.at(node)}
+        here = flow.enclosing(counted, parent)
+        for node in self._assigned(slot):
+            if ex.integer(node.value) in {0, 1} and self.module.scope_of[node].function is function:
+                there = flow.enclosing(node, parent)
+                if not flow.reaches(here, there, heads) and not flow.reaches(there, here, heads):
+                    return True
+        return False
+
+    def _assigned(self, slot: Slot) -> Iterator[cst.Assign]:
+        for node in self.module.nodes_of(cst.Assign):
+            if any(self.facts.slots.of(target.target) == slot for target in node.targets):
+                yield node
+
+    # -- signatures -------------------------------------------------------------------------------------------
+
+    def _signatures(self, loop: RoundLoop, region: set[Scope]) -> Iterator[GuardState]:
+        """A comparison with the last call, or with all there ever were, that is kept on the object."""
+        for guard in Guards(self.graph).all:
+            if not self._in_rounds(guard.node, loop, region):
+                continue
+            for slot in guard.slots:
+                change = self._kept(guard, slot, loop, region) if _outlives(slot) else None
+                if change is not None and not self._begun_anew(slot, loop, region):
+                    how: Literal["signature", "seen"] = "signature" if guard.how == "equal" else "seen"
+                    yield GuardState(how, change, slot, guard.node, loop, self._made(slot))
+
+    def _kept(self, guard: Guard, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
+        """Where the rounds store a signature: an assignment, or `seen.add(key)`; a dict of results is a cache."""
+        if guard.how == "equal":
+            return next((node for node in self._assigned(slot) if self._in_rounds(node, loop, region)), None)
+        for node in self.module.nodes_of(cst.Call):
+            base = ex.receiver(node)
+            if base is not None and ex.called_name(node) in {"add", "append"} and self.facts.slots.of(base) == slot:
+                if self._in_rounds(node, loop, region):
+                    return node
+        return None
+
+    # -- begun anew -------------------------------------------------------------------------------------------
+
+    def _begun_anew(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> bool:
+        """Whether anything outside the rounds and `__init__` sets the state, or its holder, or empties it."""
+        slots = set(_prefixes(slot))
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.Call):
+            where = self.module.scope_of[node].function
+            if where.kind != "function" or where.name in SETUPS or self._in_rounds(node, loop, region):
+                continue
+            targets: list[cst.BaseExpression] = []
+            if isinstance(node, cst.Assign):
+                targets = [part for target in node.targets for part in _parts(target.target)]
+            elif isinstance(node, cst.AnnAssign):
+                targets = [node.target]
+            elif isinstance(node, cst.Call) and ex.called_name(node) in {
+                "clear",
+                "reset",
+                "start_turn",
+                "begin",
+                "new_turn",
+            }:
+                base = ex.receiver(node)
+                targets = [base] if base is not None else []
+            if any(self.facts.slots.of(target) in slots for target in targets):
+                return True
+        return self._by_base_class(slot, loop)
+
+    def _by_base_class(self, slot: Slot, loop: RoundLoop) -> bool:
+        """Whether a base class of another file sets the attribute in a method that is no part of the rounds there."""
+        owner = _owner(slot)
+        node = loop.function.owner.node if loop.function.owner is not None else None
+        if owner[0] != "attr" or not isinstance(node, cst.ClassDef):
+            return False
+        for base in node.bases:
+            found = self.anatomy.imported(base.value.value) if isinstance(base.value, cst.Name) else None
+            cls = found[0].module.class_named(found[1]) if found is not None else None
+            for method in cls.methods.values() if cls is not None else ():
+                if method.name in SETUPS or method.name.startswith("_"):
+                    continue
+                for write in method.nodes:
+                    if isinstance(write, cst.Assign) and isinstance(target := write.targets[0].target, cst.Attribute):
+                        if target.attr.value == owner[2]:
+                            return True
+        return False
+
+    def _made(self, slot: Slot) -> cst.CSTNode | None:
+        """Where the state, or the object that holds it, is made."""
+        for wanted in _prefixes(slot):
+            for node in self._assigned(wanted):
+                where = self.module.scope_of[node].function
+                if where.name in SETUPS or where.kind in {"class", "module"}:
+                    return node
+        return self._holder(slot)
+
+    def _holder(self, slot: Slot) -> cst.CSTNode | None:
+        """`self.repeats = Repeats()` for an attribute of `Repeats`."""
+        for node in self.module.nodes_of(cst.Assign) if slot[0] == "attr" else ():
+            if isinstance(node.value, cst.Call) and self.facts.slots.constructed(node.value) is slot[1]:
+                return node
+        return None
+
+
+def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """`a` and `b` of the target `a, b`."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _parts(element.value)
+    else:
+        yield target
+
+
+def _prefixes(slot: Slot) -> Iterator[Slot]:
+    """The slot, and what holds it: `self.repeats.count`, `self.repeats`."""
+    yield slot
+    while slot[0] == "member":
+        slot = slot[1]
+        yield slot
+
+
+def _owner(slot: Slot) -> Slot:
+    *_, last = _prefixes(slot)
+    return last
+
+
+def _outlives(slot: Slot) -> bool:
+    """An attribute or a global, which no key picks."""
+    owner = _owner(slot)
+    return bool(owner[0] == "attr" or (owner[0] == "var" and owner[1].kind == "module"))

@@ -1,0 +1,182 @@
+"""Repeat guards: where a program compares what the model asks for with what it asked for before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.guards.signatures import Part, Signature, Signatures
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+How = Literal["equal", "among", "counted"]
+
+_EQUALITY = (cst.Equal, cst.NotEqual)
+_ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
+_COUNTS = frozenset({"count", "get"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """One comparison of a key with what was kept of earlier rounds.
+
+    `how`: with one value (`==`), with all in a container (`in`, `.get(key)`), or by a count (`counts[key] >= 3`).
+    `denies` says that a true result means "new" (`!=`, `not in`). `kept` is where earlier keys are, `slots` where
+    they are carried from round to round; `past` says that they are read from the history.
+    """
+
+    node: cst.BaseExpression
+    function: Scope
+    how: How
+    denies: bool
+    key: Signature
+    kept: Signature
+    key_node: cst.BaseExpression
+    kept_node: cst.BaseExpression
+    slots: frozenset[Slot]
+
+    @property
+    def past(self) -> bool:
+        return bool(self.kept.past) or bool(self.key.past)
+
+    @property
+    def carried(self) -> bool:
+        """Whether it looks at an earlier round: by a variable that is carried on, or by the history."""
+        return bool(self.slots) or self.past
+
+    @property
+    def parts(self) -> set[Part]:
+        return self.key.parts | self.kept.parts
+
+
+class Guards:
+    """The repeat guards of one file."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self.graph = graph
+        self.facts = graph.facts
+        self.module = graph.facts.module
+        self.signatures = Signatures(graph)
+
+    @cached_property
+    def all(self) -> list[Guard]:
+        module = self.module
+        found: list[Guard] = []
+        for node in module.nodes_of(cst.Comparison, cst.Call):
+            function = module.scope_of[node].function
+            if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+                found.extend(self._compared(node, function))
+            elif isinstance(node, cst.Call) and ex.called_name(node) == "get" and node.args:
+                found.extend(self._looked_up(node, function))
+        return found
+
+    def _compared(self, node: cst.Comparison, function: Scope) -> Iterator[Guard]:
+        left, target = node.left, node.comparisons[0]
+        right, operator = target.comparator, target.operator
+        for side, other in ((left, right), (right, left)):
+            counted = self._counted(side)
+            if counted is not None and not self.signatures.of(other).tells_call:
+                yield from self._guard(node, function, "counted", False, *counted)
+                return
+        if isinstance(operator, _EQUALITY):
+            denies = isinstance(operator, cst.NotEqual)
+            if self._carries(right, node, function, stored=False) or not self._carries(left, node, function):
+                yield from self._guard(node, function, "equal", denies, left, right)
+            else:
+                yield from self._guard(node, function, "equal", denies, right, left)
+        elif isinstance(operator, (cst.In, cst.NotIn)):
+            yield from self._guard(node, function, "among", isinstance(operator, cst.NotIn), left, right)
+
+    def _looked_up(self, node: cst.Call, function: Scope) -> Iterator[Guard]:
+        """`cache.get(key)` of a dict that is filled by such keys."""
+        base = ex.receiver(node)
+        if base is not None and ex.text(node.args[0].value) is None:
+            slot = self.facts.slots.of(base)
+            if slot is not None and slot in self.signatures.puts and not self._counts_on(node, slot):
+                yield from self._guard(node, function, "among", False, node.args[0].value, base)
+
+    def _counts_on(self, node: cst.Call, slot: Slot) -> bool:
+        """`counts[key] = counts.get(key, 0) + 1` asks for nothing."""
+        statement = self.module.statement(node)
+        if not isinstance(statement, cst.Assign):
+            return False
+        target = statement.targets[0].target
+        return isinstance(target, cst.Subscript) and self.facts.slots.of(target.value) == slot
+
+    def _guard(
+        self,
+        node: cst.BaseExpression,
+        function: Scope,
+        how: How,
+        denies: bool,
+        key_node: cst.BaseExpression,
+        kept_node: cst.BaseExpression,
+    ) -> Iterator[Guard]:
+        key = self.signatures.of(key_node)
+        if not key.tells_call:
+            return
+        kept = self.signatures.of(kept_node, stored=how != "equal")
+        if not kept.tells_call:
+            return
+        slots = frozenset(slot for slot in kept.slots if self._is_carried(slot, node, function))
+        yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
+
+    def _counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+        """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`, and `len(set(xs))`."""
+        if isinstance(node, cst.Call):
+            base = ex.receiver(node)
+            if base is not None and ex.called_name(node) in _COUNTS and node.args:
+                return node.args[0].value, base
+            if base is None and ex.called_name(node) == "len" and len(node.args) == 1:
+                inside = node.args[0].value
+                if isinstance(inside, cst.Call) and ex.dotted(inside.func) == "set" and inside.args:
+                    value = inside.args[0].value
+                    while isinstance(value, cst.Subscript):
+                        value = value.value
+                    return value, value
+            return None
+        at = ex.index(node)
+        if isinstance(node, cst.Subscript) and at is not None and ex.integer(at) is None and ex.text(at) is None:
+            slot = self.facts.slots.of(node.value)
+            return (at, node.value) if slot is not None and slot in self.signatures.puts else None
+        if isinstance(node, cst.Name):
+            slot = self.facts.slots.of(node)
+            values = self.facts.assigned(slot) if slot is not None else []
+            found = [
+                counted for value in values if not isinstance(value, cst.Name) and (counted := self._counted(value))
+            ]
+            return found[0] if len(found) == 1 else None
+        return None
+
+    def _carries(
+        self, value: cst.BaseExpression, node: cst.BaseExpression, function: Scope, *, stored: bool = False
+    ) -> bool:
+        signature = self.signatures.of(value, stored=stored)
+        return bool(signature.past) or any(self._is_carried(slot, node, function) for slot in signature.slots)
+
+    def _is_carried(self, slot: Slot, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether a variable still holds a value of an earlier round: it is set (or grown) after the comparison."""
+        if slot[0] != "var":
+            return slot[0] == "attr" or (slot[0] in {"member", "item"} and self._is_carried(slot[1], node, function))
+        if slot[1] is function:
+            return self._is_set_after(slot, node)
+        if function.within(slot[1]):
+            return True
+        sites = self.graph.sites[function]
+        return any(site.caller is slot[1] and self._is_set_after(slot, site.node) for site in sites)
+
+    def _is_set_after(self, slot: Slot, node: cst.CSTNode) -> bool:
+        puts = self.signatures.puts.get(slot, [])
+        after = [v for v in self.facts.assigned(slot) if self.module.before(node, v)]
+        return any(self._in_one_loop(node, value) for value in [*puts, *after])
+
+    def _in_one_loop(self, node: cst.CSTNode, value: cst.CSTNode) -> bool:
+        module = self.module
+        return any(isinstance(outer, (cst.For, cst.While)) and module.inside(value, outer)
+                   for outer in module.ancestors(node))  # fmt: skip

@@ -1,0 +1,209 @@
+"""What becomes of a repeat guard's answer: which branch it leads to, and what is done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk_scope
+
+_DEEPEST = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Branch:
+    """Where a repeat leads: the statements of one branch of an `if`. `sure`: not by a count of several repeats."""
+
+    test: cst.If
+    function: Scope
+    body: cst.BaseSuite | None
+    sure: bool
+
+
+def branches(anatomy: Anatomy, guard: Guard) -> list[Branch]:
+    """The branches that a repeat leads to: of the `if` around the guard, of those that test what it was stored in, or
+    of those that call the helper that returns it."""
+    return list(_branches(anatomy, guard.node, guard.function, not guard.denies, True, _DEEPEST))
+
+
+def _branches(
+    anatomy: Anatomy, node: cst.CSTNode, function: Scope, holds: bool, sure: bool, depth: int
+) -> Iterator[Branch]:
+    """`holds`: whether a repeat makes the value of `node` true."""
+    if depth == 0:
+        return
+    module = anatomy.module
+    below: cst.CSTNode = node
+    for outer in module.ancestors(node):
+        if isinstance(outer, cst.UnaryOperation) and isinstance(outer.operator, cst.Not):
+            holds = not holds
+        elif isinstance(outer, cst.If):
+            if below is outer.test:
+                yield Branch(outer, function, _taken(outer, holds), sure)
+            return
+        elif isinstance(outer, cst.Return):
+            for site in anatomy.calls.sites[function]:
+                yield from _branches(anatomy, site.node, site.caller, holds, sure, depth - 1)
+            return
+        elif isinstance(outer, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
+            target = outer.targets[0].target if isinstance(outer, cst.Assign) else outer.target
+            slot = anatomy.facts.slots.of(target)
+            for name in function.nodes if slot is not None else ():
+                if isinstance(name, (cst.Name, cst.Attribute)) and name is not target:
+                    if anatomy.facts.slots.of(name) == slot and _is_tested(anatomy, name):
+                        yield from _branches(anatomy, name, function, holds, sure, depth - 1)
+            if not isinstance(outer, cst.NamedExpr):
+                return
+        elif isinstance(outer, cst.Call):
+            if ex.dotted(outer.func) not in {"any", "all", "bool", "sum", "len"}:
+                return
+        elif isinstance(outer, cst.Comparison):
+            sure = False  # a count of repeats that is compared
+        elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.CompIf)):
+            return
+        below = outer
+
+
+def _is_tested(anatomy: Anatomy, name: cst.CSTNode) -> bool:
+    """Whether a use of a name decides an `if`, or is what the function returns."""
+    below = name
+    for outer in anatomy.module.ancestors(name):
+        if isinstance(outer, cst.If):
+            return below is outer.test
+        if isinstance(outer, cst.Return):
+            return True
+        if not isinstance(outer, (cst.UnaryOperation, cst.BooleanOperation, cst.Comparison, cst.ComparisonTarget)):
+            return False
+        below = outer
+    return False
+
+
+def _taken(test: cst.If, holds: bool) -> cst.BaseSuite | None:
+    if holds:
+        return test.body
+    return test.orelse.body if isinstance(test.orelse, cst.Else) else None
+
+
+def only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
+    """Whether a branch only logs or prints."""
+    module = anatomy.module
+    for node in walk_scope(body):
+        if isinstance(node, cst.Call):
+            if not handlers.is_logging(node) and not handlers.shown_only(module, node, body):
+                return False
+        elif isinstance(
+            node,
+            (
+                cst.Assign,
+                cst.AnnAssign,
+                cst.AugAssign,
+                cst.Return,
+                cst.Raise,
+                cst.Break,
+                cst.Continue,
+                cst.Yield,
+                cst.Del,
+            ),
+        ):
+            return False
+    return True
+
+
+def does_something(anatomy: Anatomy, guard: Guard) -> bool:
+    """Whether a repeat changes what the program does: a branch that is more than a log, or a count that goes on."""
+    module = anatomy.module
+    if any(isinstance(outer, cst.IfExp) for outer in module.ancestors(guard.node)):
+        return True
+    found = branches(anatomy, guard)
+    return any(branch.body is not None and not only_shows(anatomy, branch.body) for branch in found)
+
+
+def one_round(anatomy: Anatomy, guard: Guard) -> bool:
+    """Whether a guard looks at one earlier round: not at a window of several (`all(one == key for one in recent)`)."""
+    if any(isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply)
+           for side in (guard.key_node, guard.kept_node) for node in walk_scope(side)):  # fmt: skip
+        return False
+    for outer in anatomy.module.ancestors(guard.node):
+        if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
+            source = outer.for_in.iter
+            pairs = isinstance(source, cst.Call) and ex.called_name(source) == "zip"
+            return pairs or anatomy.guards.signatures.are_calls(source)
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            break
+    return True
+
+
+def counted_in_a_row(anatomy: Anatomy, guard: Guard) -> bool:
+    """Whether a guard demands several repeats one after the other: a counter goes up on a repeat, and starts anew on
+    anything else (`alike = alike + 1 if key == before else 1`, or both branches of an `if`)."""
+    chosen = any(_counts_by_choice(anatomy, node) for node in anatomy.module.ancestors(guard.node)) or any(
+        isinstance(node, cst.IfExp) and _holds_answer(anatomy, node.test, guard) and _counts_by_choice(anatomy, node)
+        for node in guard.function.nodes
+    )
+    return chosen or any(_counts_by_branch(anatomy, branch) for branch in branches(anatomy, guard))
+
+
+def _holds_answer(anatomy: Anatomy, test: cst.BaseExpression, guard: Guard) -> bool:
+    """Whether a test is the name that a guard's answer was stored in."""
+    slot = anatomy.facts.slots.of(test)
+    values = anatomy.facts.assigned(slot) if slot is not None else []
+    return len(values) == 1 and anatomy.module.inside(guard.node, values[0])
+
+
+def _counts_by_choice(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """`n = n + 1 if ... else 1`"""
+    assigned = anatomy.module.parent.get(node)
+    if not isinstance(node, cst.IfExp) or not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
+        return False
+    values, slot = (node.body, node.orelse), anatomy.facts.slots.of(assigned.targets[0].target)
+    fresh = any(ex.integer(value) is not None for value in values)
+    return fresh and slot is not None and any(_one_more(anatomy, value) == slot for value in values)
+
+
+def _counts_by_branch(anatomy: Anatomy, branch: Branch) -> bool:
+    """A counter that the branch of other requests sets anew, and that goes up in the same function elsewhere."""
+    other = branch.test.orelse if branch.body is branch.test.body else branch.test.body
+    if other is None:
+        return False
+    anew = {slot for node in walk_scope(other) if (slot := _set_anew(anatomy, node)) is not None}
+    return any(
+        _raised(anatomy, node) in anew and not anatomy.module.inside(node, other)
+        for node in (branch.function.nodes if anew else ())
+    )
+
+
+def _set_anew(anatomy: Anatomy, node: cst.CSTNode) -> Slot | None:
+    """The counter that a statement sets to a number."""
+    if isinstance(node, cst.Assign) and len(node.targets) == 1 and ex.integer(node.value) is not None:
+        return anatomy.facts.slots.of(node.targets[0].target)
+    return None
+
+
+def _raised(anatomy: Anatomy, node: cst.CSTNode) -> Slot | None:
+    """The counter that a statement makes one more: `n += 1`, `n = n + 1`."""
+    if isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
+        return anatomy.facts.slots.of(node.target) if ex.integer(node.value) is not None else None
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        slot = anatomy.facts.slots.of(node.targets[0].target)
+        return slot if slot is not None and _one_more(anatomy, node.value) == slot else None
+    return None
+
+
+def _one_more(anatomy: Anatomy, value: cst.BaseExpression) -> Slot | None:
+    """The counter of `n + 1`."""
+    if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+        return anatomy.facts.slots.of(value.left) if ex.integer(value.right) is not None else None
+    return None
+
+
+def works_in_rounds(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function is run in a loop of rounds of this file, or holds one."""
+    return any(function in anatomy.calls.reachable(loop.function) for loop in anatomy.rounds)

@@ -1,0 +1,458 @@
+"""What a value tells of tool calls: which parts of them it is made of, and in what form.
+
+`(call.name, json.dumps(args))` is made of a name and of arguments as text. Variables, helper functions, comprehensions
+and text are followed back to the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import libcst as cst
+
+from lint_rules.anatomy.calls.call_places import ARGUMENT_NAMES, LISTS, CallPlaces
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import children, walk
+
+_DEEPEST = 12
+_MOST_SITES = 4
+
+
+class Part(Enum):
+    """A part of a tool call, and the form it has in a value."""
+
+    NAME = "name"
+    VALUES = "parsed arguments"
+    TEXT = "arguments as the model wrote them"
+    EITHER = "arguments, parsed or not"
+    DUMPED = "arguments as text, unsorted"
+    SORTED = "arguments as text, sorted"
+    FIELDS = "argument names"
+    WHOLE = "whole call"
+    ONE = "one argument"
+    ID = "id"
+    WORDS = "text of the model"
+    VOLATILE = "time or chance"
+
+
+ARGUMENTS = frozenset({Part.VALUES, Part.TEXT, Part.EITHER, Part.DUMPED, Part.SORTED})
+OF_CALLS = ARGUMENTS | {Part.NAME, Part.FIELDS, Part.WHOLE}
+
+_NAMES = frozenset({"name", "tool_name", "function_name", "tool"})
+_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
+_WORDS = frozenset({"content", "reasoning", "reasoning_content", "thinking", "thought", "text"})
+_SAYS_NOTHING = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
+_TEXT_MAKERS = frozenset({"str", "repr", "format"})
+_ORDERED = frozenset({"sorted", "frozenset", "set"})
+_FOLLOWED = LISTS | frozenset(
+    {
+        "hash", "map", "zip", "enumerate", "reversed", "dict", "deepcopy", "copy", "next", "iter", "md5", "sha1",
+        "sha256", "blake2b", "sha512", "max", "min", "namedtuple", "deque", "Counter", "join",
+    }
+)  # fmt: skip
+_FOLLOWED_METHODS = frozenset(
+    {
+        "encode", "hexdigest", "digest", "strip", "lower", "upper", "casefold", "join", "format", "get", "pop",
+        "popleft", "items", "values", "keys", "copy", "model_dump", "to_dict", "dict", "model_dump_json", "replace",
+        "setdefault", "split", "rstrip", "lstrip", "most_common",
+    }
+)  # fmt: skip
+_CLOCKS = frozenset(
+    {
+        "time.time", "time.time_ns", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.now",
+        "datetime.datetime.utcnow", "datetime.utcnow", "uuid.uuid4", "uuid.uuid1", "uuid4", "random.random",
+        "secrets.token_hex", "random.randint",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Made:
+    """One part: where it is taken from a call (`node`), and what made text of it (`maker`, None for other forms)."""
+
+    part: Part
+    node: cst.BaseExpression
+    maker: cst.BaseExpression | None = None
+
+
+class Signature:
+    """What one value is made of. `slots` are the variables on the way, `past` the histories it was taken from.
+
+    `opaque` says that something on the way could not be followed: there may be more in the value.
+    """
+
+    def __init__(self) -> None:
+        self.made: list[Made] = []
+        self.slots: list[Slot] = []
+        self.past: list[cst.BaseExpression] = []
+        self.opaque = False
+
+    @property
+    def parts(self) -> set[Part]:
+        return {made.part for made in self.made}
+
+    def of(self, *parts: Part) -> list[Made]:
+        return [made for made in self.made if made.part in parts]
+
+    @property
+    def tells_call(self) -> bool:
+        """Whether it says anything of what was called (an id does not)."""
+        return not OF_CALLS.isdisjoint(self.parts)
+
+
+_Bound = dict[Slot, "tuple[cst.BaseExpression, _Bound]"]
+_Wrap = tuple[Part, cst.BaseExpression] | None
+
+
+class Signatures(CallPlaces):
+    """Makes signatures of the expressions of one file."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        super().__init__(graph)
+        self._known: dict[tuple[cst.CSTNode, bool], Signature] = {}
+
+    def of(self, node: cst.BaseExpression, *, stored: bool = False) -> Signature:
+        """The signature of a value; with `stored`, of what is put into the set, list or dict that it is."""
+        key = (node, stored)
+        if key not in self._known:
+            trace = _Trace(self)
+            trace.follow(node, 0, {}, None, stored=stored)
+            self._known[key] = trace.found
+        return self._known[key]
+
+
+class _Trace:
+    """One way back from a value to what it is made of."""
+
+    def __init__(self, signatures: Signatures) -> None:
+        self._all = signatures
+        self._facts = signatures.facts
+        self._seen: set[tuple[Slot, _Wrap, bool]] = set()
+        self.found = Signature()
+
+    def follow(self, node: cst.CSTNode, depth: int, bound: _Bound, wrap: _Wrap, *, stored: bool = False) -> None:
+        """Notes the parts of `node`; with `stored`, of what is in the container that it is."""
+        if depth > _DEEPEST:
+            self.found.opaque = True
+            return
+        if isinstance(node, cst.BaseExpression):
+            node = ex.inner(node)
+            if self._is_part(node, depth, bound, wrap):
+                return
+        if isinstance(node, cst.Call):
+            self._call(node, depth, bound, wrap, stored)
+        elif isinstance(node, cst.FormattedStringExpression):
+            self.follow(node.expression, depth + 1, bound, wrap or (Part.DUMPED, node.expression))
+        elif isinstance(node, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
+            self._comprehension(node, depth, bound, wrap)
+        elif isinstance(node, cst.IfExp):
+            self.follow(node.body, depth + 1, bound, wrap)
+            self.follow(node.orelse, depth + 1, bound, wrap)
+        elif isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+            self._place(node, depth, bound, wrap, stored)
+        elif not isinstance(node, (cst.Comparison, cst.Lambda)):
+            for child in children(node):
+                self.follow(child, depth, bound, wrap)
+
+    def _add(self, part: Part, node: cst.BaseExpression, bound: _Bound, wrap: _Wrap = None) -> bool:
+        self._note_way(node, bound)
+        if wrap is not None and (part is Part.VALUES or (part in {Part.TEXT, Part.EITHER} and _is_dump(wrap[1]))):
+            self.found.made.append(Made(wrap[0], node, wrap[1]))
+        else:  # text that is put into other text stays what it is
+            self.found.made.append(Made(part, node))
+        return True
+
+    # -- parts ----------------------------------------------------------------------------------------------------
+
+    def _is_part(self, node: cst.BaseExpression, depth: int, bound: _Bound, wrap: _Wrap) -> bool:
+        """Whether the value is a part of a call itself; then it is noted."""
+        if isinstance(node, cst.Call) and self._is_volatile(node):
+            return self._add(Part.VOLATILE, node, bound)
+        if isinstance(node, (cst.SimpleString, cst.Integer)):
+            return True
+        pair = ex.member(node)
+        if isinstance(node, (cst.Subscript, cst.Call)) and self._is_one_argument(node):
+            return self._add(Part.ONE, node, bound)
+        if pair is not None and self._is_call(pair[0], bound):
+            name = pair[1]
+            if name in ARGUMENT_NAMES:
+                return self._add(self._form(node), node, bound, wrap)
+            if name in _NAMES:
+                return self._add(Part.NAME, node, bound)
+            if name in _IDS:
+                return self._add(Part.ID, node, bound)
+            if name != "function":
+                return True
+        kinds = self._facts.kinds(node)
+        if Kind.ARGUMENTS in kinds and Kind.ARGUMENTS_TEXT not in kinds and not self._is_bound(node):
+            return self._add(Part.VALUES, node, bound, wrap)
+        if Kind.ARGUMENTS_TEXT in kinds and Kind.ARGUMENTS not in kinds and pair is not None:
+            return self._add(Part.TEXT, node, bound, wrap)
+        if pair is not None and pair[1] in _WORDS and self._is_reply(pair[0]):
+            return self._add(Part.WORDS, node, bound)
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+            if Kind.CALL in kinds:
+                return self._add(Part.WHOLE, node, bound)
+            if Kind.FUNCTION in kinds:  # name and arguments, without the id
+                return self._add(Part.NAME, node, bound) and self._add(Part.EITHER, node, bound, wrap)
+        if isinstance(node, (cst.Name, cst.Attribute)) and Kind.CALLS in kinds:
+            return self._add(Part.WHOLE, node, bound)
+        return False
+
+    def _is_call(self, node: cst.BaseExpression, bound: _Bound) -> bool:
+        if self._all.is_call(node):
+            return True
+        slot = self._facts.slots.of(node)
+        if slot in bound:
+            value, outer = bound[slot]
+            return self._is_call(value, outer)
+        return False
+
+    def _is_bound(self, node: cst.BaseExpression) -> bool:
+        """Whether it is known what was put there, or made of it: then that is followed."""
+        if isinstance(node, cst.Call):
+            return self._facts.decoder(node) is None
+        slot = self._facts.slots.of(node)
+        return slot is not None and (slot in self._all.loops or bool(self._facts.assigned(slot)))
+
+    def _is_one_argument(self, node: cst.Subscript | cst.Call) -> bool:
+        """`args["path"]`, `args.get("path")`, `args[key]`."""
+        if isinstance(node, cst.Subscript):
+            return self._are_arguments(node.value)
+        base = ex.receiver(node)
+        return base is not None and ex.called_name(node) in {"get", "pop"} and self._are_arguments(base)
+
+    def _form(self, node: cst.BaseExpression) -> Part:
+        """Arguments that stand on a call: parsed or text, as far as the file tells by what it does with them."""
+        if Kind.ARGUMENTS in self._facts.kinds(node):
+            return Part.VALUES
+        way = self._all.way(node)
+        if way in self._all.parsed:
+            return Part.TEXT if way not in self._all.mapped else Part.EITHER
+        return Part.VALUES if way in self._all.mapped else Part.EITHER
+
+    def _is_reply(self, node: cst.BaseExpression) -> bool:
+        kinds = self._facts.kinds(node)
+        return Kind.REPLY in kinds or Kind.MESSAGE in kinds
+
+    def _is_volatile(self, node: cst.Call) -> bool:
+        return self._facts.module.imports.resolve(ex.dotted(node.func) or "") in _CLOCKS
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _place(
+        self, node: cst.Name | cst.Attribute | cst.Subscript, depth: int, bound: _Bound, wrap: _Wrap, stored: bool
+    ) -> None:
+        slot = self._facts.slots.of(node)
+        if slot is not None and slot in bound:
+            value, outer = bound[slot]
+            self.follow(value, depth + 1, outer, wrap, stored=stored)
+            return
+        at = ex.index(node)
+        if isinstance(node, cst.Subscript) and (at is None or ex.text(at) is None):
+            # an element of a list, or some of them: what is put into it
+            self.follow(node.value, depth + 1, bound, wrap, stored=True)
+        if slot is None or (slot, wrap, stored) in self._seen:
+            return
+        self._seen.add((slot, wrap, stored))
+        values = [value for value in self._facts.assigned(slot) if value is not node]
+        puts = self._all.puts.get(slot, []) if stored or any(_is_empty(value) for value in values) else []
+        source = self._all.loops.get(slot)
+        if values or puts:
+            self.found.slots.append(slot)
+        for value in [*values, *puts]:
+            self.follow(value, depth + 1, bound, wrap, stored=stored)
+        if source is not None:
+            self.follow(source, depth + 1, bound, wrap, stored=True)
+        elif not values and not puts:
+            if slot[0] == "var":
+                self._parameter(slot, depth, wrap, stored)
+            elif isinstance(node, cst.Attribute) or (at is not None and ex.text(at) is not None):
+                self.found.opaque = True
+
+    def _parameter(self, slot: Slot, depth: int, wrap: _Wrap, stored: bool) -> None:
+        """What the callers in this file pass."""
+        if slot[2] not in {param.name.value for param in parameters(slot[1])}:
+            self.found.opaque = True
+            return
+        sites = self._all.graph.sites[slot[1]]
+        if not sites:
+            self.found.opaque = True
+        for site in sites[:_MOST_SITES]:
+            for into, value in self._facts.slots.bindings(site.node, slot[1]):
+                if into == slot:
+                    self.follow(value, depth + 2, {}, wrap, stored=stored)
+
+    def _note_way(self, node: cst.BaseExpression, bound: _Bound) -> None:
+        """The variables that a part came through, and the history it was taken from."""
+        here: cst.BaseExpression | None = node
+        for _ in range(_DEEPEST):
+            if here is None:
+                return
+            here = ex.inner(here)
+            if Kind.HISTORY in self._facts.kinds(here) and here is not node:
+                self.found.past.append(here)
+                return
+            slot = self._facts.slots.of(here)
+            if isinstance(here, (cst.Name, cst.Attribute)) and slot is not None and slot not in bound:
+                self.found.slots.append(slot)
+            here = self._came_from(here, bound)
+
+    def _came_from(self, node: cst.BaseExpression, bound: _Bound) -> cst.BaseExpression | None:
+        slot = self._facts.slots.of(node)
+        if slot is not None and slot in bound:
+            return bound[slot][0]
+        if slot is not None and slot in self._all.loops:
+            return self._all.loops[slot]
+        if isinstance(node, cst.Name) and slot is not None:
+            values = [v for v in self._facts.assigned(slot) if not (isinstance(v, cst.Name) and v.value == "None")]
+            if len(values) == 1:
+                return values[0]
+            sites = self._all.graph.sites[slot[1]] if slot[0] == "var" else []
+            for site in sites[:1] if not values else ():
+                return next((v for into, v in self._facts.slots.bindings(site.node, slot[1]) if into == slot), None)
+            return None
+        if isinstance(node, (cst.Attribute, cst.Subscript)):
+            return node.value
+        if isinstance(node, (cst.GeneratorExp, cst.ListComp)):
+            return node.for_in.iter
+        if isinstance(node, cst.Call):
+            pair = ex.member(node)
+            if pair is not None:
+                return pair[0]
+            return node.args[0].value if node.args else None
+        return None
+
+    # -- calls and comprehensions -----------------------------------------------------------------------------------
+
+    def _call(self, node: cst.Call, depth: int, bound: _Bound, wrap: _Wrap, stored: bool) -> None:
+        name, base = ex.called_name(node), ex.receiver(node)
+        if name in _SAYS_NOTHING and base is None:
+            if name in {"any", "all"}:
+                self.found.opaque = True
+            return
+        callee = self._facts.slots.callee(node)
+        if callee is not None and callee.name != "__init__":
+            if self._helper(node, callee, depth, bound, wrap):
+                return
+        if self._facts.decoder(node) is not None and node.args:
+            before = len(self.found.made)
+            self.follow(node.args[0].value, depth + 1, bound, None)
+            for index in range(before, len(self.found.made)):
+                made = self.found.made[index]
+                if made.part in {Part.TEXT, Part.EITHER, Part.DUMPED}:
+                    self.found.made[index] = Made(wrap[0], node, wrap[1]) if wrap else Made(Part.VALUES, node)
+            return
+        if self._facts.encoder(node) is not None:
+            wrap = (Part.SORTED if self._sorts(node) else Part.DUMPED, node)
+        elif name in _TEXT_MAKERS and base is None:
+            wrap = (Part.DUMPED, node)
+        elif self._takes_fields(node):
+            self._add(Part.FIELDS, node, bound)
+            return
+        elif name in _ORDERED and base is None:
+            wrap = (Part.SORTED, node) if wrap is not None else None
+        elif name not in _FOLLOWED and not (base is not None and name in _FOLLOWED_METHODS):
+            self.found.opaque = True  # what another function makes of its arguments says nothing of them
+            return
+        if base is not None and name not in {"dumps", "loads"}:
+            self.follow(base, depth + 1, bound, wrap, stored=stored or name in {"get", "pop", "popleft", "values"})
+        for arg in node.args:
+            self.follow(arg.value, depth + 1, bound, wrap, stored=stored or (base is None and name in LISTS))
+
+    def _helper(self, node: cst.Call, callee: Scope, depth: int, bound: _Bound, wrap: _Wrap) -> bool:
+        """What a function of this file makes of its arguments; False if it returns nothing.
+
+        Where a part of it cannot be followed, it is no signature but the work of the function: a tool's result.
+        """
+        inner = {slot: (value, bound) for slot, value in self._facts.slots.bindings(node, callee)}
+        returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
+        if isinstance(callee.node, cst.Lambda):
+            returned = [callee.node.body]
+        trace = _Trace(self._all)
+        for value in returned:
+            trace.follow(value, depth + 1, inner, wrap)
+        if trace.found.opaque:
+            self.found.opaque = True
+        else:
+            self.found.made += trace.found.made
+        self.found.slots += trace.found.slots
+        self.found.past += trace.found.past
+        return bool(returned)
+
+    def _sorts(self, node: cst.Call) -> bool:
+        """Whether an encoder sorts the keys, as far as can be seen: options that are passed on count."""
+        option = ex.argument(node, "sort_keys") or ex.argument(node, "option")
+        return any(arg.star for arg in node.args) or (option is not None and ex.dotted(option) != "False")
+
+    def _takes_fields(self, node: cst.Call) -> bool:
+        """`args.keys()`, and `sorted(args)`, `list(args)`: the names of the arguments."""
+        base = ex.receiver(node)
+        if base is not None:
+            return ex.called_name(node) == "keys" and self._are_arguments(base)
+        return ex.called_name(node) in LISTS and bool(node.args) and self._only_fields(node.args[0].value)
+
+    def _only_fields(self, node: cst.BaseExpression) -> bool:
+        """`args` and `args.keys()` in `sorted(...)`: what is left of the arguments are their names."""
+        if isinstance(node, cst.Call) and ex.called_name(node) == "keys":
+            base = ex.receiver(node)
+            return base is not None and self._are_arguments(base)
+        if isinstance(node, (cst.BooleanOperation,)):
+            return self._only_fields(node.left)
+        return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) and self._are_arguments(node)
+
+    def _are_arguments(self, node: cst.BaseExpression) -> bool:
+        node = node.left if isinstance(node, cst.BooleanOperation) else node
+        pair = ex.member(node)
+        if pair is not None and pair[1] in ARGUMENT_NAMES and self._all.is_call(pair[0]):
+            return True
+        return Kind.ARGUMENTS in self._facts.kinds(node)
+
+    def _comprehension(
+        self,
+        node: cst.ListComp | cst.GeneratorExp | cst.SetComp | cst.DictComp,
+        depth: int,
+        bound: _Bound,
+        wrap: _Wrap,
+    ) -> None:
+        source = node.for_in.iter
+        base = ex.receiver(source) if isinstance(source, cst.Call) and not source.args else source
+        if base is not None and self._are_arguments(base):
+            names = ex.target_names(node.for_in.target)
+            used = {
+                n.value
+                for part in ([node.key, node.value] if isinstance(node, cst.DictComp) else [node.elt])
+                for n in _names(part)
+            }
+            if len(names) == 2 and names[1] not in used:
+                self._add(Part.FIELDS, node, bound)
+                return
+            if len(names) == 1 and base is source and not any(isinstance(n, cst.Subscript) for n in walk(node)):
+                self._add(Part.FIELDS, node, bound)
+                return
+            self._add(Part.VALUES, node, bound, wrap)
+            return
+        parts = [node.key, node.value] if isinstance(node, cst.DictComp) else [node.elt]
+        for part in parts:
+            self.follow(part, depth + 1, bound, wrap)
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    """`[]`, `list()`, `set()`: what it holds is put into it later."""
+    if isinstance(node, cst.Call):
+        return ex.dotted(node.func) in {"list", "set", "deque", "Counter", "collections.Counter"} and not node.args
+    return isinstance(node, cst.List) and not node.elements
+
+
+def _is_dump(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and ex.called_name(node) == "dumps"
+
+
+def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
+    return (n for n in walk(node) if isinstance(n, cst.Name))

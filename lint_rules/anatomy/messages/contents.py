@@ -1,0 +1,316 @@
+"""What a list may hold: messages, the results of tool calls, a system message at its front.
+
+Contents flow into a list from whatever is stored in it, from the lists it is made of or stands for, and from the
+callers of the function whose parameter it is. The class of its elements tells as well, also one of an imported file:
+a message that has a field for tool calls is there to carry them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule, parameters
+
+_TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
+_LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
+_FARTHEST = 40
+"""So many lists are looked at, on the way back from one."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Proof:
+    """Where the code shows it, and how: `reason` is a sentence about that place. `seen`: it happens in this file."""
+
+    node: cst.CSTNode
+    reason: str
+    module: SourceModule | None = None
+    seen: bool = True
+
+
+class Contents:
+    """Answers for one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.module = anatomy.module
+
+    # -- questions --------------------------------------------------------------------------------------------
+
+    def history(self, node: cst.BaseExpression) -> Proof | None:
+        """Why an expression is a list of messages; None if nothing shows it."""
+        known = self.facts.kinds(node).get(Kind.HISTORY)
+        if known is not None:
+            return Proof(known.root.node, f"the message history: it {known.reason}")
+        for slot in self._flowing_into(node):
+            known = self.facts.of(slot).get(Kind.HISTORY)
+            if known is not None and slot[0] in {"call", "return"}:
+                return Proof(known.root.node, f"the message history: it {known.reason}")
+            element = self._element(slot)
+            if element is not None and _is_message(element[1]):
+                return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0])
+        return None
+
+    def tool_results(self, node: cst.BaseExpression) -> Proof | None:
+        """Why a list may hold the results of tool calls."""
+        told: Proof | None = None
+        for slot in self._flowing_into(node):
+            for stored, reason in self._stored.get(slot, ()):
+                return Proof(stored, reason)
+            element = self._element(slot)
+            if element is not None and _is_message(element[1]):
+                field = next((name for name in sorted(_TOOL_FIELDS) if name in element[1].bound), None)
+                if field is not None:
+                    reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
+                    told = told or Proof(element[1].node, reason, element[0], seen=False)
+        return told
+
+    def system_message(self, node: cst.BaseExpression) -> Proof | None:
+        """Why a list may begin with a system message."""
+        for slot in self._flowing_into(node):
+            for value in self.facts.assigned(slot):
+                first = _first(value)
+                if first is not None and self._is_system(first):
+                    return Proof(first, "the system message is put at its front here")
+            for write in self.anatomy.writes.by_slot.get(slot, ()):
+                if write.kind in {"append", "insert"} and write.value is not None and self._is_system(write.value):
+                    if write.kind == "append" or _at_front(write.node):
+                        return Proof(write.node, "the system message is put into it here")
+        return None
+
+    def _is_system(self, node: cst.BaseExpression) -> bool:
+        """Whether a message holds instructions: a summary with the role of the system is no such thing."""
+        if isinstance(node, cst.Name) and "summar" in node.value:
+            return False
+        role = ex.dict_items(node).get("role")
+        if role is not None and any(ex.text(part) in {"system", "developer"} for part in ex.alternatives(role)):
+            return True
+        return any(message.role == "system" for message in self.anatomy.transcript.messages.of(node))
+
+    # -- which lists a list is made of ------------------------------------------------------------------------
+
+    def _flowing_into(self, node: cst.BaseExpression) -> Iterator[Slot]:
+        """The slots of a list and of all lists whose elements it gets, nearest first."""
+        queue = deque(self.lists_in(node))
+        seen = set(queue)
+        while queue and len(seen) < _FARTHEST:
+            slot = queue.popleft()
+            yield slot
+            for other in self._inflow.get(slot, ()):
+                if other not in seen:
+                    seen.add(other)
+                    queue.append(other)
+
+    def lists_in(self, node: cst.BaseExpression) -> Iterator[Slot]:
+        """The slots that an expression names, through copies, slices, concatenations and comprehensions."""
+        for part in ex.alternatives(node):
+            slot = self.facts.slots.of(part)
+            if slot is not None:
+                yield self._same_call(part, slot)
+            if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+                yield from self.lists_in(part.for_in.iter)
+            for source in sources(part):
+                yield from self.lists_in(source)
+
+    def _same_call(self, node: cst.BaseExpression, slot: Slot) -> Slot:
+        """Two calls of one method of one object of another file give the same list: `self.store.messages(key)`."""
+        if slot[0] != "call" or not isinstance(node, cst.Call):
+            return slot
+        name = ex.dotted(node.func)
+        first = self._calls_by_name.get((self.module.scope_of[node].owner, name)) if name and "." in name else None
+        return ("call", first) if first is not None else slot
+
+    @cached_property
+    def _calls_by_name(self) -> dict[tuple[Scope | None, str], cst.Call]:
+        """The first call known to give a history, by class and dotted name."""
+        found: dict[tuple[Scope | None, str], cst.Call] = {}
+        for slot, _ in self.facts.histories():
+            if slot[0] == "call":
+                name = ex.dotted(slot[1].func)
+                if name is not None and name.startswith("self."):
+                    found.setdefault((self.module.scope_of[slot[1]].owner, name), slot[1])
+        return found
+
+    @cached_property
+    def _inflow(self) -> dict[Slot, list[Slot]]:
+        """Slot to the slots whose elements come into it; names of one list go both ways."""
+        found: defaultdict[Slot, list[Slot]] = defaultdict(list)
+
+        def flow(target: Slot | None, value: cst.BaseExpression) -> None:
+            if target is None:
+                return
+            for part in ex.alternatives(value):
+                same = self.facts.slots.of(part)
+                if same is not None:
+                    found[target].append(self._same_call(part, same))
+                    found[same].append(target)
+                if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+                    found[target].extend(self.lists_in(part.for_in.iter))
+                for source in sources(part):
+                    found[target].extend(self.lists_in(source))
+
+        slots = self.facts.slots
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.Return, cst.Call):
+            if isinstance(node, cst.Assign):
+                for target in node.targets:
+                    sliced = target.target.value if ex.slice_of(target.target) is not None else target.target  # type: ignore[attr-defined]
+                    flow(slots.of(sliced), node.value)
+            elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+                flow(slots.of(node.target), node.value)
+            elif isinstance(node, cst.Return) and node.value is not None:
+                flow(("return", self.module.scope_of[node].function), node.value)
+            elif isinstance(node, cst.Call):
+                callee = slots.callee(node)
+                for parameter, value in slots.bindings(node, callee) if callee is not None else ():
+                    flow(parameter, value)
+        for write in self.anatomy.writes.all:
+            if write.kind == "extend" and write.value is not None:
+                found[write.slot].extend(self.lists_in(write.value))
+        return found
+
+    # -- what is stored in them -------------------------------------------------------------------------------
+
+    @cached_property
+    def _stored(self) -> dict[Slot, list[tuple[cst.CSTNode, str]]]:
+        """Slot to the places that store the result of a tool call in it, each with words for it."""
+        found: defaultdict[Slot, list[tuple[cst.CSTNode, str]]] = defaultdict(list)
+        for function in self.module.functions:
+            for stored in self.anatomy.transcript.stored(function):
+                if stored.answers and stored.slot is not None and not _is_legacy(stored):
+                    found[stored.slot].append((stored.node, "the result of a tool call is stored in it here"))
+        for node in self.module.nodes_of(cst.Call):
+            if ex.argument(node, "tools") is not None:
+                for method in self._callbacks(node):
+                    for write in self.anatomy.writes.by_function.get(method, ()):
+                        if write.kind == "append" and self._is_parameter(write.value, method):
+                            reason = f"`{method.name}` stores in it what comes of a run with `tools=`"
+                            found[write.slot].append((node, reason))
+        return found
+
+    def _callbacks(self, call: cst.Call) -> Iterator[Scope]:
+        """The functions of this file that a call is handed."""
+        for arg in call.args:
+            function = self.facts.slots.function(arg.value) if not isinstance(arg.value, cst.Call) else None
+            if function is not None:
+                yield function
+
+    @staticmethod
+    def _is_parameter(value: cst.BaseExpression | None, function: Scope) -> bool:
+        return isinstance(value, cst.Name) and value.value in {param.name.value for param in parameters(function)}
+
+    # -- what their elements are ------------------------------------------------------------------------------
+
+    def _element(self, slot: Slot) -> tuple[SourceModule, Scope] | None:
+        """The class of the elements of a list, where it is annotated, and the file it stands in."""
+        annotation = self._annotations.get(slot)
+        if annotation is not None:
+            return _element_class(self.anatomy, annotation)
+        if slot[0] == "call":
+            return self._returned_elsewhere(slot[1])
+        return None
+
+    def _returned_elsewhere(self, call: cst.Call) -> tuple[SourceModule, Scope] | None:
+        """What a method of an imported class gives back: `store.history(key)` with `store: SessionStore`."""
+        base = ex.receiver(call)
+        owner = self.facts.slots.of(base) if base is not None else None
+        annotation = self._annotation_of(owner) if owner is not None else None
+        name = _plain_name(annotation)
+        there = self.anatomy.imported(name) if name is not None else None
+        cls = there[0].module.class_named(there[1]) if there is not None else None
+        if there is None or cls is None:
+            return None
+        method = there[0].module.method(cls, ex.called_name(call))
+        returns = method.node.returns if method is not None and isinstance(method.node, cst.FunctionDef) else None
+        if returns is None:
+            return None
+        return _element_class(there[0], returns.annotation) or _element_class(self.anatomy, returns.annotation)
+
+    def _annotation_of(self, slot: Slot) -> cst.BaseExpression | None:
+        """The annotation of a slot, or of the parameter it is set from."""
+        found = self._annotations.get(slot)
+        for value in self.facts.assigned(slot) if found is None else ():
+            same = self.facts.slots.of(value)
+            found = found or (self._annotations.get(same) if same is not None else None)
+        return found
+
+    @cached_property
+    def _annotations(self) -> dict[Slot, cst.BaseExpression]:
+        found: dict[Slot, cst.BaseExpression] = {}
+        for node in self.module.nodes_of(cst.AnnAssign):
+            slot = self.facts.slots.of(node.target)
+            if slot is not None:
+                found.setdefault(slot, node.annotation.annotation)
+        for function in self.module.functions:
+            for param in parameters(function):
+                if param.annotation is not None:
+                    found[self.facts.slots.parameter(function, param.name.value)] = param.annotation.annotation
+            if isinstance(function.node, cst.FunctionDef) and function.node.returns is not None:
+                found[("return", function)] = function.node.returns.annotation
+        return found
+
+
+def _element_class(anatomy: Anatomy, annotation: cst.BaseExpression) -> tuple[SourceModule, Scope] | None:
+    """The class that `list[X]` names, in this file or in the one that X is imported from."""
+    for part in (annotation.left, annotation.right) if isinstance(annotation, cst.BinaryOperation) else (annotation,):
+        if not isinstance(part, cst.Subscript):
+            continue
+        outer = (ex.dotted(part.value) or "").rpartition(".")[2]
+        inside = ex.index(part)
+        if inside is None:
+            continue
+        if outer == "Optional":
+            return _element_class(anatomy, inside)
+        name = _plain_name(inside)
+        if outer not in _LISTS or name is None:
+            continue
+        cls = anatomy.module.class_named(name)
+        if cls is not None:
+            return anatomy.module, cls
+        there = anatomy.imported(name)
+        cls = there[0].module.class_named(there[1]) if there is not None else None
+        if there is not None and cls is not None:
+            return there[0].module, cls
+    return None
+
+
+def _is_legacy(stored: Stored) -> bool:
+    """A message of role "function": it names no call, so no API misses the call."""
+    role = ex.dict_items(stored.message.node).get("role") if stored.message is not None else None
+    return role is not None and ex.text(role) == "function"
+
+
+def _plain_name(node: cst.BaseExpression | None) -> str | None:
+    if isinstance(node, cst.SimpleString):
+        return ex.text(node)
+    return node.value if isinstance(node, cst.Name) else None
+
+
+def _is_message(cls: Scope) -> bool:
+    """Whether a class is one of messages: it has a role, and content or calls."""
+    return "role" in cls.bound and not words.MESSAGE_PARTS.isdisjoint(cls.bound)
+
+
+def _first(value: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The element at the front of a list display, or of what is put before something else."""
+    value = ex.inner(value)
+    if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+        return _first(value.left)
+    if isinstance(value, cst.List) and value.elements and isinstance(value.elements[0], cst.Element):
+        return value.elements[0].value
+    return None
+
+
+def _at_front(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and bool(node.args) and ex.integer(node.args[0].value) == 0

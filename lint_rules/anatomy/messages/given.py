@@ -1,0 +1,198 @@
+"""Messages that a function got from its caller, and what it does to them: whose they are, and who knows of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.copies import Copy
+from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.sharing import SharedStore, Stores
+from lint_rules.anatomy.values.slots import is_method
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.reaching import Definition
+
+_DEEPEST = 4
+
+Level = Literal["list", "message"]
+"""What is edited: the list itself, or a message (an element, or the one that was passed)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Given:
+    """Edits of the history or message that `function` gets as `param`."""
+
+    function: Scope
+    param: cst.Param
+    kind: Kind
+    evidence: Evidence
+    level: Level
+    stores: list[SharedStore]
+
+
+def edited(anatomy: Anatomy) -> Iterator[Given]:
+    """What the functions of a file edit of the histories and messages that were passed to them."""
+    stores = Stores(anatomy)
+    for function in anatomy.module.functions:
+        if function.kind != "function":
+            continue
+        for param in parameters(function)[1 if is_method(function) else 0 :]:
+            slot = anatomy.facts.slots.parameter(function, param.name.value)
+            known = anatomy.facts.of(slot)
+            kind = next((kind for kind in (Kind.HISTORY, Kind.MESSAGE) if kind in known), None)
+            if kind is not None and param.star not in ("*", "**"):
+                yield from _edits(anatomy, stores, function, param, kind, known[kind])
+
+
+def _edits(
+    anatomy: Anatomy, stores: Stores, function: Scope, param: cst.Param, kind: Kind, evidence: Evidence
+) -> Iterator[Given]:
+    deep = _of(anatomy, stores, function, param, evidence, 1 if kind is Kind.HISTORY else 0)
+    if deep:
+        yield Given(function, param, kind, evidence, "message", deep)
+    if kind is Kind.HISTORY:
+        nodes = {store.node for store in deep}
+        flat = [s for s in _of(anatomy, stores, function, param, evidence, 0) if s.node not in nodes]
+        if flat:
+            yield Given(function, param, kind, evidence, "list", flat)
+
+
+def _of(
+    anatomy: Anatomy, stores: Stores, function: Scope, param: cst.Param, evidence: Evidence, fresh: int
+) -> list[SharedStore]:
+    """The stores into objects `fresh` or more levels below the parameter, also in functions nested in this one."""
+    name = param.name.value
+    copy = Copy(param, param.name, fresh, evidence, function)
+    found = list(stores.into(function, name, copy))
+    slot = anatomy.facts.slots.parameter(function, name)
+    if not anatomy.facts.assigned(slot):
+        for inner in anatomy.module.functions:
+            if (
+                inner is not function
+                and inner.kind == "function"
+                and inner.within(function)
+                and name not in inner.bound
+            ):
+                found += stores.into(inner, name, copy)
+    return sorted(found, key=lambda store: anatomy.module.order[store.node])
+
+
+_IN_PLACE = re.compile(
+    r"^_*(append|add|set|update|insert|push|put|remove|delete|del|clear|reset|trim|prune|truncate|shrink|cut|drop|crop"
+    r"|inject|mark|tag|strip|sanitize|repair|fix|patch|edit|apply|enforce|ensure|extend|replace|prepend|compact|compress"
+    r"|mutate|rewrite|redact|mask|attach|record|store|save|log|evict|rotate|merge|move_to|swap|undo|pop|restore|cap|limit"
+    r"|on|handle|enrich|annotate|decorate|augment|hydrate|migrate|finali[sz]e|complete|fill|populate|assign|change|modify"
+    r"|adjust|clean|discard|filter|maybe|try|dedup|expand|refresh|collapse|drain|revert|rollback|normali[sz]e)(_|$|[A-Z])"
+)
+_SAYS_SO = re.compile(r"in[- ]?place|mutat|modif(y|ies)|updates? the|caller'?s|append(s|ed)? to|side effect", re.I)
+
+
+def says_so(function: Scope) -> bool:
+    """Whether a function's name or docstring says that it edits what it gets."""
+    node = function.node
+    if not isinstance(node, cst.FunctionDef) or _IN_PLACE.match(function.name):
+        return True
+    if any((ex.dotted(d) or "").endswith("setter") for d in decorators(function)):
+        return True
+    return _SAYS_SO.search(docstring(function)) is not None
+
+
+def docstring(function: Scope) -> str:
+    """What a function says of itself; empty if nothing."""
+    return (function.node.get_docstring() or "") if isinstance(function.node, cst.FunctionDef) else ""
+
+
+def hands_back(anatomy: Anatomy, given: Given) -> bool:
+    """Whether the function returns (or yields) the very list or message it got."""
+    slot = anatomy.facts.slots.parameter(given.function, given.param.name.value)
+    for node in given.function.nodes:
+        if isinstance(node, (cst.Yield, cst.Return)):
+            value = node.value.item if isinstance(node.value, cst.From) else node.value
+            parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+            if any(part is not None and anatomy.facts.slots.of(part) == slot for part in parts):
+                return True
+    return False
+
+
+def owned_by_callers(anatomy: Anatomy, given: Given) -> bool | None:
+    """Whether a caller of this file passes what others hold, too; None where no caller is seen."""
+    return _owned(anatomy, given.function, given.param.name.value, given.level, 0)
+
+
+def _owned(anatomy: Anatomy, function: Scope, name: str, level: Level, depth: int) -> bool | None:
+    slot = anatomy.facts.slots.parameter(function, name)
+    passed = [
+        (site.node, site.caller, value)
+        for site in anatomy.calls.sites[function]
+        for bound, value in anatomy.facts.slots.bindings(site.node, function)
+        if bound == slot and site.caller is not function
+    ]
+    if not passed:
+        return None
+    return any(
+        not _takes_its_place(anatomy, call, value) and not _is_fresh(anatomy, value, call, caller, level, depth)
+        for call, caller, value in passed
+    )
+
+
+def _takes_its_place(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> bool:
+    """`request["messages"] = prepare(request["messages"])`: what was passed is given up for the result."""
+    statement = anatomy.module.statement(call)
+    if not isinstance(statement, cst.Assign):
+        return False
+    slot = anatomy.facts.slots.of(value)
+    targets = [anatomy.facts.slots.of(target.target) for target in statement.targets]
+    return slot is not None and slot[0] != "var" and slot in targets
+
+
+def _is_fresh(
+    anatomy: Anatomy, value: cst.BaseExpression, call: cst.Call, caller: Scope, level: Level, depth: int
+) -> bool:
+    """Whether a value is made for this call: nobody else holds it (for a list of messages: nor its messages)."""
+
+    def fresh(part: cst.BaseExpression) -> bool:
+        return _is_fresh(anatomy, part, call, caller, level, depth + 1)
+
+    value = ex.inner(value)
+    if isinstance(value, (cst.Dict, cst.Call)):
+        return True
+    if isinstance(value, cst.ListComp):
+        return level == "list" or isinstance(value.elt, (cst.Dict, cst.Call))
+    if isinstance(value, (cst.List, cst.Tuple)):
+        starred = any(isinstance(e, cst.StarredElement) for e in value.elements)
+        return level == "list" or (not starred and all(fresh(e.value) for e in value.elements))
+    if isinstance(value, cst.BinaryOperation):
+        return level == "list" or (fresh(value.left) and fresh(value.right))
+    if isinstance(value, cst.Subscript) and ex.slice_of(value) is not None:
+        return level == "list" or fresh(value.value)
+    return (
+        isinstance(value, cst.Name) and depth <= _DEEPEST and _name_is_fresh(anatomy, value, call, caller, level, depth)
+    )
+
+
+def _name_is_fresh(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Scope, level: Level, depth: int) -> bool:
+    """Whether all that a name may stand for at a call is made in the caller, or for the call of the caller."""
+    points = anatomy.flow(caller).enclosing(call, anatomy.module.parent) if caller.kind != "lambda" else []
+    definitions = [d for point in points for d in anatomy.reaching(caller).at(point, name.value)]
+    for definition in definitions:
+        if definition.kind == "parameter":
+            if _owned(anatomy, caller, name.value, level, depth + 1) is not False:
+                return False
+        elif not _value_is_fresh(anatomy, definition, call, caller, level, depth):
+            return False
+    return bool(definitions)
+
+
+def _value_is_fresh(
+    anatomy: Anatomy, definition: Definition, call: cst.Call, caller: Scope, level: Level, depth: int
+) -> bool:
+    value = definition.value
+    return (
+        definition.kind == "assign" and value is not None and _is_fresh(anatomy, value, call, caller, level, depth + 1)
+    )

@@ -1,0 +1,140 @@
+"""Histories that go on growing: which write makes one longer for the next turn, and which objects keep one."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
+from lint_rules.anatomy.values.kinds import Evidence
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.walk import walk
+
+_KEEPERS = {
+    "start_chat": ("google", "vertexai"),
+    "ConversationBufferMemory": ("langchain",),
+    "ConversationBufferWindowMemory": ("langchain",),
+    "ConversationSummaryMemory": ("langchain",),
+    "ConversationSummaryBufferMemory": ("langchain",),
+    "ConversationChain": ("langchain",),
+    "ChatMessageHistory": ("langchain",),
+    "InMemoryChatMessageHistory": ("langchain",),
+    "ChatMemoryBuffer": ("llama_index",),
+    "SQLiteSession": ("agents",),
+    "AIChat": ("simpleaichat",),
+}
+"""Calls of libraries that make an object which keeps one conversation, and where they are imported from."""
+SETUPS = frozenset({"__init__", "__post_init__", "__new__", "__init_subclass__", "setUp", "setup"})
+
+
+def root_of(slot: Slot) -> Slot | None:
+    """`x` of `x`, `x.messages` and `x["messages"]`; None where a key picks one of many."""
+    while slot[0] == "member":
+        slot = slot[1]
+    return slot if slot[0] in {"var", "attr"} else None
+
+
+def growing(
+    anatomy: Anatomy, slot: Slot, writes: list[HistoryWrite], entry: Scope, reach: set[Scope]
+) -> HistoryWrite | None:
+    """A write that makes the history longer for the next event: unless `entry` begins with a new history."""
+    for write in writes:
+        if write.function in reach and grows(anatomy, write) and not begun_anew(anatomy, slot, writes, write, entry):
+            return write
+    return None
+
+
+def grows(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    return write.kind in GROWING or (write.kind == "rebind" and _adds_to_itself(anatomy, write))
+
+
+def _adds_to_itself(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    """`h = h + [m]`, `h = [*h, m]`."""
+    value = ex.inner(write.value) if write.value is not None else None
+    if not isinstance(value, (cst.BinaryOperation, cst.List)):
+        return False
+    return any(
+        isinstance(n, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(n) == write.slot for n in walk(value)
+    )
+
+
+def begun_anew(anatomy: Anatomy, slot: Slot, writes: list[HistoryWrite], write: HistoryWrite, entry: Scope) -> bool:
+    """Whether the history is always replaced or emptied on the way to `write`."""
+    for reset in writes:
+        if reset.function not in {entry, write.function} or not resets(anatomy, reset):
+            continue
+        flow, parent = anatomy.flow(reset.function), anatomy.module.parent
+        places = [write.node] if reset.function is write.function else _ways_to(anatomy, write.function, entry)
+        starts = flow.enclosing(reset.node, parent)
+        goals = [point for place in places for point in flow.enclosing(place, parent)]
+        if goals and all(any(flow.dominates(start, goal) for start in starts) for goal in goals):
+            return True
+    return False
+
+
+def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    if write.kind == "cut":
+        return isinstance(write.node, cst.Call) and ex.called_name(write.node) == "clear"
+    if write.kind != "rebind" or write.value is None:
+        return False
+    return not reads(anatomy, write.value, write.slot)
+
+
+def reads(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:
+    places = (n for n in walk(value) if isinstance(n, (cst.Name, cst.Attribute, cst.Subscript)))
+    return any(anatomy.facts.slots.of(place) == slot for place in places)
+
+
+def _ways_to(anatomy: Anatomy, goal: Scope, entry: Scope) -> list[cst.CSTNode]:
+    """The calls in `entry` that lead to the function `goal`."""
+    return [site.node for site in anatomy.calls.calls[entry] if goal in anatomy.calls.may_run(site.callee)]
+
+
+def grown_by_method(anatomy: Anatomy, method: Scope) -> HistoryWrite | None:
+    """The write by which a method makes the conversation longer that its object keeps, and that a model is sent."""
+    reach = anatomy.calls.may_run(method)
+    for slot, writes in anatomy.writes.by_slot.items():
+        root = root_of(slot)
+        if root is not None and root[0] == "attr" and any(w.function in reach for w in writes):
+            write = growing(anatomy, slot, [w for w in writes if w.function.name not in SETUPS], method, reach)
+            if write is not None and (anatomy.calls.reaches_llm(method) or _is_sent(write.evidence)):
+                return write
+    return None
+
+
+def _is_sent(evidence: Evidence) -> bool:
+    return any("is sent" in fact.reason for fact in evidence.chain())
+
+
+def made_class(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+    """The class of this file, or of another file of the project, that `call` makes an object of."""
+    cls = anatomy.facts.slots.constructed(call)
+    if cls is not None:
+        return anatomy, cls
+    return imported_class(anatomy, call.func.value) if isinstance(call.func, cst.Name) else None
+
+
+def imported_class(anatomy: Anatomy, name: str) -> tuple[Anatomy, Scope] | None:
+    """The class of another file of the project that is imported under a name."""
+    found = anatomy.imported(name)
+    there = found[0].module.class_named(found[1]) if found is not None else None
+    return (found[0], there) if found is not None and there is not None else None
+
+
+def keeps_conversation(module: SourceModule, call: cst.Call) -> bool:
+    """Whether a call of a known library makes an object that keeps one conversation."""
+    full = module.imports.resolve(ex.dotted(call.func) or "")
+    for part in full.replace("()", "").split("."):
+        packages = _KEEPERS.get(part, ())
+        if packages and (
+            full.startswith(packages) or any(n.startswith(packages) for n in module.imports.full.values())
+        ):
+            return True
+    return full.endswith("chats.create") and any(n.startswith("google") for n in module.imports.full.values())
+
+
+def is_mutable(value: cst.BaseExpression) -> bool:
+    """A list that is made in place."""
+    return isinstance(value, cst.List) or (isinstance(value, cst.Call) and ex.dotted(value.func) in {"list", "deque"})

@@ -1,0 +1,196 @@
+"""Texts cut to their head, on the way into a message: `text[:n]`, with or without words that say what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_SAYS_HOW_MUCH = re.compile(
+    r"truncat|omit|elided|remain|character|chars|bytes|lines|left out|skipped|shorten|abridg|clipped|"
+    r"not shown|full (text|output|result|content)|see |saved|\bmore\b|\bfirst\b|\btotal\b|limit|redacted",
+    re.IGNORECASE,
+)
+_WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
+_LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
+_LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
+_DEEPEST = 6
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Head:
+    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing."""
+
+    node: cst.Subscript
+    text: cst.BaseExpression
+    size: cst.BaseExpression
+    function: Scope
+    marked: bool
+
+
+class Heads:
+    """Finds, for an expression that becomes a text, the heads that it is made of."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+
+    def within(self, node: cst.BaseExpression, function: Scope) -> Iterator[Head]:
+        """Through conditional expressions, concatenations, f-strings, names, and functions of this file."""
+        yield from self._find(node, function, False, frozenset(), 0)
+
+    def _find(
+        self, node: cst.BaseExpression, function: Scope, marked: bool, seen: frozenset[Slot], depth: int
+    ) -> Iterator[Head]:
+        if depth > _DEEPEST:
+            return
+        for part in ex.alternatives(node):
+            head = _head(part)
+            if head is not None:
+                if not self._is_list(head[0]):
+                    yield Head(part, head[0], head[1], function, marked)  # type: ignore[arg-type]
+            elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
+                told = marked or self._tells(part)
+                for piece in _pieces(part):
+                    yield from self._find(piece, function, told, seen, depth + 1)
+            elif isinstance(part, cst.Call):
+                yield from self._called(part, function, marked, seen, depth)
+            elif isinstance(part, cst.Name):
+                yield from self._named(part, function, marked, seen, depth)
+
+    def _named(
+        self, node: cst.Name, function: Scope, marked: bool, seen: frozenset[Slot], depth: int
+    ) -> Iterator[Head]:
+        slot = self.facts.slots.of(node)
+        if slot is None or slot in seen or slot[0] != "var" or slot[1] is not function:
+            return
+        for value in self.facts.assigned(slot):
+            yield from self._find(value, function, marked or self._grows_a_note(slot), seen | {slot}, depth + 1)
+
+    def _called(
+        self, node: cst.Call, function: Scope, marked: bool, seen: frozenset[Slot], depth: int
+    ) -> Iterator[Head]:
+        base, given = ex.receiver(node), ex.positional(node)
+        if ex.called_name(node) in _WRAPPERS:
+            inside = base if base is not None else next(iter(given), None)
+            if inside is not None:
+                yield from self._find(inside, function, marked, seen, depth + 1)
+            return
+        callee = self.facts.slots.callee(node)
+        for inner in callee.nodes if callee is not None and self.facts.slots.constructed(node) is None else ():
+            if isinstance(inner, cst.Return) and inner.value is not None and callee is not None:
+                yield from self._find(inner.value, callee, marked, seen, depth + 1)
+
+    def _is_list(self, node: cst.BaseExpression) -> bool:
+        """Whether what is cut is a list: of messages, lines, results."""
+        kinds = self.facts.kinds(node)
+        if Kind.HISTORY in kinds or Kind.CALLS in kinds or type(ex.inner(node)) in _LISTS:
+            return True
+        if isinstance(node, cst.Call):
+            return ex.called_name(node) in {
+                "split",
+                "splitlines",
+                "list",
+                "sorted",
+                "findall",
+                "items",
+                "keys",
+                "values",
+            }
+        slot = self.facts.slots.of(node)
+        return slot is not None and any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot))
+
+    # -- words ------------------------------------------------------------------------------------------------
+
+    def _tells(self, node: cst.BaseExpression) -> bool:
+        """Whether the words of a text, or a number in it, say that something is missing."""
+        for part in walk(node):
+            if isinstance(part, cst.FormattedStringText) and _SAYS_HOW_MUCH.search(part.value):
+                return True
+            if isinstance(part, cst.SimpleString) and _SAYS_HOW_MUCH.search(part.value):
+                return True
+            if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
+                return True
+            if isinstance(part, (cst.Name, cst.Attribute)):
+                name = part.value if isinstance(part, cst.Name) else part.attr.value
+                if isinstance(self.module.parent[part], (cst.Slice, cst.Subscript)):
+                    continue
+                if _SAYS_HOW_MUCH.search(name) or self._stands_for_a_note(part, name):
+                    return True
+        return False
+
+    def _stands_for_a_note(self, node: cst.Name | cst.Attribute, name: str) -> bool:
+        """A constant of this file whose text says so, or one of another file."""
+        slot = self.facts.slots.of(node)
+        values = self.facts.assigned(slot) if slot is not None else []
+        if any(isinstance(v, (cst.SimpleString, cst.ConcatenatedString)) and self._tells(v) for v in values):
+            return True
+        return name.isupper() and not values
+
+    def _grows_a_note(self, slot: Slot) -> bool:
+        """`text += "... [truncated]"` somewhere behind the cut."""
+        return any(
+            self.facts.slots.of(node.target) == slot and self._tells(node.value)
+            for node in slot[1].nodes_of(cst.AugAssign)
+        )
+
+    def keeps_tail(self, head: Head) -> bool:
+        """Whether the same function takes the end of the same text as well."""
+        name = ex.source(head.text)
+        for node in head.function.nodes:
+            part = ex.slice_of(node)
+            if part is not None and isinstance(node, cst.Subscript) and part.upper is None and part.lower is not None:
+                if ex.source(node.value) == name:
+                    return True
+        return False
+
+
+def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    part = ex.slice_of(node)
+    if part is None or not isinstance(node, cst.Subscript) or part.upper is None or part.step is not None:
+        return None
+    if part.lower is not None and ex.integer(part.lower) != 0:
+        return None
+    if isinstance(part.upper, cst.UnaryOperation):  # `text[:-1]`
+        return None
+    return node.value, part.upper
+
+
+def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a text is put together from."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        yield node.left
+        yield node.right
+    elif isinstance(node, cst.FormattedString):
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression):
+                yield part.expression
+    elif isinstance(node, cst.ConcatenatedString):
+        yield node.left
+        yield node.right
+
+
+def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:
+    """Whether a number is shown in an f-string."""
+    here = parent.get(node)
+    while here is not None and not isinstance(here, (cst.BaseSmallStatement, cst.Slice)):
+        if isinstance(here, cst.FormattedStringExpression):
+            return True
+        here = parent.get(here)
+    return False
+
+
+def is_json(facts: Facts, head: Head) -> bool:
+    """Whether what is cut is JSON text: `json.dumps(x)[:n]`, also by a name."""
+    return any(facts.encoder(value) is not None for value in [head.text, *facts.values_of(head.text)])

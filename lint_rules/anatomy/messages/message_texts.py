@@ -1,0 +1,132 @@
+"""What the messages of a history say: the content of each that is stored, and of those that are changed later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values import shapes
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_MEASURES = re.compile(r"count|estimate|measure|num_tokens|size|^len$|hash|digest")
+_STORES = re.compile(r"add|append|insert|record|remember|store|save|submit")
+_IDS = frozenset({"tool_call_id", "tool_use_id"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MessageText:
+    """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before."""
+
+    node: cst.CSTNode
+    content: cst.BaseExpression
+    function: Scope
+    answers: bool
+    changed: bool
+
+
+def texts(anatomy: Anatomy) -> Iterator[MessageText]:
+    """All of a file."""
+    yield from _stored(anatomy)
+    yield from _made(anatomy)
+    yield from _changed(anatomy)
+
+
+def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
+    seen: set[cst.CSTNode] = set()
+    for function in anatomy.module.functions:
+        for stored in anatomy.transcript.stored(function):
+            content = stored.message.content if stored.message is not None else None
+            for given in [content] if content is not None else _handed_on(anatomy, stored):
+                where = anatomy.module.scope_of[given].function
+                for part in _said(given) if given not in seen else ():
+                    yield MessageText(stored.node, part, where, stored.answers, False)
+                seen.add(given)
+
+
+def _made(anatomy: Anatomy) -> Iterator[MessageText]:
+    """Messages that answer a call, wherever they go: `{"role": "tool", ...}`, `Message.tool(text, tool_call_id=id)`."""
+    for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
+        content = shapes.tool_result(node)
+        if type(node) is cst.Call and "message" in (ex.dotted(node.func) or "").lower():
+            if any(arg.keyword is not None and arg.keyword.value in _IDS for arg in node.args):
+                content = ex.argument(node, "content")
+        if content is not None and not _is_only_measured(anatomy, node):
+            yield MessageText(node, content, anatomy.module.scope_of[node].function, True, False)
+
+
+def _is_only_measured(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """`count_tokens([{"role": "tool", "content": text}])`: made to be counted, hashed or shown."""
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, cst.Call) and outer is not node:
+            return bool(_MEASURES.search(ex.called_name(outer).lower())) or is_logging(outer)
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return False
+    return False
+
+
+def _handed_on(anatomy: Anatomy, stored: Stored) -> Iterator[cst.BaseExpression]:
+    """What goes with the id of a call to a function of another file: `memory.add(Message.result(text, id=call.id))`."""
+    if not stored.answers or not isinstance(stored.node, cst.Call) or stored.write is not None:
+        return
+    if not _STORES.search(ex.called_name(stored.node)):
+        return  # `channel.send(...)`, `events.emit(...)`: for people
+    for arg in stored.node.args:
+        slot = anatomy.facts.slots.of(arg.value)
+        for value in [arg.value, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+            made = ex.inner(value)
+            if isinstance(made, cst.Call) and anatomy.transcript.call_id(made) is not None:
+                yield from (inside.value for inside in made.args if _may_be_text(inside))
+        if _may_be_text(arg):
+            yield arg.value
+
+
+def _may_be_text(arg: cst.Arg) -> bool:
+    return arg.keyword is None or arg.keyword.value in {"content", "output", "result", "text"}
+
+
+def _said(content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The texts in a content of blocks: `[{"type": "tool_result", "content": x}]`; else the content itself."""
+    made = content.elt if isinstance(content, cst.ListComp) else content
+    for block in [e.value for e in made.elements] if isinstance(made, cst.List) else [made]:
+        items = ex.dict_items(block)
+        inside = items.get("content") or items.get("text") or items.get("output")
+        yield inside if inside is not None else block
+
+
+def _changed(anatomy: Anatomy) -> Iterator[MessageText]:
+    """`m["content"] = ...`, `{**m, "content": ...}` for a message m."""
+    for node in anatomy.module.nodes_of(cst.Assign):
+        pair = ex.member(node.targets[0].target)
+        if pair is not None and pair[1] == "content" and Kind.MESSAGE in anatomy.facts.kinds(pair[0]):
+            if _reads_content(anatomy, node.value):
+                yield MessageText(node, node.value, anatomy.module.scope_of[node].function, False, True)
+    for display in anatomy.module.nodes_of(cst.Dict):
+        first = display.elements[0] if display.elements else None
+        content = ex.dict_items(display).get("content")
+        if isinstance(first, cst.StarredDictElement) and content is not None:
+            if Kind.MESSAGE in anatomy.facts.kinds(first.value):
+                yield MessageText(display, content, anatomy.module.scope_of[display].function, False, True)
+
+
+def _reads_content(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether the new content is made of a message's old one."""
+    for node in walk(value):
+        pair = ex.member(node)
+        if pair is not None and pair[1] == "content":
+            return True
+        if isinstance(node, cst.Name):
+            slot = anatomy.facts.slots.of(node)
+            if slot is not None and any(
+                (inside := ex.member(v)) is not None and inside[1] == "content" for v in anatomy.facts.assigned(slot)
+            ):
+                return True
+    return False

@@ -1,0 +1,282 @@
+"""What a message is: its role, the tool calls that it carries, the ids of the calls that it answers.
+
+Known are the messages of OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock and LangChain, dicts or
+objects, made in one expression or put together over several statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot, Slots
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import fields
+
+Role = Literal["system", "user", "assistant", "tool"]
+Arguments = Mapping[Slot, cst.BaseExpression]
+"""What the parameters of functions hold at the call that is looked at."""
+
+ROLES: dict[str, Role] = {
+    "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
+    "model": "assistant", "ai": "assistant", "tool": "tool", "function": "tool",
+}  # fmt: skip
+_CLASSES: dict[str, Role] = {
+    "AIMessage": "assistant", "ModelResponse": "assistant", "HumanMessage": "user", "SystemMessage": "system",
+    "ToolMessage": "tool", "FunctionMessage": "tool", "UserMessage": "user", "AssistantMessage": "assistant",
+    "FunctionExecutionResultMessage": "tool",
+}  # fmt: skip
+_ANSWERED = ("tool_call_id", "tool_use_id", "toolUseId", "call_id")
+_RESULT_PARTS = frozenset({"functionResponse", "function_response", "toolResult"})
+_DEEPEST = 5
+_MOST = 40
+"""So many ways in which one name may be made are enough; names bound from one another have millions."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Message:
+    """One message, as far as the code shows it: `node` makes or names it, `role` is None where it is not known.
+
+    `calls` is the expression of the tool calls it may carry, `answers` are the ids of the calls it answers (several
+    for providers that take all results of a round in one message), `content` is what it says.
+    """
+
+    node: cst.BaseExpression
+    role: Role | None = None
+    calls: cst.BaseExpression | None = None
+    answers: tuple[cst.BaseExpression, ...] = ()
+    content: cst.BaseExpression | None = None
+
+
+class Messages:
+    """Reads messages off the expressions of one file."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._read: dict[tuple[Slot, int], list[Message]] = {}
+
+    def of(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
+        """The messages that a value may be, one for each way it is made; empty where nothing shows that it is one."""
+        if depth > _DEEPEST:
+            return []
+        found: list[Message] = []
+        for part in ex.alternatives(node):
+            found.extend(self._made(_given(self.facts.slots, part, arguments), arguments or {}, depth))
+        return found
+
+    def many(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
+        """The messages that the elements of a list may be: of a display, a comprehension, a list grown before."""
+        if depth > _DEEPEST:
+            return []
+        found: list[Message] = []
+        for part in ex.alternatives(node):
+            for element in self._elements(_given(self.facts.slots, part, arguments)):
+                found.extend(self.of(element, arguments, depth + 1))
+        if not found and self.facts.is_kind(node, Kind.CALLS):  # `input += response.output`
+            found.append(Message(node, "assistant", node))
+        return found
+
+    def _elements(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        if isinstance(node, (cst.List, cst.Tuple)):
+            for element in node.elements:
+                if isinstance(element, cst.StarredElement):
+                    yield from self._elements(ex.inner(element.value))
+                else:
+                    yield element.value
+        elif isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+            yield node.elt
+        elif type(node) is cst.Name:
+            slot = self.facts.slots.of(node)
+            for value in self.facts.assigned(slot) if slot is not None else ():
+                if type(value) is not cst.Name:
+                    yield from self._elements(ex.inner(value))
+            yield from self.facts.appended(slot) if slot is not None else ()
+
+    # -- one form each ----------------------------------------------------------------------------------------
+
+    def _made(self, node: cst.BaseExpression, arguments: Arguments, depth: int) -> list[Message]:
+        items = ex.dict_items(node)
+        if items:
+            made = self._of_items(node, items, arguments, depth)
+            return [made] if made is not None else []
+        if isinstance(node, cst.Call):
+            return self._called(node, arguments, depth)
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+            return self._named(node, arguments, depth)
+        return []
+
+    def _called(self, node: cst.Call, arguments: Arguments, depth: int) -> list[Message]:
+        name = ex.called_name(node)
+        keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        role = _CLASSES.get(name)
+        if role is not None:
+            content = keywords.get("content") or ex.argument(node, "content", 0)
+            found = self._of_items(node, keywords, arguments, depth) or Message(node)
+            return [replace(found, role=role, content=content)]
+        if name.startswith("from_") and ROLES.get(name[5:]):
+            found = self._of_items(node, keywords, arguments, depth) or Message(node)
+            origin = keywords.get("origin")
+            answers = (origin,) if origin is not None else found.answers
+            return [replace(found, role=ROLES[name[5:]], answers=answers, content=ex.argument(node, "content", 0))]
+        made = self.facts.slots.constructed(node)
+        if made is not None:
+            keywords = {**dict(zip(fields(made), ex.positional(node), strict=False)), **keywords}
+        if "role" in keywords or ("type" in keywords and made is None):
+            one = self._of_items(node, keywords, arguments, depth)
+            if one is not None:
+                return [one]
+        callee = self.facts.slots.callee(node)
+        if callee is not None and made is None:
+            inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
+            returned = [n.value for n in callee.nodes if type(n) is cst.Return and n.value is not None]
+            return [replace(m, node=node) for value in returned for m in self.of(value, inside, depth + 1)]
+        copied = [m for source in sources(node) for m in self.of(source, arguments, depth + 1)]
+        return copied or self._known(node)
+
+    def _named(self, node: cst.Name | cst.Attribute | cst.Subscript, arguments: Arguments, depth: int) -> list[Message]:
+        slot = self.facts.slots.of(node)
+        if slot is None or arguments:
+            return self._bound(node, slot, arguments, depth)
+        known = self._read.get((slot, depth))  # names that are bound often, from one another, are read but once
+        if known is None:
+            known = self._read[slot, depth] = self._bound(node, slot, arguments, depth)
+        return [replace(message, node=node) for message in known]
+
+    def _bound(self, node: cst.BaseExpression, slot: Slot | None, arguments: Arguments, depth: int) -> list[Message]:
+        found: list[Message] = []
+        for value in self.facts.assigned(slot) if slot is not None else ():
+            found.extend(self.of(value, arguments, depth + 1))
+            if len(found) > _MOST:
+                break
+        if slot is not None and found:
+            return [replace(self._with_stores(m, slot, arguments, depth), node=node) for m in found]
+        return self._known(node)
+
+    def _with_stores(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> Message:
+        """What is set on a message after it was made: `m["tool_calls"] = [...]`."""
+        for name in ("tool_calls", "content", *_ANSWERED):
+            stored = self.facts.assigned(("member", slot, name))
+            if not stored:
+                continue
+            if name == "tool_calls":
+                message = replace(message, calls=message.calls or _given(self.facts.slots, stored[-1], arguments))
+            elif name == "content":
+                message = self._with_content(message, stored[-1], arguments, depth)
+            else:
+                message = replace(message, answers=(*message.answers, _given(self.facts.slots, stored[-1], arguments)))
+        return message
+
+    def _known(self, node: cst.BaseExpression) -> list[Message]:
+        """What only the facts know: a reply's message carries the calls that the model made of it."""
+        kinds = self.facts.kinds(node)
+        if Kind.REPLY in kinds:
+            return [Message(node, "assistant", node)]
+        if Kind.MESSAGE in kinds:
+            read = any("`tool_calls`" in step.reason for step in kinds[Kind.MESSAGE].chain())
+            return [Message(node, "assistant" if read else None, node if read else None)]
+        return []
+
+    def _of_items(
+        self, node: cst.BaseExpression, items: Mapping[str, cst.BaseExpression], arguments: Arguments, depth: int
+    ) -> Message | None:
+        """A message from its keys and their values, or the keywords of its constructor."""
+        said = self._text(items.get("role"), arguments)
+        tag = self._text(items.get("type"), arguments)
+        answers = tuple(_given(self.facts.slots, items[key], arguments) for key in _ANSWERED if key in items)
+        if tag == "function_call":
+            return Message(node, "assistant", node)
+        if tag in {"function_call_output", "tool_result"}:
+            return Message(node, "tool", None, answers, items.get("output") or items.get("content"))
+        if "role" not in items and not ({"tool_calls", "content"} <= set(items) or answers):
+            return None
+        message = Message(node, ROLES.get(said) if said is not None else None, answers=answers)
+        if answers and "content" in items and message.role in {None, "user"}:
+            message = replace(message, role="tool")
+        calls = _given(self.facts.slots, items["tool_calls"], arguments) if "tool_calls" in items else None
+        if calls is not None and not _is_nothing(calls):
+            message = replace(message, calls=calls, role=message.role or "assistant")
+        content = items.get("content") or items.get("parts")
+        return self._with_content(message, content, arguments, depth) if content is not None else message
+
+    def _with_content(self, message: Message, content: cst.BaseExpression, arguments: Arguments, depth: int) -> Message:
+        """Content in blocks: tool_use blocks are calls, tool_result blocks are answers, whatever the role says."""
+        content = _given(self.facts.slots, content, arguments)
+        message = replace(message, content=content)
+        results = self._results(content, arguments, depth)
+        if results:
+            return replace(message, role="tool", answers=(*message.answers, *results))
+        if message.role == "assistant" and message.calls is None and self._has_calls(content):
+            return replace(message, calls=content)
+        return message
+
+    def _has_calls(self, content: cst.BaseExpression) -> bool:
+        kinds = self.facts.kinds(content)
+        if Kind.CALLS in kinds:
+            return True
+        for source in sources(content):
+            if self._has_calls(source):
+                return True
+        return any(Kind.CALL in self.facts.kinds(part) for part in self._elements(content))
+
+    def _results(self, content: cst.BaseExpression, arguments: Arguments, depth: int) -> list[cst.BaseExpression]:
+        """The ids of the calls that the parts of a content answer; the parts themselves where they show no id."""
+        found: list[cst.BaseExpression] = []
+        for part in self._parts(content) if depth < _DEEPEST else ():
+            if isinstance(part, cst.Call) and "function_response" in ex.called_name(part):
+                found.append(part)
+                continue
+            items = ex.dict_items(part)
+            wrapped = next((items[key] for key in _RESULT_PARTS if key in items), None)
+            if wrapped is not None:
+                inside = ex.dict_items(wrapped)
+                found.append(next((inside[key] for key in _ANSWERED if key in inside), part))
+                continue
+            found.extend(a for m in self.of(part, arguments, depth + 1) if m.role == "tool" for a in m.answers)
+        return found
+
+    def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """The elements of a content; what a name stands for where it is bound once."""
+        for part in self._elements(content):
+            slot = self.facts.slots.of(part) if type(part) is cst.Name else None
+            values = self.facts.assigned(slot) if slot is not None else []
+            yield ex.inner(values[0]) if len(values) == 1 else part
+
+    def _text(self, node: cst.BaseExpression | None, arguments: Arguments) -> str | None:
+        """The text that a role or type has, through parameters and plain constants of this file."""
+        if node is None:
+            return None
+        node = _given(self.facts.slots, node, arguments)
+        literal = ex.text(node)
+        if literal is not None:
+            return literal
+        if isinstance(node, cst.Attribute):  # an enum: `Role.TOOL`
+            return node.attr.value.lower()
+        slot = self.facts.slots.of(node)
+        values = self.facts.assigned(slot) if slot is not None else []
+        return ex.text(values[0]) if len(values) == 1 else None
+
+
+def _given(slots: Slots, node: cst.BaseExpression, arguments: Arguments | None) -> cst.BaseExpression:
+    """What a parameter holds at the call that is looked at; anything else is what it is."""
+    node = ex.inner(node)
+    for _ in range(_DEEPEST):
+        if not arguments or type(node) is not cst.Name:
+            break
+        slot = slots.of(node)
+        given = arguments.get(slot) if slot is not None else None
+        if given is None:
+            break
+        node = ex.inner(given)
+    return node
+
+
+def _is_nothing(node: cst.BaseExpression) -> bool:
+    return (type(node) is cst.Name and node.value == "None") or (
+        isinstance(node, (cst.List, cst.Tuple)) and not node.elements
+    )

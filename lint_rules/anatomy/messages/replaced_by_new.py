@@ -1,0 +1,80 @@
+"""Histories that are replaced by what one turn has added: SDKs whose result holds the new messages only.
+
+history = agent.run_sync(text, message_history=history).new_messages()     # all turns before are gone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_NEW_ONLY = frozenset({"new_messages"})
+"""Pydantic AI: `result.new_messages()`. The name says it."""
+_NEW_ONLY_OF = {"swarm.Swarm": "messages"}
+"""Classes of which the `run` gives back the new messages under a name that does not say so."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Replaced:
+    """`node` binds `history` to the new messages of the run `call`, which was given the old ones."""
+
+    node: cst.Assign
+    history: Slot
+    call: cst.Call
+
+
+def replaced_histories(anatomy: Anatomy) -> Iterator[Replaced]:
+    """All such assignments of a file."""
+    for node in anatomy.module.nodes_of(cst.Assign):
+        taken = _new_only(node.value)
+        slot = anatomy.facts.slots.of(node.targets[0].target) if taken is not None else None
+        if taken is None or slot is None:
+            continue
+        result, name = taken
+        for call in _runs(anatomy, result):
+            if _is_given(anatomy, call, slot) and (name in _NEW_ONLY or _gives_new(anatomy, call, name)):
+                yield Replaced(node, slot, call)
+                break
+
+
+def _new_only(value: cst.BaseExpression) -> tuple[cst.BaseExpression, str] | None:
+    """`(result, name)` of `result.new_messages()` and `result.messages`."""
+    func = value.func if isinstance(value, cst.Call) else value
+    if isinstance(func, cst.Attribute) and (func.attr.value in _NEW_ONLY or func.attr.value in _NEW_ONLY_OF.values()):
+        return func.value, func.attr.value
+    return None
+
+
+def _runs(anatomy: Anatomy, result: cst.BaseExpression) -> Iterator[cst.Call]:
+    """The calls that a result comes from."""
+    slot = anatomy.facts.slots.of(result)
+    for value in (result, *(anatomy.facts.assigned(slot) if slot is not None else ())):
+        value = ex.inner(value)
+        if isinstance(value, cst.Call):
+            yield value
+
+
+def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
+    return any(
+        isinstance(node, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(node) == slot
+        for arg in call.args
+        for node in walk(arg.value)
+    )
+
+
+def _gives_new(anatomy: Anatomy, call: cst.Call, name: str) -> bool:
+    """`client.run(...)` of a `client = Swarm()`."""
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    for made in (base, *(anatomy.facts.assigned(slot) if slot is not None else ())):
+        if isinstance(made, cst.Call) and ex.called_name(call) == "run":
+            if _NEW_ONLY_OF.get(anatomy.module.imports.resolve(ex.dotted(made.func) or "")) == name:
+                return True
+    return False

@@ -1,0 +1,374 @@
+"""Histories that are read, waited over, and then rewritten from the stale read.
+
+Three forms of the same loss: an attribute, global or dict entry; an object that keeps the history behind methods
+(`snapshot()` ... `replace_all(...)`, of this file or of an imported class of the project); a store outside the
+program (`load(key)` ... `store.set(key, dumps(history))`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.turns.races import Races
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.finding import Confidence
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
+
+_SAVERS = frozenset(
+    {"set", "setex", "put", "save", "store", "write", "write_text", "hset", "put_item", "upsert", "replace", "update"}
+)
+_LOADERS = ("load", "get", "fetch", "read", "history")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rewrite:
+    """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it."""
+
+    node: cst.CSTNode
+    function: Scope
+    slot: Slot | None
+    name: str
+    read: cst.CSTNode
+    wait: cst.CSTNode
+    waited: str
+    other: cst.CSTNode
+    who: str
+    confidence: Confidence = "high"
+
+
+def rewrites(races: Races) -> Iterator[Rewrite]:
+    """All stale rewrites of a file. Without a concurrent start there are none."""
+    if not races.starts:
+        return
+    for history in races.histories:
+        for write in history.writes:
+            if write.kind in {"rebind", "replace"}:
+                yield from _of_slot(races, write)
+    for function in races.module.functions:
+        if function.kind == "function":
+            yield from _of_keeper(races, function)
+            yield from _of_store(races, function)
+
+
+# -- an attribute, a global, an entry of a dict ----------------------------------------------------------------
+
+
+def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
+    function, slot = write.function, write.slot
+    reads = [n for n in _reads(races, function, slot) if not races.module.inside(n, write.node)]
+    wait = _wait_between(races, function, reads, write.node)
+    if wait is None or _cuts_exactly(write) or _rereads(races, function, slot, wait[1], write.node):
+        return
+    if _one_lock(races, function, wait[0], write.node):
+        return
+    other = _other_writer(
+        races, function, [w for w in races.anatomy.writes.by_slot[slot] if not races.is_setup(w.function)]
+    )
+    if other is None:
+        return
+    node, who = other
+    yield Rewrite(write.node, function, slot, describe(slot), wait[0], wait[1], _waited(wait[1]), node, who)
+
+
+def _reads(races: Races, function: Scope, slot: Slot) -> list[cst.CSTNode]:
+    """Places where a function reads a slot: not as the target of an assignment, nor to append to it."""
+    found: list[cst.CSTNode] = []
+    for node in function.nodes:
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and races.facts.slots.of(node) == slot:
+            parent = races.module.parent.get(node)
+            if isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.Del)):
+                continue
+            if isinstance(parent, cst.Attribute) and parent.attr.value in {"append", "extend", "insert", "clear"}:
+                continue
+            found.append(node)
+    return found
+
+
+def _wait_between(
+    races: Races, function: Scope, reads: list[cst.CSTNode], write: cst.CSTNode
+) -> tuple[cst.CSTNode, cst.CSTNode] | None:
+    """(read, wait) such that control goes from the read over a wait to the write."""
+    flow = races.anatomy.flow(function)
+    parent = races.module.parent
+    goals = flow.enclosing(write, parent)
+    renewed = {point for read in reads for point in flow.enclosing(read, parent)}
+    for wait in _waits(races, function):
+        if races.module.inside(wait, write):
+            continue
+        at = flow.enclosing(wait, parent)
+        if not any(flow.reaches(point, goal, renewed - set(at)) for point in at for goal in goals):
+            continue
+        for read in reads:
+            if not races.module.before(read, write) or _only_measured(races, read):
+                continue
+            inside = races.module.inside(read, wait)
+            starts = flow.enclosing(read, parent)
+            if inside or (races.module.before(read, wait) and any(flow.reaches(p, q) for p in starts for q in at)):
+                return read, wait
+    return None
+
+
+def _only_measured(races: Races, read: cst.CSTNode) -> bool:
+    """`len(self.turns)`: looks at the history, but nothing is rewritten from that."""
+    parent = races.module.parent.get(read)
+    call = races.module.parent.get(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and ex.called_name(call) == "len"
+
+
+def _waits(races: Races, function: Scope) -> list[cst.CSTNode]:
+    """Where a function lets others run: awaits, and calls that ask a model."""
+    return [
+        n
+        for n in function.nodes
+        if isinstance(n, cst.Await) or (isinstance(n, cst.Call) and not function.is_async and races.graph.asks(n))
+    ]
+
+
+def _waited(wait: cst.CSTNode) -> str:
+    call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
+    name = ex.dotted(call.func) if isinstance(call, cst.Call) else None
+    return f"waiting for `{name or ex.source(call, 30)}`"
+
+
+def _cuts_exactly(write: HistoryWrite) -> bool:
+    """`h[: len(read)] = [...]`: takes away just what was read, wherever else the list has grown."""
+    if not isinstance(write.node, cst.Assign):
+        return False
+    part = ex.slice_of(write.node.targets[0].target)
+    return part is not None and part.upper is not None and "len(" in ex.source(part.upper)
+
+
+def _rereads(races: Races, function: Scope, slot: Slot, wait: cst.CSTNode, write: cst.CSTNode) -> bool:
+    """Whether the history is read again after the wait: then what was added meanwhile is not lost."""
+    module = races.module
+    for read in _reads(races, function, slot):
+        if module.inside(read, write):
+            return True
+        if module.before(wait, read) and module.before(read, write) and not module.inside(read, wait):
+            return True
+    return False
+
+
+def _one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNode) -> bool:
+    """Whether one region, or every caller, holds a lock from the read to the write."""
+    if races.locks.at_entry(function):
+        return True
+    region = races.locks.region(write, function)
+    if region is not None:
+        return races.module.inside(read, region)
+    return bool(races.locks.around(write, function) & races.locks.around(read, function))
+
+
+def _other_writer(races: Races, function: Scope, writes: Iterable[HistoryWrite]) -> tuple[cst.CSTNode, str] | None:
+    """A write that can run between the read and the rewrite, and how that comes about."""
+    here = races.starts_reaching(function)
+    many = next((start for start in here if start.many), None)
+    for write in writes:
+        if write.function is function:
+            continue
+        if _runs_beside(races, function, write.function):
+            return write.node, f"`{write.function.name}` may add messages meanwhile"
+    if many is not None:
+        return many.node, f"`{many.function.name}` runs several times at once from here"
+    return None
+
+
+def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
+    """Whether two functions run concurrently: a start reaches just one of them, or overlaps with itself."""
+    ones, others = races.starts_reaching(one), races.starts_reaching(other)
+    if any(start.many for start in ones if start in others):
+        return True
+    return bool(set(ones) ^ set(others))
+
+
+# -- an object that keeps the history behind methods -----------------------------------------------------------
+
+_Role = Literal["read", "rewrite", "grow"]
+
+
+def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
+    calls = [n for n in function.nodes if isinstance(n, cst.Call) and isinstance(n.func, cst.Attribute)]
+    roles = [(call, keeper, role) for call in calls for keeper, role in [_role(races, call)] if role is not None]
+    for call, keeper, role in roles:
+        if role != "rewrite":
+            continue
+        reads = [c for c, k, r in roles if r == "read" and k == keeper and _read_as_history(races, c)]
+        wait = _wait_between(races, function, list(reads), call)
+        if wait is None or any(races.module.before(wait[1], c) and races.module.before(c, call) for c in reads):
+            continue
+        if _one_lock(races, function, wait[0], call) or _checked(races, function, call):
+            continue
+        other = _grown_elsewhere(races, function, keeper)
+        if other is not None:
+            name = describe(keeper)
+            yield Rewrite(call, function, None, name, wait[0], wait[1], _waited(wait[1]), *other)
+
+
+def _checked(races: Races, function: Scope, call: cst.Call) -> bool:
+    """`if not store.fold(...)`: a rewrite that says whether it was done checks for itself."""
+    return isinstance(races.module.parent.get(call), (cst.If, cst.UnaryOperation, cst.BooleanOperation, cst.Assert))
+
+
+def _role(races: Races, call: cst.Call) -> tuple[Slot, _Role | None]:
+    """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it."""
+    base = ex.receiver(call)
+    keeper = races.facts.slots.of(base) if base is not None else None
+    if base is None or keeper is None:
+        return ("none",), None
+    method = races.facts.slots.callee(call) or _imported_method(races, base, ex.called_name(call))
+    if method is None or method.kind != "function":
+        return keeper, None
+    return keeper, _method_role(method)
+
+
+def _imported_method(races: Races, base: cst.BaseExpression, name: str) -> Scope | None:
+    """A method of an imported class of the project, where the type of `base` is annotated or shown by construction."""
+    slot = races.facts.slots.of(base)
+    if slot is None:
+        return None
+    for cls in _class_names(races, slot):
+        found = races.anatomy.imported(cls)
+        if found is not None:
+            there = found[0].module.class_named(found[1])
+            if there is not None:
+                return found[0].module.method(there, name)
+    return None
+
+
+def _class_names(races: Races, slot: Slot, depth: int = 0) -> Iterator[str]:
+    """The names of classes a slot's value may belong to: constructors, and annotations of parameters it comes from."""
+    if slot[0] == "var":
+        for param in parameters(slot[1]):
+            if param.name.value == slot[2] and param.annotation is not None:
+                yield from (n.value for n in walk(param.annotation.annotation) if isinstance(n, cst.Name))
+    for value in races.facts.assigned(slot) if depth < 3 else ():
+        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
+            yield value.func.value
+        inner = races.facts.slots.of(value)
+        if inner is not None and inner != slot:
+            yield from _class_names(races, inner, depth + 1)
+
+
+def _method_role(method: Scope) -> _Role | None:
+    """Judged by the body: an attribute is rebound or cut, appended to, or returned as a list."""
+    names = {
+        p.name.value
+        for p in parameters(method)
+        if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
+    }
+    for node in method.nodes:
+        if isinstance(node, cst.Assign):
+            target = node.targets[0].target
+            part = ex.slice_of(target)
+            if part is not None:
+                exact = part.upper is not None and "len(" in ex.source(part.upper)
+                return None if exact else "rewrite"
+            if isinstance(target, cst.Attribute) and _is_list_of(node.value, names):
+                return "rewrite"
+        elif isinstance(node, cst.Del) and ex.slice_of(node.target) is not None:
+            return "rewrite"
+    for node in method.nodes:
+        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend"}:
+            base = ex.receiver(node)
+            if isinstance(base, cst.Attribute):
+                return "grow"
+    for node in method.nodes:
+        if isinstance(node, cst.Return) and node.value is not None:
+            value = ex.inner(node.value)
+            if isinstance(value, (cst.List, cst.ListComp)) or ex.slice_of(value) is not None:
+                return "read"
+            if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "copy", "deepcopy", "tuple"}:
+                return "read"
+            if isinstance(value, cst.Attribute):
+                return "read"
+    return None
+
+
+def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
+    """A list made of a parameter or a slice: `list(messages)`, `self.h[-n:]`, `messages`."""
+    value = ex.inner(value)
+    if ex.slice_of(value) is not None:
+        return True
+    if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "deque"} and value.args:
+        return isinstance(value.args[0].value, cst.Name)
+    return isinstance(value, cst.Name) and value.value in names
+
+
+def _read_as_history(races: Races, call: cst.Call) -> bool:
+    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
+    if Kind.HISTORY in races.facts.kinds(call):
+        return True
+    statement = races.module.statement(call)
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)) and statement.value is not None:
+        targets = ex.targets(statement)
+        if ex.inner(statement.value) is call:
+            return any(Kind.HISTORY in races.facts.kinds(target) for target in targets)
+    return False
+
+
+def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode, str] | None:
+    """Another function that adds to the kept history and can run meanwhile."""
+    cls = races.facts.slots.classes.get(keeper)
+    for node in races.module.scope_of:
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            continue
+        where = races.module.scope_of[node].function
+        slot, role = _role(races, node)
+        same = slot == keeper or (cls is not None and races.facts.slots.classes.get(slot) is cls)
+        if role == "grow" and same and where is not function and not races.is_setup(where):
+            if _runs_beside(races, function, where):
+                return node, f"`{where.name}` may add messages meanwhile"
+    return None
+
+
+# -- a store outside the program -------------------------------------------------------------------------------
+
+
+def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
+    many = next((s for s in races.starts_reaching(function) if s.many and s.kind != "task"), None)
+    if many is None or races.locks.at_entry(function):
+        return
+    for call in function.nodes:
+        if not isinstance(call, cst.Call) or ex.called_name(call) not in _SAVERS or ex.receiver(call) is None:
+            continue
+        if races.locks.around(call, function):
+            continue
+        for arg in call.args:
+            loaded = _loaded(races, function, arg.value)
+            if loaded is not None and races.module.before(loaded, call):
+                name = ex.source(_unwrapped(arg.value), 40)
+                who = f"`{many.function.name}` runs for several requests at once"
+                yield Rewrite(call, function, None, name, loaded, loaded, "the rewrite", many.node, who, "medium")
+                break
+
+
+def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
+    value = ex.inner(value)
+    while isinstance(value, cst.Call) and ex.called_name(value) in {"dumps", "list", "jsonify"} and value.args:
+        value = ex.inner(value.args[0].value)
+    return value
+
+
+def _loaded(races: Races, function: Scope, value: cst.BaseExpression) -> cst.Call | None:
+    """The call that loaded the history which is saved here."""
+    inner = _unwrapped(value)
+    if not isinstance(inner, cst.Name) or not races.facts.is_kind(inner, Kind.HISTORY):
+        return None
+    slot = races.facts.slots.of(inner)
+    if slot is None or slot[0] != "var" or slot[1] is not function:
+        return None
+    for source in races.facts.assigned(slot):
+        made = ex.inner(source)
+        if isinstance(made, cst.Call) and ex.called_name(made).lstrip("_").startswith(_LOADERS):
+            loaded = races.facts.slots.of(made)
+            if loaded is not None and loaded[0] != "item":
+                return made
+    return None

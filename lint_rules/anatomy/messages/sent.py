@@ -1,0 +1,60 @@
+"""What requests are made of: the lists that are sent, and the expressions that make their messages.
+
+Followed backwards from each request: names, copies, elements that are appended, arguments of callers, and what
+functions of this file give back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+
+
+@dataclass(slots=True)
+class Sent:
+    """`slots` hold what is sent, `nodes` are the expressions that it is made by, elements of lists among them."""
+
+    slots: set[Slot] = field(default_factory=set)
+    nodes: set[cst.CSTNode] = field(default_factory=set)
+
+
+def what_is_sent(anatomy: Anatomy) -> Sent:
+    """Of all requests of a file."""
+    sent = Sent()
+    queue = [call.history for call in anatomy.facts.calls.values() if call.history is not None]
+    while queue:
+        for part in ex.alternatives(queue.pop()):
+            if part not in sent.nodes:
+                sent.nodes.add(part)
+                queue.extend(_made_of(anatomy, part, sent))
+    return sent
+
+
+def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst.BaseExpression]:
+    facts = anatomy.facts
+    found = list(sources(part))
+    if isinstance(part, (cst.List, cst.Tuple)):
+        return found + [element.value for element in part.elements]
+    if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+        return [part.elt]
+    if isinstance(part, cst.Call):
+        callee = facts.slots.callee(part)
+        nodes = callee.nodes if callee is not None and callee.name != "__init__" else ()
+        return found + [n.value for n in nodes if isinstance(n, cst.Return) and n.value is not None]
+    slot = facts.slots.of(part)
+    if slot is None or slot in sent.slots or slot[0] in {"call", "return"}:
+        return found
+    sent.slots.add(slot)
+    found.extend(facts.assigned(slot))
+    found.extend(facts.appended(slot))
+    found.extend(write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.value is not None)
+    if slot[0] == "var":
+        for site in anatomy.calls.sites.get(slot[1], ()):
+            found.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
+    return found

@@ -1,0 +1,266 @@
+"""Messages and tool calls that are made anew from others, with parts left behind that those have.
+
+Copies: `{"role": m["role"], "content": m["content"]}` of every message of a history that holds tool calls or results.
+Calls: `{"id": c.id, "function": {"name": c.function.name}}` without arguments. Results: `{"role": "tool", ...}`
+without the id of the call that they answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.sent import Sent, what_is_sent
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
+
+_CALL_FIELDS = frozenset({"tool_calls", "function_call", "tool_call_id"})
+_SCHEMA_FIELDS = frozenset({"parameters", "description", "strict"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stripped:
+    """`node` makes the new message or call, without `lost`; `shows` is the place that shows that the old has it."""
+
+    node: cst.BaseExpression
+    lost: str
+    shows: cst.CSTNode
+
+
+# -- copies of whole messages -----------------------------------------------------------------------------------
+
+
+def stripped_copies(anatomy: Anatomy) -> Iterator[Stripped]:
+    """Copies of role and content of messages that may have tool calls, for all roles alike."""
+    sent: Sent | None = None
+    for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
+        base = _copied_from(anatomy, node)
+        if base is None or _is_filtered(anatomy, node, base):
+            continue
+        sent = sent or what_is_sent(anatomy)
+        shows = _carries(anatomy, node, base) if node in sent.nodes else _same_kind(anatomy, node, base)
+        if shows is not None:
+            yield Stripped(node, "tool calls", shows)
+
+
+def _copied_from(anatomy: Anatomy, node: cst.Dict | cst.Call) -> cst.Name | None:
+    """The message whose role and content a new one has, and nothing else."""
+    if isinstance(node, cst.Dict):
+        items = ex.dict_items(node)
+        if len(items) != len(node.elements):
+            return None
+    else:
+        items = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        if len(items) != len(node.args) or not ex.called_name(node)[:1].isupper():
+            return None
+    if not {"role", "content"} <= set(items) <= {"role", "content", "name", "timestamp"}:
+        return None
+    pair = ex.member(items["role"])
+    if pair is None or pair[1] != "role" or not isinstance(pair[0], cst.Name):
+        return None
+    return pair[0] if _says(anatomy, items["content"], anatomy.facts.slots.of(pair[0]), 0) else None
+
+
+def _says(anatomy: Anatomy, content: cst.BaseExpression, base: Slot | None, depth: int) -> bool:
+    """Whether a content is made of that of `base`: its content itself, or a name set from it."""
+    for part in walk(content):
+        pair = ex.member(part)
+        if pair is not None and pair[1] == "content" and anatomy.facts.slots.of(pair[0]) == base:
+            return True
+        if type(part) is cst.Name and depth < 2:
+            slot = anatomy.facts.slots.of(part)
+            values = anatomy.facts.assigned(slot) if slot is not None and slot != base else []
+            if any(value is not content and _says(anatomy, value, base, depth + 1) for value in values):
+                return True
+    return False
+
+
+def _is_filtered(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> bool:
+    """Whether something near asks for the role or the calls of the message, or sets them on the copy."""
+    region: cst.CSTNode = anatomy.module.scope_of[node].function.node
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, (cst.For, cst.ListComp, cst.GeneratorExp, cst.FunctionDef)):
+            region = outer
+            break
+    slot = anatomy.facts.slots.of(base)
+    for part in walk(region):
+        if isinstance(part, cst.SimpleString) and ex.text(part) in _CALL_FIELDS:
+            return True
+        tests = [part.test] if isinstance(part, (cst.If, cst.IfExp)) else []
+        if isinstance(part, cst.CompFor):
+            tests = [condition.test for condition in part.ifs]
+        for test in tests:
+            for inside in walk(test):
+                pair = ex.member(inside)
+                if pair is not None and pair[1] != "content" and anatomy.facts.slots.of(pair[0]) == slot:
+                    return True
+                if isinstance(inside, cst.Name) and "role" in inside.value:
+                    return True
+    return False
+
+
+def _carries(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> cst.CSTNode | None:
+    """A place that stores calls or results in the history that is gone over."""
+    slot = _history_of(anatomy, node, base)
+    if slot is None:
+        return None
+    return next(
+        (
+            stored.node
+            for function in anatomy.module.functions
+            for stored in anatomy.transcript.stored(function)
+            if stored.slot == slot and (stored.calls is not None or stored.answers)
+        ),
+        None,
+    )
+
+
+def _history_of(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> Slot | None:
+    for outer in anatomy.module.ancestors(node):
+        loop = outer.for_in if isinstance(outer, (cst.ListComp, cst.GeneratorExp)) else outer
+        if isinstance(loop, (cst.For, cst.CompFor)) and base.value in ex.target_names(loop.target):
+            iterated = loop.iter
+            if ex.slice_of(iterated) is not None and isinstance(iterated, cst.Subscript):
+                iterated = iterated.value
+            return anatomy.facts.slots.of(iterated)
+    return None
+
+
+def _same_kind(anatomy: Anatomy, node: cst.Dict | cst.Call, base: cst.Name) -> cst.CSTNode | None:
+    """For `Message(role=m.role, content=...)` of a parameter `m: Message`: where calls of such messages are read."""
+    function = anatomy.module.scope_of[node].function
+    made = ex.called_name(node) if isinstance(node, cst.Call) else None
+    if made is None or not any(_is_annotated(param, base.value, made) for param in parameters(function)):
+        return None
+    return next(
+        (
+            part
+            for part in walk(_outermost(function))
+            if isinstance(part, cst.Attribute) and part.attr.value in {"tool_calls", "function_call"}
+        ),
+        None,
+    )
+
+
+def _is_annotated(param: cst.Param, name: str, made: str) -> bool:
+    return (
+        param.name.value == name
+        and param.annotation is not None
+        and (ex.dotted(param.annotation.annotation) or "").rpartition(".")[2] == made
+    )
+
+
+def _outermost(function: Scope) -> cst.CSTNode:
+    """The function that a nested one stands in, or itself."""
+    scope: Scope = function
+    while scope.parent is not None and scope.parent.function.kind == "function":
+        scope = scope.parent.function
+    return scope.node
+
+
+# -- calls and results without their parts ------------------------------------------------------------------------
+
+
+def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
+    """Tool calls of assistant messages that are made of others without their arguments or their id."""
+    ids = _has_ids(anatomy)
+    for node in _rebuilt_calls(anatomy):
+        if any(isinstance(element, cst.StarredDictElement) for element in node.elements):
+            continue
+        items = ex.dict_items(node)
+        function = ex.dict_items(items["function"]) if "function" in items else {}
+        source = _call_in(anatomy, node)
+        if source is None:
+            continue
+        if function and "name" in function and not _SCHEMA_FIELDS & set(function):
+            starred = any(isinstance(e, cst.StarredDictElement) for e in getattr(items["function"], "elements", ()))
+            if "arguments" not in function and not starred:
+                yield Stripped(node, "arguments", source)
+            elif "id" not in items and ids:
+                yield Stripped(node, "id", source)
+        elif "type" in items and ex.text(items["type"]) == "tool_use":
+            lost = next((part for part in ("input", "id") if part not in items), None)
+            if lost is not None:
+                yield Stripped(node, lost, source)
+
+
+def stripped_results(anatomy: Anatomy) -> Iterator[Stripped]:
+    """Tool messages without the id of their call, in files that ask APIs with ids, where the call is at hand."""
+    if not _has_ids(anatomy):
+        return
+    sent = what_is_sent(anatomy)
+    for function in anatomy.module.functions:
+        for stored in anatomy.transcript.stored(function):
+            write = stored.write
+            if stored.role != "tool" or write is None or write.node is not stored.node or write.value is None:
+                continue
+            node = ex.inner(write.value)
+            items = ex.dict_items(node)
+            if "role" not in items or ex.text(items["role"]) != "tool":
+                continue
+            if any("id" in key.split("_") for key in items) or not isinstance(items.get("content"), cst.BaseExpression):
+                continue
+            if isinstance(node, cst.Dict) and len(items) == len(node.elements) and stored.slot in sent.slots:
+                call = _loop_over_calls(anatomy, stored.node)
+                if call is not None:
+                    yield Stripped(node, "tool_call_id", call)
+
+
+def _has_ids(anatomy: Anatomy) -> bool:
+    """Whether all requests of a file go to APIs whose calls have ids: not to Ollama, nor to the old functions."""
+    names = [call.name.lower() for call in anatomy.facts.calls.values()]
+    if not names or any("ollama" in name for name in names):
+        return False
+    return not any("ollama" in origin for origin in anatomy.module.imports.origin) and any(
+        "completion" in name or "chat.complete" in name for name in names
+    )
+
+
+def _rebuilt_calls(anatomy: Anatomy) -> Iterator[cst.Dict]:
+    """The dicts that become elements of `tool_calls`, or of the content, of assistant messages made here."""
+    seen: set[cst.CSTNode] = set()
+    for message in anatomy.module.nodes_of(cst.Dict):
+        items = ex.dict_items(message)
+        if "role" not in items or ex.text(items["role"]) != "assistant":
+            continue
+        queue = [items[key] for key in ("tool_calls", "content") if key in items]
+        while queue:
+            value = ex.inner(queue.pop())
+            if value in seen:
+                continue
+            seen.add(value)
+            if isinstance(value, cst.Dict):
+                yield value
+            elif isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+                queue.append(value.elt)
+            elif isinstance(value, (cst.List, cst.Tuple)):
+                queue.extend(element.value for element in value.elements)
+            elif isinstance(value, cst.Name):
+                slot = anatomy.facts.slots.of(value)
+                if slot is not None:
+                    queue.extend([*anatomy.facts.assigned(slot), *anatomy.facts.appended(slot)])
+
+
+def _call_in(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:
+    """A part of a tool call of a reply that a new one is made of."""
+    for part in walk(node):
+        if type(part) in {cst.Name, cst.Attribute}:
+            kinds = anatomy.facts.kinds(part)  # type: ignore[arg-type]
+            if Kind.CALL in kinds or Kind.FUNCTION in kinds:
+                return part
+    return None
+
+
+def _loop_over_calls(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, cst.For) and Kind.CALLS in anatomy.facts.kinds(outer.iter):
+            return outer
+        if isinstance(outer, cst.FunctionDef):
+            return None
+    return None

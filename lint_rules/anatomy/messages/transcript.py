@@ -1,0 +1,193 @@
+"""What a function stores in histories: each place, with the message; through helpers of this file, too.
+
+`self.add("tool", text, call.id)` is a place of the caller, though the append stands in `add`: its message is read with
+the arguments of the call. A call of a function of another file that gets the id of a tool call is a place as well, as
+that is how results are handed to stores (`memory.add_result(call.id, text)`): which history it writes is not known.
+Results that are collected in a list are listed where they are collected, and again where the list is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.messages import Arguments, Message, Messages
+from lint_rules.anatomy.messages.writes import HistoryWrite, WriteKind, Writes
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot, Slots
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+
+_DEEPEST = 3
+_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
+_ID_KEYWORDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "tool_id"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stored:
+    """One message that one place of a function stores.
+
+    `node` is the statement or call in that function; `slot` the history as named there (None: a store of another
+    file); `kind` how; `message` what, None where the code does not show what it is. `write` is the write itself, in
+    this function or the helper that the call runs; None for a store of another file, and for a result that is only
+    put into a list of results (`slot`), which is stored later.
+    """
+
+    node: cst.CSTNode
+    function: Scope
+    slot: Slot | None
+    kind: WriteKind
+    message: Message | None
+    write: HistoryWrite | None
+
+    @property
+    def role(self) -> str | None:
+        return self.message.role if self.message is not None else None
+
+    @property
+    def calls(self) -> cst.BaseExpression | None:
+        """The tool calls that it may carry."""
+        return self.message.calls if self.message is not None else None
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is the result of a tool call."""
+        return self.message is not None and (self.message.role == "tool" or bool(self.message.answers))
+
+
+class Transcript:
+    """What the functions of one file store, read on demand."""
+
+    def __init__(self, writes: Writes, graph: CallGraph) -> None:
+        self.facts = writes.facts
+        self.messages = Messages(writes.facts)
+        self._writes = writes
+        self._graph = graph
+        self._stored: dict[Scope, list[Stored]] = {}
+        self._at: dict[Scope, dict[cst.CSTNode, list[Stored]]] = {}
+
+    def stored(self, function: Scope) -> list[Stored]:
+        """What `function` stores, itself or through the helpers that it calls, in source order."""
+        found = self._stored.get(function)
+        if found is None:
+            order = self.facts.module.order
+            places = [*self._direct(function, {}), *self._by_helpers(function), *self._elsewhere(function)]
+            found = self._stored[function] = sorted(places, key=lambda stored: order[stored.node])
+        return found
+
+    def at(self, node: cst.CSTNode) -> list[Stored]:
+        """What one statement or call stores."""
+        function = self.facts.module.scope_of[node].function
+        found = self._at.get(function)
+        if found is None:
+            found = self._at[function] = {}
+            for stored in self.stored(function):
+                found.setdefault(stored.node, []).append(stored)
+        return found.get(node, [])
+
+    # -- by the function itself -------------------------------------------------------------------------------
+
+    def _direct(self, function: Scope, arguments: Arguments) -> Iterator[Stored]:
+        for write in self._writes.by_function[function]:
+            for message in self._messages_of(write, arguments):
+                yield Stored(write.node, function, write.slot, write.kind, message, write)
+
+    def _messages_of(self, write: HistoryWrite, arguments: Arguments) -> list[Message | None]:
+        if write.value is None:
+            return [None]
+        found: list[Message]
+        if write.kind in {"append", "insert"}:
+            found = self.messages.of(write.value, arguments)
+        elif write.kind == "extend":
+            found = self.messages.many(write.value, arguments)
+        else:
+            found = self._added(write, arguments)
+        return [*found] or [None]
+
+    def _added(self, write: HistoryWrite, arguments: Arguments) -> list[Message]:
+        """The new ones of `h = h + [m]` and `h = [*h, m]`."""
+        value = ex.inner(write.value) if write.value is not None else None
+        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+            return self.messages.many(value.right, arguments)
+        if isinstance(value, cst.List):
+            plain = [e for e in value.elements if not isinstance(e, cst.StarredElement)]
+            return [m for element in plain for m in self.messages.of(element.value, arguments)]
+        return []
+
+    # -- through helpers of this file -------------------------------------------------------------------------
+
+    def _by_helpers(self, function: Scope) -> Iterator[Stored]:
+        for site in self._graph.calls[function]:
+            yield from self._ran(site.node, site.node, function, {}, (function,))
+
+    def _ran(
+        self, call: cst.Call, place: cst.Call, function: Scope, arguments: Arguments, above: tuple[Scope, ...]
+    ) -> Iterator[Stored]:
+        """What running `call` stores, seen from `place` in `function`."""
+        callee = self.facts.slots.callee(call)
+        if callee is None or callee in above or len(above) > _DEEPEST or not self._writes.reached_from(callee):
+            return
+        inside = {**arguments, **_defaults(self.facts.slots, callee), **dict(self.facts.slots.bindings(call, callee))}
+        for stored in self._direct(callee, inside):
+            slot = self._outside(stored.slot, callee, inside) if stored.slot is not None else None
+            if slot is not None:
+                yield Stored(place, function, slot, stored.kind, stored.message, stored.write)
+        for site in self._graph.calls[callee]:
+            yield from self._ran(site.node, place, function, inside, (*above, callee))
+
+    def _outside(self, slot: Slot, callee: Scope, arguments: Arguments) -> Slot | None:
+        """The slot of a callee as the caller names it; None for what lives in the callee only."""
+        if slot[0] in {"member", "item"}:
+            base = self._outside(slot[1], callee, arguments)
+            return None if base is None else (slot[0], base, *slot[2:])
+        if slot[0] != "var" or slot[1] is not callee:
+            return slot
+        found: Slot | None = slot
+        for _ in range(_DEEPEST + 1):  # a parameter that holds a parameter of the function in between
+            given = arguments.get(found) if found is not None else None
+            if given is None:
+                break
+            found = self.facts.slots.of(given)
+        return None if found == slot else found
+
+    # -- through functions of other files ---------------------------------------------------------------------
+
+    def _elsewhere(self, function: Scope) -> Iterator[Stored]:
+        direct = {write.node for write in self._writes.by_function[function]}
+        for call in function.nodes:
+            if type(call) is not cst.Call or call in direct or is_logging(call):
+                continue
+            if not isinstance(self.facts.module.parent.get(call), (cst.Expr, cst.Await)):
+                continue
+            answered = self.call_id(call)
+            if answered is not None and self.facts.slots.callee(call) is None:
+                base = ex.receiver(call)
+                collected = self.facts.slots.of(base) if base is not None and ex.called_name(call) == "append" else None
+                yield Stored(call, function, collected, "append", Message(call, "tool", None, (answered,)), None)
+
+    def call_id(self, call: cst.Call) -> cst.BaseExpression | None:
+        """The id of a tool call among the arguments of `call`, also inside a message that is made there."""
+        for arg in call.args:
+            for part in (arg.value, *(a.value for a in _arguments_of(arg.value))):
+                pair = ex.member(part)
+                if pair is not None and pair[1] in _IDS and Kind.CALL in self.facts.kinds(pair[0]):
+                    return part
+            if arg.keyword is not None and arg.keyword.value in _ID_KEYWORDS:
+                return arg.value
+            made = self.messages.of(arg.value)
+            if made and made[0].answers:
+                return made[0].answers[0]
+        return None
+
+
+def _arguments_of(node: cst.BaseExpression) -> list[cst.Arg]:
+    node = ex.inner(node)
+    return list(node.args) if type(node) is cst.Call else []
+
+
+def _defaults(slots: Slots, function: Scope) -> dict[Slot, cst.BaseExpression]:
+    return {slots.parameter(function, p.name.value): p.default for p in parameters(function) if p.default is not None}

@@ -1,0 +1,122 @@
+"""Who calls whom in one file, and which functions reach a model through calls of any depth."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallSite:
+    """A call of a function of this file, in the function (or module body) `caller`."""
+
+    node: cst.Call
+    caller: Scope
+    callee: Scope
+
+
+class CallGraph:
+    """Call sites by caller and by callee; `references` are uses of a function as a value (callbacks, targets)."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.calls: dict[Scope, list[CallSite]] = defaultdict(list)
+        self.sites: dict[Scope, list[CallSite]] = defaultdict(list)
+        self.references: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
+        self.llm_calls: dict[Scope, list[cst.Call]] = defaultdict(list)
+        called: set[cst.CSTNode] = set()
+        module = facts.module
+        for node in module.nodes_of(cst.Call):
+            called.add(node.func)
+            caller = module.scope_of[node].function
+            if node in facts.calls:
+                self.llm_calls[caller].append(node)
+            callee = facts.slots.callee(node)
+            if callee is not None:
+                site = CallSite(node, caller, callee)
+                self.calls[caller].append(site)
+                self.sites[callee].append(site)
+        names = {function.name for function in module.functions} - {"__init__"}
+        for reference in module.nodes_of(cst.Name, cst.Attribute):
+            if ex.last_name(reference) in names and reference not in called and not _defines(module, reference):
+                function = facts.slots.function(reference)
+                if function is not None and function.name != "__init__":
+                    self.references[function].append(reference)
+        self._reaching = self._closure()
+
+    def _closure(self) -> dict[Scope, cst.Call]:
+        """Functions that reach a model, each with the call in it that leads there."""
+        reaching = {function: calls[0] for function, calls in self.llm_calls.items()}
+        queue = list(reaching)
+        while queue:
+            function = queue.pop()
+            for site in self.sites[function]:
+                if site.caller not in reaching:
+                    reaching[site.caller] = site.node
+                    queue.append(site.caller)
+        return reaching
+
+    def reaches_llm(self, function: Scope) -> bool:
+        """Whether running `function` asks a model, directly or through functions of this file."""
+        return function in self._reaching
+
+    def asks(self, call: cst.Call) -> bool:
+        """Whether a call asks a model: itself, or in the function of this file that it runs."""
+        if call in self.facts.calls:
+            return True
+        callee = self.facts.slots.callee(call)
+        return callee is not None and self.reaches_llm(callee)
+
+    def reachable(self, function: Scope) -> set[Scope]:
+        """`function` and every function of this file it may run, through calls and nested functions it defines."""
+        seen = {function}
+        queue = [function]
+        while queue:
+            here = queue.pop()
+            for site in self.calls[here]:
+                if site.callee not in seen:
+                    seen.add(site.callee)
+                    queue.append(site.callee)
+        return seen
+
+    def may_run(self, function: Scope) -> set[Scope]:
+        """What running `function` may set off: what it calls, defines, or hands on as a callback, thread or task."""
+        seen = {function}
+        queue = [function]
+        while queue:
+            here = queue.pop()
+            for target in (*(site.callee for site in self.calls[here]), *self._handed_on[here]):
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return seen
+
+    @cached_property
+    def _handed_on(self) -> dict[Scope, list[Scope]]:
+        """The functions that each function defines or mentions, besides those it calls."""
+        found: dict[Scope, list[Scope]] = defaultdict(list)
+        module = self.facts.module
+        for function in module.functions:
+            if function.kind in {"function", "lambda"} and function.parent is not None:
+                found[function.parent.function].append(function)
+        for function, references in self.references.items():
+            for reference in references:
+                found[module.scope_of[reference].function].append(function)
+        return found
+
+    def calls_within(self, region: cst.CSTNode, function: Scope) -> list[cst.Call]:
+        """The calls of `function` that stand inside `region`, in source order."""
+        return self.facts.module.nodes_inside(region, function, cst.Call)
+
+
+def _defines(module: SourceModule, name: cst.CSTNode) -> bool:
+    """Whether a name is the one that a `def` or `class` gives."""
+    parent = module.parent.get(name)
+    return isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is name

@@ -1,0 +1,149 @@
+"""Where a program starts to do several things at once: threads, tasks, timers, executors, request handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.program.serving import imports_gradio, is_executor, servings
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+StartKind = Literal["thread", "task", "handler"]
+
+_THREADS: dict[str, int | str] = {"Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0}
+_EXECUTOR_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
+_TASKS = frozenset(
+    {"create_task", "ensure_future", "start_soon", "spawn", "run_coroutine_threadsafe", "add_task", "call_later",
+     "call_soon_threadsafe", "create_background_task"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Start:
+    """A function that runs beside others from `node` on. `many`: several runs of itself may overlap."""
+
+    function: Scope
+    node: cst.CSTNode
+    kind: StartKind
+    many: bool
+    target: cst.BaseExpression | None = None
+
+
+def starts(graph: CallGraph) -> list[Start]:
+    """All concurrent starts of a file."""
+    served = {function: how for function, how in servings(graph).items() if how.concurrent}
+    handlers = [Start(function, how.node, "handler", True) for function, how in served.items()]
+    return [*_spawned(graph, served), *handlers, *_thread_classes(graph)]
+
+
+def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
+    slots, module = graph.facts.slots, graph.facts.module
+    events = imports_gradio(module)  # `box.submit(function)` is no start there
+    for node in module.nodes_of(cst.Call):
+        scope = module.scope_of[node]
+        name = ex.called_name(node)
+        if _in_processes(graph, node) or (name == "submit" and events and not is_executor(node)):
+            continue
+        if name in _THREADS:
+            place = _THREADS[name]
+            target = ex.argument(node, place) if isinstance(place, str) else _at(node, place, "function")
+            yield from _start(graph, served, target, node, "thread", scope.function)
+        elif name in _EXECUTOR_MAPS and isinstance(node.func, cst.Attribute) and node.args:
+            owner = (ex.dotted(node.func.value) or "").lower()
+            if any(word in owner for word in ("executor", "pool")):
+                function = slots.function(node.args[0].value)
+                if function is not None:
+                    yield Start(function, node, "thread", True, node.args[0].value)
+        elif name in _TASKS:
+            for arg in node.args[:2]:
+                value = ex.inner(arg.value)
+                target = value.func if isinstance(value, cst.Call) else value
+                yield from _start(graph, served, target, node, "task", scope.function)
+        elif name == "gather":
+            for arg in node.args:
+                value = ex.inner(arg.value)
+                if isinstance(value, cst.Call):
+                    yield from _start(graph, served, value.func, node, "task", scope.function)
+                elif arg.star:
+                    for inside in _comprehended(value):
+                        yield from _start(graph, served, inside.func, node, "task", scope.function, many=True)
+        elif name in {"add_done_callback", "do", "add_job"} and node.args:
+            yield from _start(graph, served, node.args[0].value, node, "task", scope.function, many=False)
+
+
+def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
+    """A start in another process: it shares no memory."""
+    base = ex.receiver(call)
+    slot = graph.facts.slots.of(base) if base is not None else None
+    if slot is None:
+        return "Process" in ex.called_name(call)
+    made = [*graph.facts.assigned(slot), *graph.facts.entered(slot)]
+    return any(isinstance(v, cst.Call) and ("Process" in ex.source(v.func, 80)) for v in made)
+
+
+def _at(call: cst.Call, position: int, keyword: str) -> cst.BaseExpression | None:
+    return ex.argument(call, keyword, position)
+
+
+def _comprehended(value: cst.BaseExpression) -> list[cst.Call]:
+    if isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+        made = ex.inner(value.elt)
+        return [made] if isinstance(made, cst.Call) else []
+    return []
+
+
+def _start(
+    graph: CallGraph,
+    served: Container[Scope],
+    target: cst.BaseExpression | None,
+    node: cst.Call,
+    kind: StartKind,
+    where: Scope,
+    many: bool | None = None,
+) -> Iterator[Start]:
+    if target is None:
+        return
+    function = graph.facts.slots.function(target)
+    if function is not None:
+        repeated = _repeated(graph, served, node, where) if many is None else many
+        yield Start(function, node, kind, repeated, target)
+
+
+def _repeated(graph: CallGraph, served: Container[Scope], node: cst.CSTNode, where: Scope) -> bool:
+    """Whether a start may happen again while its run lasts: in a loop, or in a function that is called per event."""
+    module = graph.facts.module
+    for outer in module.ancestors(node):
+        if isinstance(outer, (cst.For, cst.CompFor, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
+            return True
+        if isinstance(outer, cst.While):
+            return True
+        if outer is where.node:
+            break
+    return _per_event(graph, served, where, set())
+
+
+def _per_event(graph: CallGraph, served: Container[Scope], function: Scope, seen: set[Scope]) -> bool:
+    """A handler, a method that others call from loops, or what they call."""
+    if function in seen:
+        return False
+    seen.add(function)
+    if function in served:
+        return True
+    return any(
+        any(isinstance(o, (cst.For, cst.While)) for o in graph.facts.module.ancestors(site.node))
+        or _per_event(graph, served, site.caller, seen)
+        for site in graph.sites[function]
+    )
+
+
+def _thread_classes(graph: CallGraph) -> Iterator[Start]:
+    """`run` of a subclass of Thread."""
+    for cls in graph.facts.module.classes:
+        bases = cls.node.bases if isinstance(cls.node, cst.ClassDef) else ()
+        if any((ex.dotted(base.value) or "").rpartition(".")[2] == "Thread" for base in bases) and "run" in cls.methods:
+            yield Start(cls.methods["run"], cls.methods["run"].node, "thread", False)

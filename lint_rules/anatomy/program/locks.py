@@ -1,0 +1,220 @@
+"""Locks, and the regions they guard: by `with`, by hand, by decorator, by a context manager, or by every caller."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from lint_rules.anatomy.program.call_graph import CallGraph, CallSite
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.walk import walk
+
+_MAKERS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
+_SAID = re.compile(
+    r"(lock|mutex|semaphore)\w* (is |must be |already |being )*(held|taken|acquired)"
+    r"|hold(s|ing)? (the |its |our |this )?\w* ?\w*lock|under (the |its )?\w* ?lock|with (the |its )?\w* ?lock held",
+    re.IGNORECASE,
+)
+UNKNOWN: Slot = ("lock", "unknown")
+"""A lock that holds, but could not be told by name: taken by a decorator, or said to be held."""
+
+
+class Locks:
+    """Which locks guard which code of a file."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self.graph = graph
+        self.facts = graph.facts
+        self.module = graph.facts.module
+        self.known = self._find()
+        self._entry: dict[Scope, frozenset[Slot] | None] = {}
+
+    # -- which slots are locks --------------------------------------------------------------------------------
+
+    def _find(self) -> set[Slot]:
+        found: set[Slot] = set()
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
+            value = getattr(node, "value", None)
+            if isinstance(node, cst.Assign) and isinstance(value, cst.BaseExpression):
+                targets = [t.target for t in node.targets]
+            elif isinstance(node, cst.AnnAssign):
+                targets = [node.target]
+            else:
+                continue
+            annotated = isinstance(node, cst.AnnAssign) and self._names_lock(node.annotation.annotation)
+            if annotated or (isinstance(value, cst.BaseExpression) and self._makes_lock(value)):
+                found.update(slot for target in targets if (slot := self.facts.slots.of(target)) is not None)
+        return found
+
+    def _names_lock(self, node: cst.BaseExpression) -> bool:
+        return any(isinstance(n, (cst.Name, cst.Attribute)) and _last(n) in _MAKERS for n in walk(node))
+
+    def _makes_lock(self, value: cst.BaseExpression) -> bool:
+        """`Lock()`, `field(default_factory=Lock)`, `defaultdict(Lock)`; a semaphore only when it lets one in."""
+        for node in walk(value):
+            if type(node) is cst.Call and ex.called_name(node) in _MAKERS:
+                return "Semaphore" not in ex.called_name(node) or not node.args or _is_one(node.args[0].value)
+            if type(node) is cst.Arg and _last(node.value) in _MAKERS - {"Semaphore", "BoundedSemaphore"}:
+                return True
+        return False
+
+    def lock_of(self, node: cst.BaseExpression) -> Slot | None:
+        """The lock an expression names: a known lock, an element of a dict of locks, a `self._lock` from elsewhere."""
+        node = ex.inner(node)
+        slot = self.facts.slots.of(node)
+        if slot is None:
+            return None
+        if slot in self.known or (slot[0] == "item" and (slot[1] in self.known or _sounds(slot[1]))):
+            return slot
+        if isinstance(node, cst.Call) and any(isinstance(n, cst.Call) and self._makes_lock(n) for n in walk(node)):
+            return slot
+        if slot[0] == "return":
+            return slot if _sounds(slot) else None
+        if slot in self._not_locks():
+            return None
+        return slot if _sounds(slot) and slot[0] in {"attr", "var", "member", "call"} else None
+
+    def _not_locks(self) -> set[Slot]:
+        return {
+            slot
+            for node in self.module.nodes_of(cst.Assign)
+            for target in node.targets
+            if isinstance(node.value, cst.Call)
+            and "Semaphore" in ex.called_name(node.value)
+            and not self._makes_lock(node.value)
+            and (slot := self.facts.slots.of(target.target)) is not None
+        }
+
+    # -- what is held where -----------------------------------------------------------------------------------
+
+    def held(self, node: cst.CSTNode, function: Scope) -> frozenset[Slot]:
+        """The locks held at `node`: taken around it in its function, or by everyone who calls the function."""
+        return self.around(node, function) | self.at_entry(function)
+
+    def around(self, node: cst.CSTNode, function: Scope) -> frozenset[Slot]:
+        """The locks taken around `node` in its own function."""
+        held: set[Slot] = set()
+        below = node
+        for outer in self.module.ancestors(node):
+            if outer is function.node:
+                break
+            if isinstance(outer, cst.With) and below is outer.body:
+                held.update(lock for item in outer.items for lock in self._taken(item.item))
+            below = outer
+        return frozenset(held | self._by_hand(node, function) | self._decorated(function))
+
+    def region(self, node: cst.CSTNode, function: Scope) -> cst.CSTNode | None:
+        """The innermost `with LOCK:` around `node` in its function."""
+        below = node
+        for outer in self.module.ancestors(node):
+            if outer is function.node:
+                return None
+            if isinstance(outer, cst.With) and below is outer.body and any(self._taken(i.item) for i in outer.items):
+                return outer
+            below = outer
+        return None
+
+    def _taken(self, item: cst.BaseExpression) -> list[Slot]:
+        lock = self.lock_of(item)
+        if lock is not None and lock[0] != "return":
+            return [lock]
+        callee = self.facts.slots.callee(item) if isinstance(item, cst.Call) else None
+        if callee is not None:  # a context manager of this file that yields while it holds a lock
+            yields = [n for n in callee.nodes if isinstance(n, cst.Yield)]
+            return [held for node in yields[:1] for held in self.around(node, callee)] or ([lock] if lock else [])
+        return []
+
+    def _by_hand(self, node: cst.CSTNode, function: Scope) -> set[Slot]:
+        """Locks that were acquired before `node` and are released after it."""
+        held: set[Slot] = set()
+        for call in function.nodes_of(cst.Call):
+            if ex.called_name(call) in {"enter_context", "enter_async_context"}:
+                lock = self.lock_of(call.args[0].value) if call.args else None
+                if lock is not None and self.module.before(call, node):
+                    held.add(lock)
+            elif ex.called_name(call) in {"acquire", "release"}:
+                base = ex.receiver(call)
+                lock = self.lock_of(base) if base is not None else None
+                if lock is None or not self.module.before(call, node):
+                    continue
+                if ex.called_name(call) == "acquire":
+                    held.add(lock)
+                elif not self._guarded_release(call, node):
+                    held.discard(lock)
+        return held
+
+    def _guarded_release(self, release: cst.CSTNode, node: cst.CSTNode) -> bool:
+        """A release in an early way out (inside an `if` or handler that `node` is not in)."""
+        for outer in self.module.ancestors(release):
+            if isinstance(outer, (cst.If, cst.ExceptHandler)):
+                return not self.module.inside(node, outer)
+        return False
+
+    def _decorated(self, function: Scope) -> set[Slot]:
+        for decorator in decorators(function):
+            maker = self.facts.slots.function(decorator.func if isinstance(decorator, cst.Call) else decorator)
+            name = _last(decorator.func if isinstance(decorator, cst.Call) else decorator)
+            if "synchronized" in name or "locked" in name:
+                return {UNKNOWN}
+            if maker is not None and any(
+                isinstance(n, cst.With) and any(_sounds_text(ex.source(i.item)) for i in n.items)
+                for n in walk(maker.node)
+            ):
+                return {UNKNOWN}
+        return set()
+
+    def at_entry(self, function: Scope) -> frozenset[Slot]:
+        """The locks that every caller in this file holds when it calls `function`."""
+        if function in self._entry:
+            return self._entry[function] or frozenset()
+        self._entry[function] = None
+        if _said_to_be_held(function):
+            self._entry[function] = frozenset({UNKNOWN})
+            return frozenset({UNKNOWN})
+        held: frozenset[Slot] | None = None
+        for site in self.graph.sites[function]:
+            if site.caller is function or self._entry.get(site.caller, frozenset()) is None:
+                continue  # a cycle: what matters is how it is entered
+            at_site = self.at_site(site)
+            held = at_site if held is None else held & at_site
+        if self.graph.references[function]:
+            held = frozenset()
+        self._entry[function] = held or frozenset()
+        return held or frozenset()
+
+    def at_site(self, site: CallSite) -> frozenset[Slot]:
+        """The locks held where a call is made."""
+        return self.held(site.node, site.caller)
+
+
+def _said_to_be_held(function: Scope) -> bool:
+    """A name or docstring that says the caller holds the lock."""
+    if "locked" in function.name or "nolock" in function.name or "no_lock" in function.name:
+        return True
+    docstring = function.node.get_docstring() if isinstance(function.node, cst.FunctionDef) else None
+    return docstring is not None and _SAID.search(docstring) is not None
+
+
+def _last(node: cst.BaseExpression) -> str:
+    return (ex.dotted(node) or "").rpartition(".")[2]
+
+
+def _is_one(node: cst.BaseExpression) -> bool:
+    return ex.integer(node) == 1
+
+
+def _sounds(slot: Slot) -> bool:
+    name = slot[2] if slot[0] in {"attr", "var", "member"} else ""
+    if slot[0] == "return":
+        name = slot[1].name
+    elif slot[0] == "call":
+        name = ex.called_name(slot[1])
+    return _sounds_text(str(name))
+
+
+def _sounds_text(name: str) -> bool:
+    low = name.lower()
+    return ("lock" in low and not any(w in low for w in ("block", "clock", "unlock"))) or "mutex" in low

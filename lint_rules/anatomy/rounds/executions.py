@@ -1,0 +1,80 @@
+"""Where tool calls are gone through and run: loops over the calls of a reply, and what runs one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.transcript import Transcript
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+_TOOL_PARTS = frozenset({Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS})
+_READERS = frozenset(
+    {
+        "len", "str", "repr", "isinstance", "getattr", "hasattr", "get", "setdefault", "pop", "dict", "list", "type",
+        "append", "extend", "insert", "add", "update", "print", "model_dump", "dumps", "loads", "join", "format",
+        "enumerate", "zip", "sorted", "bool", "id", "set", "tuple", "next", "any", "all", "copy", "deepcopy", "items",
+        "keys", "values", "startswith", "endswith", "strip", "literal_eval",
+    }
+)  # fmt: skip
+"""Functions and methods that look at a value or store it, and run nothing."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CallLoop:
+    """A loop (or comprehension) over the tool calls of one reply: `calls` is what it goes through, `call` each one."""
+
+    node: cst.For | cst.CompFor
+    function: Scope
+    calls: cst.BaseExpression
+    call: cst.BaseExpression
+
+
+def call_loops(facts: Facts, function: Scope) -> Iterator[CallLoop]:
+    """The loops over tool calls in a function, in source order."""
+    for node in function.nodes:
+        if type(node) is cst.For or type(node) is cst.CompFor:
+            calls, call = iterated(node)
+            if facts.is_kind(calls, Kind.CALLS):
+                yield CallLoop(node, function, calls, call)
+
+
+def iterated(node: cst.For | cst.CompFor) -> tuple[cst.BaseExpression, cst.BaseExpression]:
+    """What a loop goes through and the target of each element, behind `enumerate`, `reversed`, `.values()`, `zip`."""
+    iterable, target = ex.inner(node.iter), cast(cst.BaseExpression, node.target)
+    while type(iterable) is cst.Call:
+        name, base = ex.called_name(iterable), ex.receiver(iterable)
+        if name in {"enumerate", "items"} and isinstance(target, cst.Tuple) and len(target.elements) == 2:
+            target = target.elements[1].value
+        elif name == "zip" and isinstance(target, cst.Tuple) and target.elements:
+            target = target.elements[0].value
+        elif name not in {"reversed", "values", "enumerate", "list", "tuple", "iter", "sorted"}:
+            break
+        inside = base if name in {"items", "values"} else next(iter(ex.positional(iterable)), None)
+        if inside is None:
+            break
+        iterable = inside
+    return iterable, target
+
+
+def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
+    """Whether `call` runs a tool: it gets a tool call, its function or its arguments, and neither stores nor shows."""
+    if ex.called_name(call) in _READERS or is_logging(call) or call in facts.calls:
+        return False
+    if facts.slots.constructed(call) is not None or ex.called_name(call)[:1].isupper():
+        return False
+    if transcript.at(call):
+        return False
+    return any(_TOOL_PARTS & facts.kinds(arg.value).keys() for arg in call.args)
+
+
+def executions(facts: Facts, transcript: Transcript, function: Scope) -> Iterator[cst.Call]:
+    """The calls of a function that run tools, in source order."""
+    return (n for n in function.nodes if type(n) is cst.Call and runs_tool(facts, transcript, n))

@@ -1,0 +1,150 @@
+"""Requests that offer tools to the model: which tools, and who has to run them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.identity import Identity
+from lint_rules.anatomy.vocabulary import LANGCHAIN_CALLS
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+
+_KEYWORDS = ("tools", "functions")
+_TEXTS = frozenset({"content", "text", "output_text", "parsed"})
+_NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
+_SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Offer:
+    """A request with tools. `functions`: they are seen to be functions of this program, not tools of the server.
+
+    `call` is the request, or the call of a function of this file that makes it and returns the part of the reply at
+    `way`.
+    """
+
+    call: cst.Call
+    tools: cst.BaseExpression
+    functions: bool
+    request: cst.Call
+    way: tuple[str, ...] = ()
+
+    @property
+    def what(self) -> str:
+        return f"`{ex.source(self.tools, 30)}`" if isinstance(self.tools, (cst.Name, cst.Attribute)) else "tools"
+
+    def same(self, other: Offer) -> bool:
+        """Whether two requests offer the same tools, as far as the code says."""
+        return ex.source(self.tools, 200) == ex.source(other.tools, 200)
+
+
+def offers(anatomy: Anatomy) -> Iterator[Offer]:
+    """The requests of a file that offer tools, in source order; then the calls of functions that make them."""
+    identity = Identity(anatomy.facts)
+    requests = []
+    for call in anatomy.module.nodes_of(cst.Call):
+        if call not in anatomy.facts.calls:
+            continue
+        tools = _tools_of(anatomy, call)
+        if tools is None or _forbidden(call):
+            continue
+        requests.append((call, tools))
+        if not _may_be_none(anatomy, tools):
+            yield Offer(call, tools, _are_functions(anatomy, tools), call)
+    for call, tools in requests:
+        yield from _through_function(anatomy, identity, call, tools)
+
+
+def _through_function(
+    anatomy: Anatomy, identity: Identity, request: cst.Call, tools: cst.BaseExpression
+) -> Iterator[Offer]:
+    """Calls of a function that does nothing with the reply but return it, or a part of it."""
+    function = anatomy.module.scope_of[request].function
+    returned = [node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None]
+    ways = {identity.of(value) for value in returned}
+    if len(ways) != 1:
+        return
+    (way,) = ways
+    if way is None or way[0] != ("call", request) or not _TEXTS.isdisjoint(way):
+        return
+    slot = anatomy.facts.slots.of(tools)
+    for site in anatomy.calls.sites[function]:
+        given = dict(anatomy.facts.slots.bindings(site.node, function)).get(slot) if slot is not None else None
+        offered = given if given is not None else tools
+        if not _may_be_none(anatomy, offered):
+            yield Offer(site.node, offered, _are_functions(anatomy, offered), request, way[1:])
+
+
+def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
+    for keyword in _KEYWORDS:
+        value = ex.argument(call, keyword)
+        if value is not None:
+            return value
+    if ex.called_name(call) in LANGCHAIN_CALLS:
+        return _bound_to(anatomy, ex.receiver(call))
+    return None
+
+
+def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """The tools of `model = llm.bind_tools(tools)`."""
+    if model is None:
+        return None
+    slot = anatomy.facts.slots.of(model)
+    made = [model, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    for value in made:
+        value = ex.inner(value)
+        if isinstance(value, cst.Call) and ex.called_name(value) == "bind_tools" and value.args:
+            return None if _forbidden(value) else value.args[0].value
+    return None
+
+
+def _forbidden(call: cst.Call) -> bool:
+    choice = ex.argument(call, "tool_choice") or ex.argument(call, "function_call")
+    return choice is not None and ex.text(choice) != "auto"
+
+
+def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
+    """Whether the request may offer nothing: an empty value, a condition, a parameter that need not be given."""
+    if handlers.is_neutral(tools) or ex.dotted(tools) in _NO_TOOLS or len(list(ex.alternatives(tools))) > 1:
+        return True
+    if not isinstance(tools, cst.Name):
+        return False
+    owner = anatomy.module.scope_binding(anatomy.module.scope_of[tools], tools.value)
+    if owner is None:
+        return False
+    if any(param.name.value == tools.value and param.default is not None for param in parameters(owner)):
+        return not _given(anatomy, owner, tools.value)
+    slot = anatomy.facts.slots.of(tools)
+    values = anatomy.facts.assigned(slot) if slot is not None else []
+    return any(handlers.is_neutral(v) and not isinstance(v, (cst.List, cst.Tuple)) for v in values) or any(
+        len(list(ex.alternatives(v))) > 1 for v in values
+    )
+
+
+def _given(anatomy: Anatomy, function: Scope, name: str) -> bool:
+    """Whether a caller in this file passes something for a parameter."""
+    slot = anatomy.facts.slots.parameter(function, name)
+    return any(
+        there == slot and not handlers.is_neutral(value)
+        for site in anatomy.calls.sites[function]
+        for there, value in anatomy.facts.slots.bindings(site.node, function)
+    )
+
+
+def _are_functions(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
+    """Whether the schemas of functions can be seen."""
+    slot = anatomy.facts.slots.of(tools)
+    lists = [tools, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    elements = [e.value for found in lists if isinstance(found, cst.List) for e in found.elements]
+    return bool(elements) and all(_is_schema(anatomy, element) for element in elements)
+
+
+def _is_schema(anatomy: Anatomy, element: cst.BaseExpression) -> bool:
+    slot = anatomy.facts.slots.of(element)
+    made = [element, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    return any(ex.dict_items(value).keys() & _SCHEMAS for value in made)

@@ -1,0 +1,179 @@
+"""What a function reads of a model's reply: its text, its tool calls, or more than can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.rounds.offers import Offer
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+_OF_CALLS = frozenset(
+    {
+        "tool_calls", "function_call", "function_calls", "finish_reason", "stop_reason", "done_reason", "type",
+        "additional_kwargs", "invalid_tool_calls", "status",
+    }
+)  # fmt: skip
+"""Parts of a reply that tell of its calls."""
+_TEXTS = frozenset({"content", "text", "output_text"})
+_ON_THE_WAY = frozenset(
+    {"choices", "message", "messages", "delta", "data", "response", "output", "content", "[]", "parts"}
+)
+_LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
+_STEPS = 40
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Read:
+    """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
+
+    `handed_on` says that somebody else gets the reply, who may look for them.
+    """
+
+    text: cst.BaseExpression | None
+    calls: bool
+    handed_on: bool
+
+
+def read_of(anatomy: Anatomy, offer: Offer) -> Read:
+    """Follows the reply through the names of the function that asks for it."""
+    function = anatomy.module.scope_of[offer.call].function
+    blocks = anatomy.facts.calls[offer.request].name.startswith("messages.")
+    return _Reader(anatomy, function, blocks=blocks).read(offer.call, offer.way)
+
+
+class _Reader:
+    def __init__(self, anatomy: Anatomy, function: Scope, *, blocks: bool) -> None:
+        self._anatomy = anatomy
+        self._blocks = blocks
+        self._module = anatomy.module
+        self._function = function
+        self._steps = 0
+        self._text: cst.BaseExpression | None = None
+        self._calls = False
+        self._handed_on = False
+
+    def read(self, call: cst.Call, way: tuple[str, ...]) -> Read:
+        self._value(call, way)
+        return Read(self._text, self._calls, self._handed_on)
+
+    def _value(self, value: cst.CSTNode, way: tuple[str, ...]) -> None:
+        """One expression that is the reply, or the part of it at `way`."""
+        self._steps += 1
+        if self._steps > _STEPS:
+            self._handed_on = True
+            return
+        here, way = self._climb(value, way)
+        if any(name in _OF_CALLS for name in way):
+            self._calls = True
+        elif way and way[-1] in _TEXTS and isinstance(here, cst.BaseExpression) and self._is_text(here, way):
+            self._text = self._text or here
+        elif all(name in _ON_THE_WAY for name in way):
+            self._whole(here, way)
+
+    def _climb(self, value: cst.CSTNode, way: tuple[str, ...]) -> tuple[cst.CSTNode, tuple[str, ...]]:
+        """Outwards through members, elements and awaits."""
+        while True:
+            parent = self._module.parent[value]
+            if isinstance(parent, cst.Await):
+                value = parent
+                continue
+            pair = ex.member(parent)
+            if pair is None and isinstance(parent, cst.Arg):  # getattr(reply, "tool_calls", None)
+                outer = self._module.parent[parent]
+                pair = ex.member(outer)
+                parent = outer if pair is not None else parent
+            if pair is None and isinstance(parent, cst.Attribute):
+                outer = self._module.parent[parent]
+                pair = ex.member(outer)
+                parent = outer
+            if pair is not None and pair[0] is value:
+                value, way = parent, (*way, pair[1])
+            elif isinstance(parent, cst.Subscript) and parent.value is value:
+                value, way = parent, (*way, "[]")
+            else:
+                return value, way
+
+    def _is_text(self, node: cst.BaseExpression, way: tuple[str, ...]) -> bool:
+        """`message.content` of chat completions and chat models; `content` alone may be the blocks of a message.
+
+        The `text` of a wrapper's reply may be anything, calls among it.
+        """
+        if way[-1] == "output_text" or "choices" in way:
+            return True
+        gone_through = isinstance(self._module.parent[node], (cst.For, cst.CompFor))
+        known = self._blocks or gone_through or self._anatomy.facts.is_kind(node, Kind.CALLS)
+        return way[-1] == "content" and not known and way in {("content",), ("message", "content")}
+
+    def _whole(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
+        """The reply or a part with everything in it: assigned, gone through, or handed to somebody who may look."""
+        parent = self._module.parent[node]
+        if isinstance(parent, (cst.Expr, cst.Del)):
+            return
+        if isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
+            targets = ex.targets(parent)
+            for target in targets:
+                self._bound(target, parent, way)
+        elif isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is node:
+            self._bound(parent.target, parent, (*way, "[]") if way else way)
+        elif not self._is_looked_at(node, parent):
+            self._handed_on = True
+
+    def _is_looked_at(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
+        """Whether it is tested or shown, no more."""
+        if isinstance(parent, (cst.If, cst.While, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)):
+            return True
+        if isinstance(parent, cst.Arg):
+            call = self._module.parent[parent]
+            if isinstance(call, cst.Call) and ex.dotted(call.func) in _LOOKERS:
+                self._calls = self._calls or (ex.dotted(call.func) == "hasattr" and _asks_for_calls(call))
+                return True
+        return handlers.shown_only(self._module, node)
+
+    def _bound(self, target: cst.BaseExpression, statement: cst.CSTNode, way: tuple[str, ...]) -> None:
+        if not isinstance(target, cst.Name):
+            self._handed_on = True
+            return
+        for use in self._uses(target.value, statement):
+            self._value(use, way)
+
+    def _is_bound(self, node: cst.Name) -> bool:
+        parent = self._module.parent[node]
+        if isinstance(parent, (cst.For, cst.CompFor, cst.NamedExpr, cst.AnnAssign, cst.AugAssign)):
+            return parent.target is node
+        return isinstance(parent, (cst.AssignTarget, cst.Param))
+
+    def _uses(self, name: str, statement: cst.CSTNode) -> Iterator[cst.Name]:
+        """Where a name may have the value that `statement` gave it."""
+        if isinstance(statement, cst.CompFor):
+            comprehension = self._module.parent[statement]
+            for node in self._function.nodes:
+                if isinstance(node, cst.Name) and node.value == name and self._module.inside(node, comprehension):
+                    if node is not statement.target:
+                        yield node
+            return
+        if isinstance(statement, cst.NamedExpr):
+            statement = self._module.statement(statement)
+        graph, reaching = self._anatomy.flow(self._function), self._anatomy.reaching(self._function)
+        for node in self._module.nodes_of(cst.Name):
+            if node.value != name or self._is_bound(node):
+                continue
+            scope = self._module.scope_of[node].function
+            if scope is not self._function:
+                if scope.within(self._function) and self._module.scope_binding(scope, name) is self._function:
+                    yield node  # a nested function may run at any time
+                continue
+            points = graph.enclosing(node, self._module.parent)
+            defined = (d for point in points for d in reaching.at(point, name))
+            if any(d.point.statement is statement for d in defined):
+                yield node
+
+
+def _asks_for_calls(call: cst.Call) -> bool:
+    return len(call.args) > 1 and ex.text(call.args[1].value) in _OF_CALLS

@@ -1,0 +1,112 @@
+"""Round loops: a model is asked, its tool calls are run or its reply is stored, and round it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.writes import GROWING, Writes
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RoundLoop:
+    """A loop of rounds. `asks` is the call in it that reaches a model; what ends it, `limits` tells."""
+
+    node: cst.While | cst.For
+    function: Scope
+    asks: cst.Call
+
+
+def round_loops(graph: CallGraph, writes: Writes) -> list[RoundLoop]:
+    """The round loops of a file, outer ones of nested loops included where each goes round itself."""
+    found = []
+    for function in graph.facts.module.functions:
+        for node in function.nodes_of(cst.While, cst.For):
+            asks = _asks(node, function, graph)
+            if asks is not None and _goes_round(node, function, graph, writes):
+                found.append(RoundLoop(node, function, asks))
+    return [loop for loop in found if not _goes_round_inside(loop, found, graph)]
+
+
+def _goes_round_inside(loop: RoundLoop, found: list[RoundLoop], graph: CallGraph) -> bool:
+    """A loop of turns: the rounds go round in a function that it calls, or in a loop inside it."""
+    inner = {other.function for other in found if other is not loop}
+    callee = graph.facts.slots.callee(loop.asks)
+    if callee is not None:
+        return bool(inner & graph.reachable(callee))
+    return any(other is not loop and graph.facts.module.inside(other.node, loop.node.body)
+               and graph.facts.module.inside(loop.asks, other.node) for other in found)  # fmt: skip
+
+
+def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> cst.Call | None:
+    """The call in a loop that reaches a model: one that asks itself rather than one of a function that also does."""
+    calls = [call for call in graph.calls_within(node.body, function) if graph.asks(call)]
+    return next((call for call in calls if call in graph.facts.calls), calls[0] if calls else None)
+
+
+def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, writes: Writes) -> bool:
+    """Not a prompt for the next turn, a retry or a map over items: the loop handles tool calls or grows a history."""
+    facts = graph.facts
+    calls = graph.calls_within(node.body, function)
+    if any(isinstance(c.func, cst.Name) and c.func.value == "input" for c in calls):
+        return False
+    if isinstance(node, cst.For) and _over_messages(node, graph):
+        return False
+    if any(
+        Kind.CALLS in facts.kinds(n.iter) for n in facts.module.nodes_inside(node.body, function, cst.For, cst.CompFor)
+    ):
+        return True
+    for call in calls:
+        if any(kind in facts.kinds(arg.value) for arg in call.args for kind in _TOOL_KINDS):
+            return True
+        callee = facts.slots.callee(call)
+        if callee is not None and any(_handles_calls(f, graph) for f in graph.reachable(callee)):
+            return True
+    if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
+           and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
+        return True
+    return isinstance(node, cst.While) and any(call in facts.calls for call in calls) and _stores(calls, graph, writes)
+
+
+def _stores(calls: list[cst.Call], graph: CallGraph, writes: Writes) -> bool:
+    """Whether a method that the loop calls, and that asks nobody, puts messages into a history of the object."""
+    for call in calls:
+        callee = graph.facts.slots.callee(call)
+        if callee is not None and not graph.reaches_llm(callee):
+            if any(w.kind in GROWING and w.slot[0] == "attr" for w in writes.reached_from(callee)):
+                return True
+    return False
+
+
+def _over_messages(node: cst.For, graph: CallGraph) -> bool:
+    """A loop over the calls or messages of one reply is a part of a round, not a loop of rounds."""
+    kinds = graph.facts.kinds(node.iter)
+    return Kind.CALLS in kinds or Kind.HISTORY in kinds
+
+
+def _handles_calls(function: Scope, graph: CallGraph) -> bool:
+    return any(Kind.CALLS in graph.facts.kinds(node.iter) for node in function.nodes_of(cst.For, cst.CompFor))
+
+
+def _made_within(slot: tuple[object, ...], node: cst.While | cst.For, graph: CallGraph) -> bool:
+    """Whether a local list is created anew in each turn of the loop: it then carries nothing from round to round."""
+    module = graph.facts.module
+    return slot[0] == "var" and any(
+        module.inside(inside, node.body)
+        and slot in [graph.facts.slots.of(t) for t in ex.targets(inside)]
+        and inside.value is not None
+        and not _mentions(inside.value, slot, graph)
+        for inside in module.nodes_of(cst.Assign, cst.AnnAssign)
+    )
+
+
+def _mentions(value: cst.BaseExpression, slot: tuple[object, ...], graph: CallGraph) -> bool:
+    return any(isinstance(n, cst.Name) and graph.facts.slots.of(n) == slot for n in walk(value))

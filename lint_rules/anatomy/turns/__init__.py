@@ -1,0 +1,1 @@
+"""Turns: what outlives one, who runs several at once, and what gets lost at the end of one."""

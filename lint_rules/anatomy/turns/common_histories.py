@@ -1,0 +1,318 @@
+"""Histories that all users of a program have in common.
+
+Five ways to get one: a global (or a variable of the function that makes the app) that handlers write; an object that
+keeps a conversation and is made once for all handlers; a mutable class attribute; a default argument, which is made
+when the function is defined; an object that a cache hands to every session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.growth import (
+    SETUPS,
+    growing,
+    grown_by_method,
+    grows,
+    is_mutable,
+    keeps_conversation,
+    made_class,
+    resets,
+    root_of,
+)
+from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
+from lint_rules.anatomy.program.serving import Serving, servings
+from lint_rules.anatomy.turns.default_histories import grown_defaults
+from lint_rules.anatomy.values.kinds import Evidence
+from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, SourceModule, decorators, name_of, parameters
+from lint_rules.syntax.walk import walk
+
+How = Literal["global", "object", "class", "default", "key", "cached"]
+
+_CACHES = frozenset({"cache_resource", "experimental_singleton"})
+_PLAIN_BASES = frozenset({"object", "ABC", "Thread", "Client", "Bot", "Cog", "Generic", "Protocol", "Exception"})
+_OWNERS = ("user", "session", "chat", "thread", "channel", "conversation", "sender", "author", "owner")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CommonHistory:
+    """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`."""
+
+    how: How
+    node: cst.CSTNode
+    name: str
+    grown: cst.CSTNode
+    where: Anatomy
+    evidence: Evidence | None = None
+    serving: Serving | None = None
+    slot: Slot | None = None
+
+
+def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:
+    """All of a file, one for each place where one is made."""
+    made: set[cst.CSTNode] = set()
+    for forms in (_Served(anatomy).all(), _of_classes(anatomy), _of_defaults(anatomy), _of_caches(anatomy)):
+        for found in forms:
+            if found.node not in made:
+                made.add(found.node)
+                yield found
+
+
+# -- what handlers reach -------------------------------------------------------------------------------------------
+
+
+class _Served:
+    """What the handlers of one file write, and do not own."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.graph = anatomy.calls
+        self.servings = [s for s in servings(self.graph).values() if not _is_for_one(s.function)]
+        self.reach = {s.function: self.graph.may_run(s.function) for s in self.servings}
+
+    def all(self) -> Iterator[CommonHistory]:
+        if self.servings:
+            yield from self._globals()
+            yield from self._objects()
+
+    def _globals(self) -> Iterator[CommonHistory]:
+        for slot, writes in self.anatomy.writes.by_slot.items():
+            root = root_of(slot)
+            made = self._made_at(root) if root is not None else None
+            if root is None or made is None:
+                continue
+            for serving in self._sharing(root):
+                write = growing(self.anatomy, slot, writes, serving.function, self.reach[serving.function])
+                if write is not None and not _names_its_owner(self.facts.slots.module, write):
+                    name, evidence = describe(slot), write.evidence
+                    yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, slot)
+                    break
+
+    def _objects(self) -> Iterator[CommonHistory]:
+        """`agent = Agent()` once, and `agent.chat(text)` in a handler."""
+        seen: set[Slot] = set()
+        for node in self.module.nodes_of(cst.Call):
+            base = ex.receiver(node)
+            slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+            made = self._made_at(slot) if slot is not None and slot not in seen else None
+            if slot is None or made is None:
+                continue
+            caller = self.module.scope_of[node].function
+            if self._reset_before(slot, node, caller):
+                continue
+            serving = next((s for s in self._sharing(slot) if caller in self.reach[s.function]), None)
+            kept = self._kept(slot, node) if serving is not None else None
+            if kept is not None:
+                seen.add(slot)
+                where, grown, evidence, history = kept
+                yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history)
+
+    def _kept(self, slot: Slot, call: cst.Call) -> tuple[Anatomy, cst.CSTNode, Evidence | None, Slot | None] | None:
+        """In which file, and where, `call` grows the conversation that the object in `slot` keeps."""
+        for value in self.facts.assigned(slot):
+            value = ex.inner(value)
+            if not isinstance(value, cst.Call):
+                continue
+            if keeps_conversation(self.module, value):
+                return self.anatomy, call, None, None
+            found = made_class(self.anatomy, value)
+            method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
+            grown = grown_by_method(found[0], method) if found is not None and method is not None else None
+            if found is not None and grown is not None:
+                return found[0], grown.node, grown.evidence, grown.slot
+        return None
+
+    def _reset_before(self, slot: Slot, call: cst.Call, caller: Scope) -> bool:
+        """`agent.reset()` on all ways to `agent.chat(...)`: whatever a method empties without a condition."""
+        flow, parent = self.anatomy.flow(caller), self.module.parent
+        for site in self.graph.calls[caller]:
+            base = ex.receiver(site.node)
+            if site.node is call or base is None or self.facts.slots.of(base) != slot:
+                continue
+            if any(
+                resets(self.anatomy, w) and w.slot[0] == "attr" for w in self.anatomy.writes.by_function[site.callee]
+            ):
+                goals = flow.enclosing(call, parent)
+                if any(flow.dominates(p, goal) for p in flow.enclosing(site.node, parent) for goal in goals):
+                    return True
+        return False
+
+    def _made_at(self, root: Slot) -> cst.CSTNode | None:
+        """The statement that makes what a global, or a variable of the function that makes the app, holds."""
+        if root[0] != "var" or root[1].kind not in {"module", "function"}:
+            return None
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
+            if self.module.scope_of[node].function is root[1] and node.value is not None:
+                targets = ex.targets(node)
+                if any(self.facts.slots.of(target) == root for target in targets):
+                    return node
+        return None
+
+    def _sharing(self, root: Slot) -> Iterator[Serving]:
+        """The handlers that see a variable, and do not make one of their own for each event."""
+        scope: Scope = root[1]
+        if scope.kind != "module" and any(scope in reached for reached in self.reach.values()):
+            return
+        yield from (s for s in self.servings if s.function is not scope and s.function.within(scope))
+
+
+def _is_for_one(function: Scope) -> bool:
+    """`if message.author.id != OWNER: return`: a handler that turns all others away serves one user, or one room."""
+    for node in function.nodes:
+        if isinstance(node, cst.If) and _leaves(node.body):
+            for test in (n for n in walk(node.test) if isinstance(n, cst.ComparisonTarget)):
+                if isinstance(test.operator, (cst.NotEqual, cst.NotIn)) and _is_identity(node.test):
+                    return True
+    return False
+
+
+def _leaves(body: cst.BaseSuite) -> bool:
+    statements = list(body.body)
+    last = statements[-1] if statements else None
+    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    return isinstance(small, (cst.Return, cst.Raise))
+
+
+def _is_identity(test: cst.BaseExpression) -> bool:
+    names = [n.value.lower() for n in walk(test) if isinstance(n, cst.Name)]
+    return any(name in {"id", "uid"} or name.endswith(("_id", "_ids", "_users")) for name in names)
+
+
+def _names_its_owner(module: SourceModule, write: HistoryWrite) -> bool:
+    """Whether each stored message says whose it is: one list for all, told apart when it is read."""
+    items = ex.dict_items(write.value) if write.value is not None else {}
+    return any(key.lower().startswith(_OWNERS) and key.lower() not in {"user", "chat"} for key in items)
+
+
+# -- class attributes ---------------------------------------------------------------------------------------------
+
+
+def _of_classes(anatomy: Anatomy) -> Iterator[CommonHistory]:
+    """`messages = []` in a class body, and `self.messages.append(...)` in a method."""
+    for cls in anatomy.module.classes:
+        if not _is_plain(anatomy, cls):
+            continue
+        for node in cls.nodes:
+            if isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None and is_mutable(node.value):
+                target = node.targets[0].target if isinstance(node, cst.Assign) else node.target
+                slot = anatomy.facts.slots.of(target)
+                grown = _grown_through_self(anatomy, slot) if slot is not None else None
+                if grown is not None and slot is not None:
+                    name = f"{cls.name}.{slot[2]}"
+                    yield CommonHistory("class", node, name, grown.node, anatomy, grown.evidence, None, slot)
+
+
+def _is_plain(anatomy: Anatomy, cls: Scope, below: tuple[Scope, ...] = ()) -> bool:
+    """Not a model, dataclass or typed dict, whose fields are copied for each object.
+
+    `below` are the classes that come from this one: a base of another module may be called like one of them.
+    """
+    node = cls.node
+    if not isinstance(node, cst.ClassDef) or decorators(cls) or node.keywords or cls in below:
+        return False
+    for base in node.bases:
+        name = (ex.dotted(base.value.value if isinstance(base.value, cst.Subscript) else base.value) or "").rpartition(
+            "."
+        )[2]
+        known = anatomy.module.class_named(name)
+        if name not in _PLAIN_BASES and (known is None or not _is_plain(anatomy, known, (*below, cls))):
+            return False
+    return True
+
+
+def _grown_through_self(anatomy: Anatomy, slot: Slot) -> HistoryWrite | None:
+    """A growing write through an object, where no object ever gets a list of its own."""
+    if slot[0] != "attr":
+        return None
+    writes = [w for w in anatomy.writes.by_slot[slot] if w.function.kind != "class"]
+    if any(w.kind == "rebind" and (w.function.name in SETUPS or not grows(anatomy, w)) for w in writes):
+        return None
+    return next((w for w in writes if w.kind in GROWING and _through_object(anatomy, w)), None)
+
+
+def _through_object(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    """Not `cls.messages` or `Agent.messages`, which say that the list belongs to the class."""
+    base = ex.receiver(write.node) if isinstance(write.node, cst.Call) else None
+    owner = base.value if isinstance(base, cst.Attribute) else None
+    return (
+        isinstance(owner, cst.Name)
+        and owner.value not in {"cls", "type"}
+        and (anatomy.module.class_named(owner.value) is None)
+    )
+
+
+# -- default arguments --------------------------------------------------------------------------------------------
+
+
+def _of_defaults(anatomy: Anatomy) -> Iterator[CommonHistory]:
+    for found in grown_defaults(anatomy):
+        name = found.slot[2]
+        yield CommonHistory(found.how, found.param, name, found.grown, anatomy, found.evidence, None, found.slot)
+
+
+# -- caches -------------------------------------------------------------------------------------------------------
+
+
+def _of_caches(anatomy: Anatomy) -> Iterator[CommonHistory]:
+    """`@st.cache_resource def agent(): return Agent()`: Streamlit gives every session the same object."""
+    streamlit = any(full.split(".")[0] == "streamlit" for full in anatomy.module.imports.full.values())
+    for function in anatomy.module.functions if streamlit else ():
+        if not any(_last(decorator) in _CACHES for decorator in decorators(function)) or parameters(function):
+            continue
+        for node in function.nodes:
+            if isinstance(node, cst.Return) and node.value is not None:
+                grown = _grown_after(anatomy, function, node.value)
+                if grown is not None:
+                    where, place, evidence = grown
+                    yield CommonHistory("cached", name_of(function), function.name, place, where, evidence)
+                    break
+
+
+def _last(decorator: cst.BaseExpression) -> str:
+    func = decorator.func if isinstance(decorator, cst.Call) else decorator
+    return (ex.dotted(func) or "").rpartition(".")[2]
+
+
+def _grown_after(
+    anatomy: Anatomy, function: Scope, value: cst.BaseExpression
+) -> tuple[Anatomy, cst.CSTNode, Evidence | None] | None:
+    """Where what a cached function gives back grows."""
+    values = [ex.inner(value), *anatomy.facts.assigned(anatomy.facts.slots.of(value) or ("none",))]
+    names = set(_bound_to(anatomy, function))
+    for made in values:
+        if is_mutable(made):
+            for slot in names:
+                for write in anatomy.writes.by_slot[slot]:
+                    if write.kind in GROWING:
+                        return anatomy, write.node, write.evidence
+        elif isinstance(made, cst.Call):
+            for call in anatomy.module.nodes_of(cst.Call):
+                base = ex.receiver(call)
+                if base is None or anatomy.facts.slots.of(base) not in names:
+                    continue
+                if keeps_conversation(anatomy.module, made):
+                    return anatomy, call, None
+                found = made_class(anatomy, made)
+                method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
+                grown = grown_by_method(found[0], method) if found is not None and method is not None else None
+                if found is not None and grown is not None:
+                    return found[0], grown.node, grown.evidence
+    return None
+
+
+def _bound_to(anatomy: Anatomy, function: Scope) -> Iterator[Slot]:
+    """The names that hold what `function` gives back, and the call itself."""
+    yield ("return", function)
+    for site in anatomy.calls.sites[function]:
+        parent = anatomy.module.parent.get(site.node)
+        if isinstance(parent, cst.Assign):
+            yield from (s for t in parent.targets if (s := anatomy.facts.slots.of(t.target)) is not None)

@@ -1,0 +1,592 @@
+"""Replies that a model gave, that went to a user or a caller, and that the history they answer never gets.
+
+Three facts make one: a user's message is stored in a history that goes on after the turn, the model is asked with it,
+and a path leads from the request to the end of the turn on which the reply is shown or returned, and nothing that
+could be the reply is stored. Requests are followed into the functions of the file that make them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import children, walk
+
+_DEEPEST = 3
+_STORING = re.compile(
+    r"append|dump|save|store|record|remember|persist|insert|extend|commit|upsert|histor|memor|transcript|conversation"
+    r"|(?<![a-z])(add|put|set|push|log|write|update|track|sync|insert)(?![a-z])"
+)
+_STORES = re.compile(
+    r"memory|history|session|store|conversation|messages|thread|database|(?<![a-z])(db|repo|state)(?![a-z])"
+)
+_NO_STORES = frozenset({"Message", "markdown", "print", "Text", "Markdown", "Panel"})
+_SHOWING = frozenset(
+    {
+        "send", "send_message", "reply", "reply_text", "answer", "respond", "markdown", "Message", "stream_token",
+        "emit", "say", "speak", "edit_text", "render", "show", "display", "notify", "publish", "write", "write_stream",
+        "text", "caption", "chat_message", "send_text", "send_json", "followup", "edit_message_text", "tts",
+    }
+)  # fmt: skip
+_SAYS_CALLS = frozenset({"stop_reason", "finish_reason", "stopReason", "function_call", "done_reason"})
+_CONTENTS = frozenset({"content", "parts", "output"})
+_KEPT_BY_SERVER = frozenset({"previous_response_id", "conversation", "conversation_id", "thread_id", "session_id"})
+_ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
+_HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
+
+
+Sent = Literal["", "whole", "more"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Forgotten:
+    """One reply. `leaves` is where it goes to a user or a caller, `asks` the request, `user` what it answers.
+
+    `history` is the list as `function` names it, where the turn begins; `within` is the function that asks.
+    """
+
+    leaves: cst.CSTNode
+    asks: cst.Call
+    user: Stored
+    history: Slot
+    function: Scope
+    within: Scope
+    returned: bool
+    inner: cst.CSTNode | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Pending:
+    """A reply that a function has got and not stored: `returned` tells whether the caller gets it, `sent` how the
+    history was sent, `leaves` where the reply leaves the function (at first the request itself)."""
+
+    asks: cst.Call
+    leaves: cst.CSTNode
+    within: Scope
+    returned: bool
+    sent: Sent
+    inner: cst.CSTNode | None = None
+
+
+def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
+    """All forgotten replies of a file, each once."""
+    search = _Search(anatomy)
+    told: set[cst.CSTNode] = set()
+    for function in anatomy.module.functions:
+        if function.kind in {"function", "module"} and anatomy.calls.reaches_llm(function):
+            for found in search.in_turn(function):
+                if found.asks not in told and found.leaves not in told:
+                    told.update((found.asks, found.leaves))
+                    yield found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Repeated:
+    """A reply without tool calls that a round drops: `test` passes by the append, and the same request goes out."""
+
+    test: cst.If
+    asks: cst.Call
+    history: Slot
+    stores: Stored
+
+
+def repeated_requests(anatomy: Anatomy) -> Iterator[Repeated]:
+    """Rounds that end with nothing new in the history when the reply has no tool calls."""
+    search = _Search(anatomy)
+    for loop in anatomy.rounds:
+        found = search.in_round(loop) if loop.function.kind != "class" else None
+        if found is not None:
+            yield found
+
+
+class _Search:
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.lasting = Lasting(anatomy)
+        self._pending: dict[tuple[Scope, Slot], list[_Pending]] = {}
+
+    # -- a turn ------------------------------------------------------------------------------------------------
+
+    def in_turn(self, function: Scope) -> Iterator[Forgotten]:
+        """The replies that a function forgets in which the user's message is stored."""
+        stored = self.anatomy.transcript.stored(function)
+        users: dict[Slot, list[Stored]] = {}
+        for one in stored:
+            if one.role == "user" and one.slot is not None and one.kind in {*GROWING, "rebind"}:
+                users.setdefault(one.slot, []).append(one)
+        for slot, begun in users.items():
+            goals = self._turn_ends(function, slot, begun)
+            if goals and not self._stored_by_others(function, slot):
+                for pending in self._lost(function, slot, goals, 0):
+                    user = self._before(function, begun, pending)
+                    if self._is_beside(function, pending):
+                        continue
+                    if user is not None and not self._reset(function, slot, user):
+                        yield Forgotten(
+                            pending.leaves,
+                            pending.asks,
+                            user,
+                            slot,
+                            function,
+                            pending.within,
+                            pending.returned,
+                            pending.inner,
+                        )
+
+    def _turn_ends(self, function: Scope, slot: Slot, users: list[Stored]) -> list[Point]:
+        """Where the next turn would miss the reply: the end, if the history lives on, or the next user's message."""
+        flow = self.anatomy.flow(function)
+        kept = self.lasting.keeps(slot)
+        if kept is not None and not self.lasting.happens_once(function):
+            return [flow.exit, *self.anatomy.points(function, [u.node for u in users])]
+        if kept is not None and function is self.anatomy.module.top and kept[0] in {"member", "item"}:
+            return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
+        return self.anatomy.points(function, [u.node for u in users if self._in_dialogue(u.node)])
+
+    def _in_dialogue(self, node: cst.CSTNode) -> bool:
+        for outer in self.anatomy.module.ancestors(node):
+            if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+                return False
+            if isinstance(outer, (cst.While, cst.For)) and self.lasting.turns_in(outer.body):
+                return True
+        return False
+
+    def _before(self, function: Scope, users: list[Stored], pending: _Pending) -> Stored | None:
+        """The user's message that comes before the request."""
+        flow = self.anatomy.flow(function)
+        asked = self._asking_points(function, pending)
+        for user in users:
+            points = self.anatomy.points(function, [user.node])
+            if any(p in asked for p in points) or flow.reaches(points, asked, exceptions=False):
+                return user
+        return None
+
+    def _asking_points(self, function: Scope, pending: _Pending) -> list[Point]:
+        if pending.within is function:
+            return self.anatomy.points(function, [pending.asks])
+        sites = [s.node for s in self.anatomy.calls.calls[function]]
+        return self.anatomy.points(function, [n for n in sites if self._leads_to(n, pending.within)])
+
+    def _leads_to(self, call: cst.Call, function: Scope) -> bool:
+        callee = self.anatomy.facts.slots.callee(call)
+        return callee is not None and function in self.anatomy.calls.reachable(callee)
+
+    def _reset(self, function: Scope, slot: Slot, user: Stored) -> bool:
+        """Whether the turn begins with a new list: nothing goes on then. Its own loop is one turn after the other."""
+        flow = self.anatomy.flow(function)
+        after = self.anatomy.points(function, [user.node])
+        for one in self.anatomy.transcript.stored(function):
+            if one.slot == slot and (self._renews(one, slot) or _clears(one)):
+                for point in self.anatomy.points(function, [one.node]):
+                    if any(flow.dominates(point, other) for other in after) and not self._is_set_up(one, user):
+                        return True
+        return self.lasting.keeps(slot) is None and slot[0] != "var"
+
+    def _is_set_up(self, one: Stored, user: Stored) -> bool:
+        """A list that is made before the loop in which users speak."""
+        module = self.anatomy.module
+        for outer in module.ancestors(user.node):
+            if isinstance(outer, (cst.While, cst.For)) and self.lasting.turns_in(outer.body):
+                return not module.inside(one.node, outer)
+            if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
+                break
+        return False
+
+    def _renews(self, one: Stored, slot: Slot) -> bool:
+        if one.kind != "rebind" or one.write is None or one.write.value is None:
+            return False
+        if one.write.slot[0] == "var" and self.lasting.keeps(one.write.slot) is not None and one.slot == one.write.slot:
+            if one.write.slot[1] is not self.anatomy.module.top:
+                return False  # a name given to the list that lives on
+        return not self._mentions(one.write.value, one.write.slot)
+
+    def _mentions(self, value: cst.BaseExpression, slot: Slot) -> bool:
+        return any(
+            isinstance(n, (cst.Name, cst.Attribute, cst.Subscript)) and self.anatomy.facts.slots.of(n) == slot
+            for n in walk(value)
+        )
+
+    def _stored_by_others(self, function: Scope, slot: Slot) -> bool:
+        """Whether callers store the reply, or are meant to: a method that adds messages and that nobody here calls."""
+        graph = self.anatomy.calls
+        seen, queue = {function}, [function]
+        while queue:
+            here = queue.pop()
+            for site in graph.sites[here]:
+                if self._after(site.caller, site.node, slot):
+                    return True
+                if site.caller not in seen and len(seen) < 20:
+                    seen.add(site.caller)
+                    queue.append(site.caller)
+        inside = graph.reachable(function)
+        return any(
+            write.function not in inside
+            and write.kind in GROWING
+            and not graph.sites[write.function]
+            and not graph.reaches_llm(write.function)
+            and write.function not in seen
+            and write.function.kind == "function"
+            and any(s.role in {None, "assistant"} for s in self.anatomy.transcript.at(write.node))
+            for write in self.anatomy.writes.by_slot[slot]
+        )
+
+    def _after(self, caller: Scope, call: cst.Call, slot: Slot) -> bool:
+        """Whether `caller` stores something that may be the reply after `call` has given it."""
+        if caller.kind == "class":
+            return False
+        flow = self.anatomy.flow(caller)
+        start = self.anatomy.points(caller, [call])
+        taken = self._derived(caller, call)
+        places = [s.node for s in self.anatomy.transcript.stored(caller) if s.node is not call and _may_be_reply(s)]
+        places += [n for n in caller.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
+        goals = self.anatomy.points(caller, places)
+        return bool(goals) and (any(p in start for p in goals) or flow.reaches(start, goals, exceptions=False))
+
+    # -- the way of a reply ------------------------------------------------------------------------------------
+
+    def _lost(self, function: Scope, slot: Slot, goals: list[Point], depth: int) -> Iterator[_Pending]:
+        """Replies to requests with `slot` that reach a goal without being stored."""
+        asking = [(call, found) for call in function.nodes if type(call) is cst.Call
+                  for found in self._asks(call, slot, depth)]  # fmt: skip
+        if not asking:
+            return
+        flow = self.anatomy.flow(function)
+        asked = set(self.anatomy.points(function, [call for call, _ in asking]))
+        for call, pending in asking:
+            start = self.anatomy.points(function, [call])
+            taken = self._derived(function, call)
+            stores = self._stores(function, slot, call, taken)
+            if any(point in stores for point in start):
+                continue
+            barred = stores | (asked - set(start))
+            reached = self._ends(function, start, goals, barred)
+            if not reached:
+                continue
+            if not pending.returned:
+                yield pending
+                continue
+            for leaves in self._leaving(function, call, taken):
+                points = [p for p in self.anatomy.points(function, [leaves]) if p not in barred]
+                there = any(p in start for p in points) or flow.reaches(start, points, barred, exceptions=False)
+                if points and there and self._ends(function, points, goals, barred):
+                    returned = type(leaves) is cst.Return and not _is_generator(function)
+                    inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
+                    yield replace(pending, leaves=leaves, returned=returned, inner=inner)
+                    break
+
+    def _ends(self, function: Scope, start: list[Point], goals: list[Point], barred: set[Point]) -> bool:
+        return self.anatomy.flow(function).reaches(start, goals, barred, exceptions=False)
+
+    def _asks(self, call: cst.Call, slot: Slot, depth: int) -> list[_Pending]:
+        """The replies that a call gives to requests with the history: its own, or what its function has pending."""
+        found = self.anatomy.facts.calls.get(call)
+        if found is not None:
+            if found.history is None or any(ex.argument(call, k) is not None for k in _KEPT_BY_SERVER):
+                return []
+            sent = self._sent(found.history, slot, 0)
+            return [_Pending(call, call, self.anatomy.module.scope_of[call].function, True, sent)] if sent else []
+        callee = self.anatomy.facts.slots.callee(call)
+        if callee is None or depth > _DEEPEST or not self.anatomy.calls.reaches_llm(callee):
+            return []
+        given = self.anatomy.facts.slots.bindings(call, callee)
+        inside = [there for there, value in given if self._sent(value, slot, 1) == "whole"]
+        if slot[0] == "attr" or (slot[0] == "var" and slot[1] is self.anatomy.module.top):
+            inside.append(slot)
+        return [pending for there in inside for pending in self._of_callee(callee, there, depth)]
+
+    def _is_beside(self, function: Scope, pending: _Pending) -> bool:
+        """Whether a request with more than the history is a question beside the conversation: others are made too."""
+        reached = self.anatomy.calls.reachable(function)
+        return pending.sent == "more" and sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached) > 1
+
+    def _of_callee(self, callee: Scope, slot: Slot, depth: int) -> list[_Pending]:
+        key = (callee, slot)
+        if key not in self._pending:
+            self._pending[key] = []
+            goals = [self.anatomy.flow(callee).exit]
+            self._pending[key] = list(self._lost(callee, slot, goals, depth + 1))
+        return self._pending[key]
+
+    def _sent(self, sent: cst.BaseExpression, slot: Slot, depth: int) -> Sent:
+        """How the history is sent: whole (a window, a view, behind a prompt), or with more behind it; or not at all."""
+        found: Sent = ""
+        for part in ex.alternatives(sent):
+            found = self._part_sent(part, slot, depth) or found
+        return found
+
+    def _part_sent(self, part: cst.BaseExpression, slot: Slot, depth: int) -> Sent:
+        here = self.anatomy.facts.slots.of(part)
+        if here == slot:
+            return "whole"
+        if depth > _DEEPEST:
+            return ""
+        if isinstance(part, cst.BinaryOperation):
+            if self._sent(part.right, slot, depth + 1):
+                return "whole"
+            return "more" if self._sent(part.left, slot, depth + 1) else ""
+        if isinstance(part, cst.List):
+            return self._in_display(part, slot, depth)
+        if ex.slice_of(part) is not None and isinstance(part, cst.Subscript):
+            return self._sent(part.value, slot, depth + 1)
+        if isinstance(part, cst.ListComp):
+            return self._sent(part.for_in.iter, slot, depth + 1)
+        made = self._made_of(here, part)
+        return next((how for value in made if (how := self._sent(value, slot, depth + 1))), "")
+
+    def _in_display(self, display: cst.List, slot: Slot, depth: int) -> Sent:
+        """`[prompt, *history]`, `[*history, question]`."""
+        for number, element in enumerate(display.elements):
+            if isinstance(element, cst.StarredElement) and self._sent(element.value, slot, depth + 1):
+                return "whole" if number == len(display.elements) - 1 else "more"
+        return ""
+
+    def _made_of(self, here: Slot | None, part: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What a local list, the result of a function of this file, or a view by another function is made of."""
+        if here is not None and here[0] == "var":
+            grown = self.anatomy.writes.by_slot[here]
+            return [*self.anatomy.facts.assigned(here), *(w.value for w in grown if w.kind == "extend" and w.value)]
+        if here is not None and here[0] == "return":
+            return [n.value for n in here[1].nodes if type(n) is cst.Return and n.value is not None]
+        if isinstance(part, cst.Call) and not self.anatomy.calls.asks(part):
+            base = ex.receiver(part) if ex.called_name(part) in {"copy", "to_list", "get_messages"} else None
+            return [*ex.positional(part), *([base] if base is not None else [])]
+        return []
+
+    # -- a round ------------------------------------------------------------------------------------------------
+
+    def in_round(self, loop: RoundLoop) -> Repeated | None:
+        """The test by which a reply falls out of the loop's history, if there is one."""
+        function, call, module = loop.function, loop.asks, self.anatomy.module
+        request = self.anatomy.facts.calls.get(call)
+        slot = self.anatomy.facts.slots.of(request.history) if request is not None and request.history else None
+        if isinstance(loop.node, cst.While) and tells_calls(self.anatomy, loop.node.test):
+            return None
+        if slot is None or _forces_tools(call) or any(ex.argument(call, k) is not None for k in _KEPT_BY_SERVER):
+            return None
+        stored = [s for s in self.anatomy.transcript.stored(function) if s.slot == slot]
+        inside = [s for s in stored if module.inside(s.node, loop.node.body)]
+        grown = next((s for s in inside if s.kind in GROWING and s.role in {None, "assistant"}), None)
+        if grown is None:
+            return None
+        changes = [s.node for s in stored] + [n for n in function.nodes if type(n) is cst.Continue]
+        changes += [n for n in function.nodes if type(n) is cst.Call and n is not call and self._handed(n, slot)]
+        here = self.anatomy.points(function, [call])
+        path = self.anatomy.flow(function).path(
+            here, here, set(self.anatomy.points(function, changes)) - set(here), exceptions=False
+        )
+        for point in path or ():
+            test = point.statement
+            if isinstance(test, cst.If) and test.orelse is None and self._about_calls(test):
+                if module.inside(grown.node, test.body):
+                    return Repeated(test, call, slot, grown)
+        return None
+
+    def _handed(self, call: cst.Call, slot: Slot) -> bool:
+        return any(self._mentions(arg.value, slot) for arg in call.args) and not is_logging(call)
+
+    # -- places ------------------------------------------------------------------------------------------------
+
+    def _derived(self, function: Scope, call: cst.Call) -> set[str]:
+        """The names of a function that hold the reply of `call`, or a part of it."""
+        module = self.anatomy.module
+        names: set[str] = set()
+        nodes = [n for n in function.nodes if type(n) in _BINDING]
+        for _ in range(4):
+            before = len(names)
+            for node in nodes:
+                value, targets = _bound(node)
+                if value is not None and (module.inside(call, value) or _reads(value, names)):
+                    names.update(name for target in targets for name in _roots(target))
+            if len(names) == before:
+                break
+        return names - {module.self_name(function) or ""}
+
+    def _stores(self, function: Scope, slot: Slot, call: cst.Call, taken: set[str]) -> set[Point]:
+        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls."""
+        module = self.anatomy.module
+        places = [s.node for s in self.anatomy.transcript.stored(function) if s.slot == slot and _may_be_reply(s)]
+        places += [n for n in function.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
+        places = [p for p in places if p is not call]
+        found = set(self.anatomy.points(function, places))
+        for place in places:
+            for outer in module.ancestors(place):
+                if outer is function.node:
+                    break
+                if type(outer) in _HEADERS and not module.inside(call, outer) and not self._about_calls(outer):
+                    found.update(self.anatomy.flow(function).at(outer))
+        return found
+
+    def _about_calls(self, header: cst.CSTNode) -> bool:
+        """Whether an `if` or loop is about the tool calls of a reply: without any, it is passed by."""
+        if isinstance(header, (cst.If, cst.While)):
+            return tells_calls(self.anatomy, header.test)
+        return isinstance(header, cst.For) and tells_calls(self.anatomy, header.iter)
+
+    def _keeps_reply(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
+        """Whether a call may store the reply that it gets: by its name, or that of its object."""
+        name = ex.called_name(node)
+        if node is call or name in _NO_STORES or is_logging(node) or not self._gets(node, call, taken):
+            return False
+        if self.anatomy.facts.slots.constructed(node) is not None:
+            return False
+        base = ex.receiver(node)
+        owner = (ex.dotted(base) or "").lower() if base is not None else ""
+        if name in _SHOWING and not _STORES.search(owner):
+            return False
+        if self._pieces(node, base):
+            return False
+        return stores_by_name(node)
+
+    def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
+        """A local list that pieces of the reply are put into is no store."""
+        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
+            return False
+        assigned = self.anatomy.facts.assigned(slot)
+        return bool(assigned) and all(isinstance(v, cst.List) and not v.elements for v in assigned) and (
+            Kind.HISTORY not in self.anatomy.facts.of(slot)
+        )  # fmt: skip
+
+    def _gets(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
+        module = self.anatomy.module
+        return any(module.inside(call, arg.value) or _reads(arg.value, taken) for arg in node.args)
+
+    def _leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
+        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user."""
+        module = self.anatomy.module
+        views = {
+            name
+            for node in function.nodes
+            if type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken)
+            for name in _roots(ex.receiver(node) or node)
+        }
+        backwards = function.nodes[::-1]
+        for node in sorted(backwards, key=lambda n: type(n) is cst.Return):
+            if type(node) is cst.Return or type(node) is cst.Yield:
+                value = node.value
+                if isinstance(value, cst.From):
+                    value = value.item
+                if value is not None and (module.inside(call, value) or _reads(value, taken)):
+                    yield node
+            elif type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken):
+                yield node
+            elif type(node) is cst.Call and ex.called_name(node) in {"update", "send"} and not node.args:
+                base = ex.receiver(node)
+                if isinstance(base, cst.Name) and base.value in views | taken:
+                    yield node  # the message object that was filled piece by piece is complete
+
+    @staticmethod
+    def _shows(node: cst.Call) -> bool:
+        full = ex.dotted(node.func) or ""
+        return ex.called_name(node) in _SHOWING or "print" in full.rpartition(".")[2] or full.startswith("st.")
+
+
+def tells_calls(anatomy: Anatomy, test: cst.BaseExpression) -> bool:
+    """Whether a test is about tool calls; `text or calls` also holds for a reply without any.
+
+    The content of a reply may hold calls beside its text: that there is some says nothing.
+    """
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        return tells_calls(anatomy, test.left) and tells_calls(anatomy, test.right)
+    stack: list[cst.CSTNode] = [test]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.BaseExpression):
+            pair = ex.member(node)
+            if pair is not None and pair[1] in _SAYS_CALLS:
+                return True
+            if _is_content(anatomy, node):
+                continue
+            kinds = anatomy.facts.kinds(node)
+            if Kind.CALLS in kinds or Kind.CALL in kinds or Kind.FUNCTION in kinds:
+                return True
+        stack.extend(children(node))
+    return False
+
+
+def _is_content(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
+    """`reply.content`, or a name for it."""
+    slot = anatomy.facts.slots.of(node) if type(node) is cst.Name else None
+    values = [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]
+    return any((ex.member(ex.inner(value)) or (node, ""))[1] in _CONTENTS for value in values)
+
+
+def stores_by_name(call: cst.Call) -> bool:
+    """Whether a call stores what it gets, as far as its name and that of its object tell."""
+    return bool(_STORING.search(ex.called_name(call).lower())) or is_store(ex.receiver(call))
+
+
+def is_store(owner: cst.BaseExpression | None) -> bool:
+    """Whether an object is a store, by its name."""
+    name = (ex.dotted(owner) or "").lower() if owner is not None else ""
+    return _STORES.search(name) is not None
+
+
+_BINDING = frozenset({cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor})
+
+
+def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
+    if isinstance(node, cst.Assign):
+        return node.value, [t.target for t in node.targets]
+    if isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+        return node.value, [node.target]
+    if isinstance(node, (cst.For, cst.CompFor)):
+        return node.iter, [node.target]
+    if isinstance(node, cst.WithItem) and node.asname is not None:
+        return node.item, [node.asname.name]
+    return None, []
+
+
+def _roots(target: cst.CSTNode) -> Iterator[str]:
+    """The names that a target binds; of `x.y` and `x["y"]` the name x, which then holds it."""
+    while isinstance(target, (cst.Attribute, cst.Subscript)):
+        target = target.value
+    yield from ex.target_names(target)
+
+
+def _reads(value: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a value is made of what these names hold; what a response says of itself is not the reply."""
+    stack = [value] if names else []
+    while stack:
+        node = stack.pop()
+        if type(node) is cst.Name and node.value in names:
+            return True
+        if type(node) is not cst.Attribute or node.attr.value not in _ABOUT:
+            stack.extend(children(node))
+    return False
+
+
+def _may_be_reply(stored: Stored) -> bool:
+    """Whether what is stored may be the reply, or makes it needless: anything but other people's messages."""
+    return stored.kind not in GROWING or stored.role in {None, "assistant"}
+
+
+def _clears(stored: Stored) -> bool:
+    return stored.kind == "cut" and isinstance(stored.node, cst.Call) and ex.called_name(stored.node) == "clear"
+
+
+def _forces_tools(call: cst.Call) -> bool:
+    """Whether the request makes the model call a tool: `tool_choice="required"`, `{"type": "any"}`."""
+    choice = ex.argument(call, "tool_choice")
+    if choice is None:
+        return False
+    return ex.text(choice) != "auto" and ex.text(ex.dict_items(choice).get("type", choice)) != "auto"
+
+
+def _is_generator(function: Scope) -> bool:
+    return any(type(node) is cst.Yield for node in function.nodes)

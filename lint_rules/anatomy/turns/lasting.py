@@ -1,0 +1,122 @@
+"""Which histories outlive the turn that writes to them: the next turn begins with what this one has stored."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
+
+_DEEPEST = 4
+_LOOPS = frozenset({cst.For, cst.While})
+WAITING = frozenset(
+    {"input", "prompt", "prompt_async", "ainput", "receive_text", "receive_json", "readline", "get_user_input"}
+)
+"""Calls that wait for what a user says next."""
+
+
+class Lasting:
+    """Asks of slots and functions of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+
+    def keeps(self, slot: Slot, depth: int = 0) -> Slot | None:
+        """Where a list lives on after the function has ended: an attribute, a global, an entry of either; or None."""
+        root: Slot = slot
+        while root[0] in {"member", "item"}:
+            root = root[1]
+        if root[0] == "attr":
+            return slot
+        if root[0] != "var" or depth > _DEEPEST:
+            return None
+        if root[1] is self.anatomy.module.top:
+            return slot if root is not slot or root[2] in self.anatomy.module.top.bound else None
+        if root is not slot or root[2] in {p.name.value for p in parameters(root[1])}:
+            return None
+        return self._alias(root, depth)
+
+    def _alias(self, slot: Slot, depth: int) -> Slot | None:
+        """What a local name stands for, where every value it is given is such a place (or an empty default)."""
+        found: Slot | None = None
+        for value in self.anatomy.facts.assigned(slot):
+            for part in ex.alternatives(value):
+                if sources(part):
+                    return None
+                inside = self.anatomy.facts.slots.of(part)
+                kept = self.keeps(inside, depth + 1) if inside is not None and inside != slot else None
+                if kept is None and not (isinstance(part, cst.List) and not part.elements):
+                    return None
+                found = found or kept
+        return found if found is None or self._is_set(found) else None
+
+    def _is_set(self, slot: Slot) -> bool:
+        """Whether this file puts something there: the body of a request is read only."""
+        root: Slot = slot
+        while root[0] in {"member", "item"}:
+            root = root[1]
+        if root[0] == "attr" or root[2] in self.anatomy.module.top.bound:
+            return True
+        if self.anatomy.facts.assigned(slot):
+            return True
+        return any(self._sets(call, slot) for call in self.anatomy.module.nodes_of(cst.Call))
+
+    def _sets(self, call: cst.Call, slot: Slot) -> bool:
+        """`session.set("history", [])`."""
+        base = ex.receiver(call)
+        if ex.called_name(call) != "set" or base is None or len(call.args) < 2 or slot[0] != "member":
+            return False
+        return bool(ex.text(call.args[0].value) == slot[2] and self.anatomy.facts.slots.of(base) == slot[1])
+
+    def happens_once(self, function: Scope, seen: frozenset[Scope] = frozenset()) -> bool:
+        """Whether a function runs for one turn only: from the top of the program, or on an object made for it."""
+        graph, module = self.anatomy.calls, self.anatomy.module
+        if function is module.top:
+            return True
+        sites = graph.sites[function]
+        if function in seen or not sites or graph.references[function]:
+            return False
+        for site in sites:
+            if in_loop(self.anatomy, site.node):
+                return False
+            if not self._own_object(site.node, site.caller) and not self.happens_once(site.caller, seen | {function}):
+                return False
+        return True
+
+    def _own_object(self, call: cst.Call, caller: Scope) -> bool:
+        """Whether a method is called on an object that the caller has made, and that goes with it."""
+        base = ex.receiver(call)
+        if base is None:
+            return False
+        if isinstance(base, cst.Call):
+            return self.anatomy.facts.slots.constructed(base) is not None
+        slot = self.anatomy.facts.slots.of(base)
+        if slot is None or slot[0] != "var" or slot[1] is not caller or caller is self.anatomy.module.top:
+            return False
+        return all(
+            isinstance(value, cst.Call) and self.anatomy.facts.slots.constructed(value) is not None
+            for value in self.anatomy.facts.assigned(slot)
+        ) and bool(self.anatomy.facts.assigned(slot))
+
+    def turns_in(self, loop: cst.CSTNode) -> bool:
+        """Whether a loop waits for a user each time round."""
+        return any(type(node) is cst.Call and ex.called_name(node) in WAITING for node in walk(loop))
+
+
+def in_loop(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether a node stands in a loop of its function."""
+    return loop_around(anatomy, node) is not None
+
+
+def loop_around(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The innermost loop of the function that holds a node."""
+    for outer in anatomy.module.ancestors(node):
+        if type(outer) in _LOOPS:
+            return outer
+        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            return None
+    return None

@@ -1,0 +1,413 @@
+"""Turns that overlap on one history, because nothing keeps the runs of them apart for the whole turn.
+
+A turn is started again before it ends (a timer that is armed first), by every event (a task per message, a thread per
+alarm, a request handler), or from two places that run beside each other (a background loop and what the user types).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
+from lint_rules.anatomy.program.busy import is_flagged, is_joined
+from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.serving import servings
+from lint_rules.anatomy.turns.races import Races
+from lint_rules.anatomy.turns.turns import Turn, Turns, is_keyed
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, name_of, parameters
+from lint_rules.syntax.walk import walk
+
+_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
+_TIMERS = frozenset({"Timer", "call_later", "call_at"})
+_PAUSES = frozenset({"sleep", "wait", "wait_for"})
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Overlap:
+    """`turn` overlaps: itself, from `node` on, or (how "two") as `node` and `other` both lead to it."""
+
+    how: Literal["rearmed", "many", "two"]
+    node: cst.CSTNode
+    turn: Turn
+    start: Start
+    other: cst.CSTNode | None = None
+    entry: str = ""
+
+
+class Overlaps:
+    """Finds the overlaps of a file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.races = Races(anatomy)
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.graph = anatomy.calls
+        self.turns = Turns(self.races)
+        self.flow = anatomy.flow
+        self._safe: dict[Turn, bool] = {}
+        self.served = set(servings(anatomy.calls)) if self.races.starts else set()
+
+    def all(self) -> Iterator[Overlap]:
+        """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
+        if not self.races.starts or not self.turns.by_function:
+            return
+        told: set[Turn] = set()
+        starts = [s for s in self.races.starts if not self.races.is_owned(s) and not self._is_for_each(s)]
+        reach = {s: self._reach(s.function, s) for s in starts}
+        yield from self._rearmed(starts)
+        for start in starts:
+            for turn in self._turns_in(reach[start], start):
+                again = turn in told and start.kind == "handler"
+                if not again and self._repeats(start, turn) and self._same_history(start, turn, reach[start]):
+                    told.add(turn)
+                    yield Overlap("many", self._place(start, turn), turn, start)
+        for start in starts:
+            if not is_joined(self.anatomy, start):
+                for turn in self._turns_in(reach[start], start):
+                    if turn not in told and (found := self._beside(start, turn, starts, reach)) is not None:
+                        told.add(turn)
+                        yield found
+
+    def repeating(self) -> Iterator[tuple[Start, dict[Scope, bool]]]:
+        """The starts of which several may run at once, with what they reach unguarded, on objects that they share."""
+        for start in self.races.starts:
+            if not self.races.is_owned(start) and not self._is_for_each(start) and not is_joined(self.anatomy, start):
+                if start.kind == "handler" or self._is_many(start):
+                    yield start, self._reach(start.function, start)
+
+    # -- what a start reaches, with nothing that keeps runs apart ---------------------------------------------
+
+    def _reach(self, first: Scope, start: Start | None) -> dict[Scope, bool]:
+        """The functions that run without lock or flag, and whether in a thread of their own."""
+        found = {first: start is not None and not _on_loop(start)}
+        queue = [first]
+        while queue:
+            here = queue.pop()
+            for callee, node, thread in self._steps(here):
+                if callee in found and (found[callee] or not (thread or found[here])):
+                    continue
+                if node is not None and self._is_guarded(node, here):
+                    continue
+                found[callee] = thread or found[here]
+                queue.append(callee)
+        return found
+
+    def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
+        for site in self.graph.calls[here]:
+            if not self.races.on_own_object(site.node, here):
+                yield site.callee, site.node, False
+        for function in self._nested.get(here, ()):
+            yield function, None, False
+        for start in self.races.starts:
+            if self.module.scope_of[start.node].function is here and is_joined(self.anatomy, start):
+                if not self.races.is_owned(start):
+                    yield start.function, start.node, start.kind == "thread"
+
+    @cached_property
+    def _nested(self) -> dict[Scope, list[Scope]]:
+        """The functions that each function defines, but for those that are started or served by themselves."""
+        apart = {start.function for start in self.races.starts} | self.served
+        found: dict[Scope, list[Scope]] = defaultdict(list)
+        for function in self.module.functions:
+            if function.kind == "function" and function.parent is not None and function not in apart:
+                found[function.parent.function].append(function)
+        return found
+
+    def _is_guarded(self, node: cst.CSTNode, function: Scope) -> bool:
+        return bool(self.races.locks.around(node, function)) or is_flagged(self.anatomy, node, function)
+
+    def _turns_in(self, reach: dict[Scope, bool], start: Start) -> Iterator[Turn]:
+        for function in reach:
+            for turn in self.turns.by_function.get(function, ()):
+                if not self._is_safe(turn) and (reach[function] or self._gives_way(turn)):
+                    if not self._is_begun_anew(turn, start):
+                        yield turn
+
+    def _is_begun_anew(self, turn: Turn, start: Start) -> bool:
+        """Whether each run begins with a new history: then it is the run's state on a shared object (AGL104)."""
+        writes = self.anatomy.writes.by_slot.get(turn.slot, [])
+        grown = [w for w in writes if grows(self.anatomy, w) and w.function.name not in SETUPS]
+        return bool(grown) and all(
+            any(begun_anew(self.anatomy, turn.slot, writes, write, entry) for entry in (turn.function, start.function))
+            for write in grown
+        )
+
+    def _is_safe(self, turn: Turn) -> bool:
+        if turn not in self._safe:
+            self._safe[turn] = self._guards_itself(turn)
+        return self._safe[turn]
+
+    def _guards_itself(self, turn: Turn) -> bool:
+        """One lock from the question to the last result, or a flag; a lock that ends before the results is none."""
+        locks, function = self.races.locks, turn.function
+        if locks.at_entry(function) or all(is_flagged(self.anatomy, ask, function) for ask in turn.asks):
+            return True
+        if not all(locks.around(ask, function) for ask in turn.asks):
+            return False
+        regions = [locks.region(ask, function) for ask in turn.asks]
+        if any(region is None for region in regions):
+            return True  # taken by hand or by a decorator
+        parent, flow = self.module.parent, self.flow(function)
+        for node in turn.grows:
+            asked = [p for ask in turn.asks for p in flow.enclosing(ask, parent)]
+            if any(flow.reaches(p, q) for p in asked for q in flow.enclosing(node, parent)):
+                if not any(region is not None and self.module.inside(node, region) for region in regions):
+                    return False
+        return True
+
+    def _gives_way(self, turn: Turn) -> bool:
+        """On an event loop: whether something is awaited within the turn, so that others run meanwhile."""
+        if not turn.function.is_async:
+            return False
+        parent, flow = self.module.parent, self.flow(turn.function)
+        inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
+        for node in turn.function.nodes:
+            if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
+                at = flow.enclosing(node, parent)
+                if any(p in inside for p in at) and len(inside) > 1:
+                    return True
+                if flow.reaches(inside, at) and flow.reaches(at, inside):
+                    return True
+        return False
+
+    # -- the same turn again ----------------------------------------------------------------------------------
+
+    def _rearmed(self, starts: list[Start]) -> Iterator[Overlap]:
+        """`self._schedule()` before `self._turn()`, where `_schedule` starts this very function again."""
+        for start in starts:
+            function = start.function
+            again = [start.node] if self.module.scope_of[start.node].function is function else []
+            scheduling = self.module.scope_of[start.node].function
+            again += [site.node for site in self.graph.calls[function] if site.callee is scheduling is not function]
+            parent, flow = self.module.parent, self.flow(function)
+            for node in again:
+                if self._is_guarded(node, function) and is_flagged(self.anatomy, node, function):
+                    continue
+                for turn, call in self._turns_from(function):
+                    starts_at, goals = flow.enclosing(node, parent), flow.enclosing(call, parent)
+                    if flow.reaches(starts_at, goals) and not self._is_safe(turn):
+                        yield Overlap("rearmed", node, turn, start)
+                        return
+
+    def _turns_from(self, function: Scope) -> Iterator[tuple[Turn, cst.CSTNode]]:
+        """The turns that a function runs, with the node in it that does."""
+        for turn in self.turns.by_function.get(function, ()):
+            yield turn, turn.asks[0]
+        for site in self.graph.calls[function]:
+            if not self._is_guarded(site.node, function):
+                for reached in self._reach(site.callee, None):
+                    for turn in self.turns.by_function.get(reached, ()):
+                        yield turn, site.node
+
+    def _repeats(self, start: Start, turn: Turn) -> bool:
+        """Whether runs of one start may overlap each other, on this history."""
+        if is_joined(self.anatomy, start):
+            return False
+        if start.kind == "handler":
+            return turn.tools
+        return (turn.tools or not is_keyed(turn.slot)) and self._is_many(start)
+
+    def _is_many(self, start: Start) -> bool:
+        """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
+        where = self.module.scope_of[start.node].function
+        if self._is_guarded(start.node, where) or self._has_one_worker(start):
+            return False
+        looped = any(
+            isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
+            for outer in self.module.ancestors(start.node)
+            if where.kind == "module" or self.module.inside(outer, where.node)
+        )
+        name = ex.called_name(start.node) if isinstance(start.node, cst.Call) else ""
+        mapped = name in {"map", "imap", "imap_unordered", "starmap"} or (name == "gather" and start.many)
+        return looped or mapped or self._per_event(where, set())
+
+    def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
+        """A handler, or what handlers call without a guard."""
+        if function in seen:
+            return False
+        seen.add(function)
+        if function in self.served:
+            return True
+        return any(
+            not self._is_guarded(site.node, site.caller)
+            and not self.races.on_own_object(site.node, site.caller)
+            and self._per_event(site.caller, seen)
+            for site in self.graph.sites[function]
+        )
+
+    def _has_one_worker(self, start: Start) -> bool:
+        base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
+        slot = self.facts.slots.of(base) if base is not None else None
+        made = list(self.facts.assigned(slot)) if slot is not None else []
+        for item in self.module.nodes_of(cst.WithItem):
+            if item.asname is not None and slot is not None and self.facts.slots.of(item.asname.name) == slot:
+                made.append(item.item)
+        return any(isinstance(v, cst.Call) and ex.integer(ex.argument(v, "max_workers", 0)) == 1 for v in made)
+
+    def _is_for_each(self, start: Start) -> bool:
+        """`for agent in agents: create_task(agent.run())`: another object each time."""
+        base = start.target.value if isinstance(start.target, cst.Attribute) else None
+        root = base
+        while isinstance(root, (cst.Attribute, cst.Subscript)):
+            root = root.value
+        return isinstance(root, cst.Name) and root.value in self._loop_names(start.node)
+
+    def _loop_names(self, node: cst.CSTNode) -> set[str]:
+        """The names that loops around a node bind, and what their bodies bind before it."""
+        names: set[str] = set()
+        for outer in self.module.ancestors(node):
+            if isinstance(outer, cst.For):
+                names.update(ex.target_names(outer.target))
+                inner = (n for n in walk(outer.body) if isinstance(n, cst.AssignTarget))
+                names.update(name for n in inner for name in ex.target_names(n.target))
+            elif isinstance(outer, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
+                names.update(ex.target_names(outer.for_in.target))
+        return names
+
+    def _same_history(self, start: Start, turn: Turn, reach: dict[Scope, bool]) -> bool:
+        """Whether several runs share the history: a parameter must be given the same object each time."""
+        slot = turn.slot
+        while slot[0] in {"member", "item"}:
+            slot = slot[1]
+        if slot[0] != "var" or slot[1].kind == "module":
+            return True
+        if slot[2] not in {p.name.value for p in parameters(slot[1])}:
+            return start.function is not slot[1] and slot[1] not in reach
+        return self._given_the_same(slot, start, reach, 0)
+
+    def _given_the_same(self, parameter: Slot, start: Start, reach: dict[Scope, bool], depth: int) -> bool:
+        function = parameter[1]
+        if function is start.function or depth > _DEEPEST:
+            return False
+        sites = [site for site in self.graph.sites[function] if site.caller in reach]
+        for site in sites:
+            for slot, value in self.facts.slots.bindings(site.node, function):
+                if slot != parameter:
+                    continue
+                given = self.facts.slots.of(value)
+                while given is not None and given[0] in {"member", "item"}:
+                    given = given[1]
+                if given is None:
+                    return False
+                if given[0] == "attr":
+                    continue
+                if given[0] != "var" or (given[1] is site.caller and not self._is_parameter(given)):
+                    return False
+                if self._is_parameter(given) and given[1] in reach:
+                    if not self._given_the_same(given, start, reach, depth + 1):
+                        return False
+        return bool(sites)
+
+    def _is_parameter(self, slot: Slot) -> bool:
+        return slot[2] in {p.name.value for p in parameters(slot[1])}
+
+    def _place(self, start: Start, turn: Turn) -> cst.CSTNode:
+        """Where the turn is started: for a handler, the call in it; else the start itself."""
+        if start.kind != "handler":
+            return start.node
+        if turn.function is start.function or turn.function.within(start.function):
+            return turn.asks[0]
+        for site in self.graph.calls[start.function]:
+            if turn.function in self._reach(site.callee, None):
+                return site.node
+        return turn.asks[0]
+
+    # -- two at once ------------------------------------------------------------------------------------------
+
+    def _beside(
+        self, start: Start, turn: Turn, starts: list[Start], reach: dict[Start, dict[Scope, bool]]
+    ) -> Overlap | None:
+        """Another start, the code that goes on after this one, or a public method, with a turn on the same history."""
+        for other in starts:
+            if other is start or is_joined(self.anatomy, other) or other.function is start.function:
+                continue
+            for second in self._turns_in(reach[other], other):
+                if second.slot == turn.slot and not is_keyed(turn.slot):
+                    return self._two(start, turn, second, other.node, other.function.name)
+        if root_of(turn.slot) is None:
+            return None
+        return self._goes_on(start, turn) or self._public_entry(start, turn, reach[start])
+
+    def _two(self, start: Start, turn: Turn, second: Turn, other: cst.CSTNode, entry: str) -> Overlap:
+        same = second.function is turn.function and isinstance(turn.function.node, cst.FunctionDef)
+        node = turn.function.node.name if same else start.node  # type: ignore[attr-defined]
+        return Overlap("two", node, turn, start, other, entry)
+
+    def _goes_on(self, start: Start, turn: Turn) -> Overlap | None:
+        """`agent.start(); while True: agent.chat(input())`: on the same object, after the start."""
+        where = self.module.scope_of[start.node].function
+        places: list[tuple[Scope, cst.Call]] = []
+        if isinstance(start.node, cst.Call):
+            places.append((where, start.node))
+        places += [(site.caller, site.node) for site in self.graph.sites[where]]
+        for function, begun in places:
+            if function.kind in {"class", "lambda"} or function is start.function:
+                continue
+            flow, parent = self.flow(function), self.module.parent
+            base = start.target if begun is start.node else begun.func
+            for site in self.graph.calls[function]:
+                if site.node is begun or self._is_guarded(site.node, function) or not _same_owner(base, site.node.func):
+                    continue
+                if not flow.reaches(flow.enclosing(begun, parent), flow.enclosing(site.node, parent)):
+                    continue
+                for reached, _ in self._reach(site.callee, None).items():
+                    for second in self.turns.by_function.get(reached, ()):
+                        if second.slot == turn.slot and not self._is_safe(second):
+                            if not _on_loop(start) or (function.is_async and self._gives_way(second)):
+                                return self._two(start, turn, second, site.node, site.callee.name)
+        return None
+
+    def _public_entry(self, start: Start, turn: Turn, reach: dict[Scope, bool]) -> Overlap | None:
+        """A method that others call at any time, beside a background turn that comes by the clock."""
+        if turn.slot[0] != "attr" or not self._by_the_clock(start, turn):
+            return None
+        for method in turn.slot[1].methods.values():
+            if method in reach or not self.races.is_public(method) or self.races.is_setup(method):
+                continue
+            if any(
+                site.caller in reach or self._is_guarded(site.node, site.caller) for site in self.graph.sites[method]
+            ):
+                continue
+            for reached, thread in self._reach(method, None).items():
+                for second in self.turns.by_function.get(reached, ()):
+                    apart = not _on_loop(start) or thread or self._gives_way(second)
+                    if second.slot == turn.slot and not self._is_safe(second) and apart:
+                        return self._two(start, turn, second, name_of(method), method.name)
+        return None
+
+    def _by_the_clock(self, start: Start, turn: Turn) -> bool:
+        """A timer, or a loop with a pause in it that runs the turn."""
+        if isinstance(start.node, cst.Call) and ex.called_name(start.node) in _TIMERS:
+            return True
+        for loop in start.function.nodes:
+            if isinstance(loop, cst.While):
+                calls = [n for n in walk(loop) if isinstance(n, cst.Call)]
+                pauses = any(ex.called_name(call) in _PAUSES for call in calls)
+                waits = any(ex.called_name(call) in {"get", "recv", "receive", "input"} for call in calls)
+                runs = any(self.turns.asks(call) for call in calls)
+                if pauses and runs and not waits:
+                    return True
+        return False
+
+
+def _on_loop(start: Start) -> bool:
+    """Whether a start runs on an event loop, where only an `await` lets others in."""
+    return start.kind == "task" or (start.kind == "handler" and start.function.is_async)
+
+
+def _same_owner(one: cst.BaseExpression | None, other: cst.BaseExpression) -> bool:
+    """Whether `a.start` and `a.chat` are methods of one object; two plain functions share what is global."""
+    first = ex.dotted(one.value) if isinstance(one, cst.Attribute) else None
+    second = ex.dotted(other.value) if isinstance(other, cst.Attribute) else None
+    return first == second

@@ -1,0 +1,280 @@
+"""State of one run that is kept where other runs see it, too: on the agent, or on a tool that all runs share.
+
+Three forms: what a run was given is stored on the shared object at its start and read again after others may have
+run; an attribute is saved, changed, and put back when the run has ended; the chat of a run is told to a shared tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.growth import imported_class, made_class
+from lint_rules.anatomy.turns.overlaps import Overlaps
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
+
+_CHANGES = frozenset({"append", "extend", "insert", "update", "clear", "remove"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunState:
+    """At `node` the run of `function` stores `name` where others see it; it waits at `wait`; `read` uses it later."""
+
+    how: Literal["entry", "swap", "told"]
+    node: cst.CSTNode
+    function: Scope
+    name: str
+    wait: cst.CSTNode
+    read: cst.CSTNode
+    where: Anatomy
+    starter: cst.CSTNode | None = None
+
+
+class RunStates:
+    """Finds them in one file, at most one of each form for a function."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.overlaps = Overlaps(anatomy)
+        self.races = self.overlaps.races
+        self.asks = self.overlaps.turns.asks
+
+    def all(self) -> Iterator[RunState]:
+        for function in self.module.functions:
+            if function.kind == "function" and function.is_async and not self.races.is_setup(function):
+                asks = [n for n in function.nodes if type(n) is cst.Call and self.asks(n)]
+                if asks and not function.name.startswith("test"):
+                    yield from self._first(self._swaps(function, asks))
+                    yield from self._first(self._told(function, asks))
+        yield from self._entries()
+
+    @staticmethod
+    def _first(found: Iterator[RunState]) -> Iterator[RunState]:
+        first = next(found, None)
+        if first is not None:
+            yield first
+
+    def _held(self, node: cst.CSTNode, function: Scope) -> bool:
+        return bool(self.races.locks.held(node, function))
+
+    def _after(self, function: Scope, first: cst.CSTNode, then: cst.CSTNode) -> bool:
+        """Whether control goes from one node to the other."""
+        flow, parent = self.anatomy.flow(function), self.module.parent
+        return flow.reaches(flow.enclosing(first, parent), flow.enclosing(then, parent))
+
+    # -- saved, changed, put back -----------------------------------------------------------------------------
+
+    def _swaps(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
+        for guard in function.nodes:
+            if not isinstance(guard, cst.Try) or guard.finalbody is None:
+                continue
+            asked = next((ask for ask in asks if self.module.inside(ask, guard.body)), None)
+            for node in walk(guard.finalbody) if asked is not None else ():
+                back = self._attribute_from_name(node)
+                if asked is None or back is None or not self._is_shared(back[0], function):
+                    continue
+                target, saved = back
+                slot = self.facts.slots.of(target)
+                if slot is None or not self._was_saved(function, saved, slot):
+                    continue
+                changed = self._changed_before(function, slot, asked, node)
+                if changed is not None and not self._held(asked, function):
+                    name = ex.source(target, 40)
+                    yield RunState("swap", changed, function, name, asked, node, self.anatomy)
+
+    @staticmethod
+    def _attribute_from_name(node: cst.CSTNode) -> tuple[cst.Attribute, cst.Name] | None:
+        """`(x.a, saved)` of the statement `x.a = saved`."""
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Name):
+            target = node.targets[0].target
+            if isinstance(target, cst.Attribute):
+                return target, node.value
+        return None
+
+    def _was_saved(self, function: Scope, saved: cst.Name, slot: Slot) -> bool:
+        return any(
+            isinstance(node, cst.Assign)
+            and saved.value in [n for t in node.targets for n in ex.target_names(t.target)]
+            and any(self.facts.slots.of(part) == slot for part in (node.value, *sources(node.value)))
+            for node in function.nodes
+        )
+
+    def _changed_before(self, function: Scope, slot: Slot, asked: cst.CSTNode, back: cst.CSTNode) -> cst.CSTNode | None:
+        for node in function.nodes:
+            if isinstance(node, cst.Assign) and node is not back:
+                if any(self.facts.slots.of(t.target) == slot for t in node.targets) and self.module.before(node, asked):
+                    return node
+            elif isinstance(node, cst.Call) and ex.called_name(node) in _CHANGES and self.module.before(node, asked):
+                base = ex.receiver(node)
+                if base is not None and self.facts.slots.of(base) == slot:
+                    return node
+        return None
+
+    def _is_shared(self, target: cst.Attribute, function: Scope) -> bool:
+        """An attribute of an object that the function has not made for itself."""
+        base: cst.BaseExpression = target.value
+        while isinstance(base, cst.Attribute):
+            base = base.value
+        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+        if slot is None or slot[0] != "var":
+            return False
+        own = self.module.self_name(function)
+        if isinstance(base, cst.Name) and base.value == own:
+            return True
+        return slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}
+
+    # -- told to a shared tool --------------------------------------------------------------------------------
+
+    def _told(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
+        """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent."""
+        for node in function.nodes:
+            base = ex.receiver(node) if type(node) is cst.Call else None
+            if base is None or not isinstance(node, cst.Call) or not self._is_looked_up(base, function):
+                continue
+            if not any(self._is_given(arg.value, function) for arg in node.args):
+                continue
+            found = self._class_of(base, function)
+            method = found[0].module.method(found[1], ex.called_name(node)) if found is not None else None
+            asked = next((ask for ask in asks if self._after(function, node, ask)), None)
+            if found is None or method is None or asked is None or self._held(node, function):
+                continue
+            read = _read_of_what_is_set(found[1], method)
+            if read is not None:
+                name = ex.source(base, 40)
+                yield RunState("told", node, function, name, asked, read, found[0])
+
+    def _is_given(self, value: cst.BaseExpression, function: Scope) -> bool:
+        """Whether a value comes with the call of the function: a parameter, or a part of one."""
+        own = self.module.self_name(function)
+        names = {p.name.value for p in parameters(function)} - {own}
+        return any(isinstance(n, cst.Name) and n.value in names for n in walk(value))
+
+    def _is_looked_up(self, base: cst.BaseExpression, function: Scope) -> bool:
+        """`self.tool`, or a name for `self.tools.get("x")`: an object that outlives the run."""
+        own = self.module.self_name(function)
+        if isinstance(base, cst.Name):
+            slot = self.facts.slots.of(base)
+            values = self.facts.assigned(slot) if slot is not None and slot[1] is function else []
+            return bool(values) and all(_rooted_in(value, own) for value in values)
+        return isinstance(base, cst.Attribute) and _rooted_in(base, own)
+
+    def _class_of(self, base: cst.BaseExpression, function: Scope) -> tuple[Anatomy, Scope] | None:
+        """The class of an object: known in this file, made by an imported class, or tested with `isinstance`."""
+        known = self.facts.slots.instance(base)
+        if known is not None:
+            return self.anatomy, known
+        slot = self.facts.slots.of(base)
+        for value in self.facts.assigned(slot) if slot is not None else ():
+            found = made_class(self.anatomy, value) if isinstance(value, cst.Call) else None
+            if found is not None:
+                return found
+        for node in function.nodes:
+            if isinstance(node, cst.Call) and ex.called_name(node) == "isinstance" and len(node.args) == 2:
+                tested, cls = node.args[0].value, node.args[1].value
+                if isinstance(cls, cst.Name) and self.facts.slots.of(tested) == slot:
+                    known = self.module.class_named(cls.value)
+                    return (self.anatomy, known) if known is not None else imported_class(self.anatomy, cls.value)
+        return None
+
+    # -- stored at the start of a run -------------------------------------------------------------------------
+
+    def _entries(self) -> Iterator[RunState]:
+        seen: set[Scope] = set()
+        for start, reach in self.overlaps.repeating():
+            for function, thread in reach.items():
+                if function in seen or function.owner is None or self.races.is_setup(function):
+                    continue
+                if not thread and not function.is_async:
+                    continue
+                for found in self._first(self._stored(function, start.node)):
+                    seen.add(function)
+                    yield found
+
+    def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
+        waits = [n for n in function.nodes if isinstance(n, cst.Await) or (type(n) is cst.Call and self.asks(n))]
+        for node in function.nodes:
+            if not isinstance(node, cst.Assign) or not self._is_given(node.value, function):
+                continue
+            target = node.targets[0].target
+            slot = self.facts.slots.of(target) if isinstance(target, cst.Attribute) else None
+            if slot is None or slot[0] != "attr" or self._held(node, function):
+                continue
+            for wait in waits:
+                if not self._after(function, node, wait):
+                    continue
+                read = self._read_after(function, slot, node, wait)
+                if read is not None:
+                    yield RunState("entry", node, function, ex.source(target, 40), wait, read, self.anatomy, starter)
+                    break
+
+    def _read_after(self, function: Scope, slot: Slot, write: cst.CSTNode, wait: cst.CSTNode) -> cst.CSTNode | None:
+        """Where the attribute is read once others may have run: after the wait, or in what is waited for."""
+        for node in function.nodes:
+            if self._reads(node, slot) and self._after(function, wait, node) and not self.module.inside(node, wait):
+                if not any(w is not write and self._writes(w, slot) and self.module.before(w, node)
+                           and self.module.before(wait, w) for w in function.nodes):  # fmt: skip
+                    return node
+        call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
+        callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        if callee is None or not self.anatomy.calls.reaches_llm(callee):
+            return None
+        for inside in self.anatomy.calls.reachable(callee):
+            waits = [n for n in inside.nodes if isinstance(n, cst.Await)]
+            for node in inside.nodes:
+                if self._reads(node, slot) and any(self._after(inside, w, node) for w in waits):
+                    return node
+        return None
+
+    def _reads(self, node: cst.CSTNode, slot: Slot) -> bool:
+        return (
+            isinstance(node, cst.Attribute)
+            and self.facts.slots.of(node) == slot
+            and not isinstance(self.module.parent.get(node), cst.AssignTarget)
+        )
+
+    def _writes(self, node: cst.CSTNode, slot: Slot) -> bool:
+        return isinstance(node, cst.Assign) and any(self.facts.slots.of(t.target) == slot for t in node.targets)
+
+
+def _rooted_in(node: cst.BaseExpression, own: str | None) -> bool:
+    """`self.a.b`, `self.tools.get("x")`, `self.tools["x"]`."""
+    node = ex.inner(node)
+    steps = 0
+    while isinstance(node, (cst.Attribute, cst.Call, cst.Subscript)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+        steps += 1
+    return isinstance(node, cst.Name) and node.value == own and steps > 0
+
+
+def _read_of_what_is_set(cls: Scope, method: Scope) -> cst.CSTNode | None:
+    """For a method that only stores what it is given: where another method reads that."""
+    node = method.node
+    own = parameters(method)[0].name.value if parameters(method) else None
+    if not isinstance(node, cst.FunctionDef) or own is None:
+        return None
+    names: set[str] = set()
+    given = {p.name.value for p in parameters(method)} - {own}
+    for statement in method.nodes:
+        if isinstance(statement, (cst.Await, cst.Return, cst.With, cst.For, cst.While)):
+            return None
+        if isinstance(statement, cst.Assign) and isinstance(target := statement.targets[0].target, cst.Attribute):
+            if isinstance(target.value, cst.Name) and target.value.value == own:
+                if any(isinstance(n, cst.Name) and n.value in given for n in walk(statement.value)):
+                    names.add(target.attr.value)
+    for other in cls.methods.values():
+        if other is method or other.name == "__init__":
+            continue
+        for inside in other.nodes:
+            if isinstance(inside, cst.Attribute) and inside.attr.value in names and isinstance(inside.value, cst.Name):
+                return inside
+    return None

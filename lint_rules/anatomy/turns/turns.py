@@ -1,0 +1,208 @@
+"""Turns: where a model is asked and the history grows that outlives the function, in this file or in what it calls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.growth import grown_by_method, grows, made_class, root_of
+from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_TURNS = (
+    "answer", "arun", "ask", "chat", "complete", "converse", "generate", "handle", "invoke", "process", "prompt",
+    "query", "reply", "respond", "run", "send", "step", "stream", "talk", "turn",
+)  # fmt: skip
+"""How methods begin that run a turn on an object of another file: only then is that file worth reading."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Turn:
+    """`function` asks a model at `asks`, and at `grows` the history in `slot` gets longer; both are nodes of it.
+
+    `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
+    """
+
+    function: Scope
+    slot: Slot
+    asks: list[cst.Call]
+    grows: list[cst.CSTNode]
+    tools: bool
+
+    @property
+    def nodes(self) -> list[cst.CSTNode]:
+        return [*self.asks, *self.grows]
+
+
+class Turns:
+    """The turns of a file: by function, one for each history. Those that only call another turn are left out."""
+
+    def __init__(self, races: Races) -> None:
+        self.races = races
+        self.anatomy = races.anatomy
+        self.graph = races.graph
+        self.facts = races.facts
+        self.module = races.module
+
+    @cached_property
+    def by_function(self) -> dict[Scope, list[Turn]]:
+        found = {f: self._of(f) for f in self.module.functions if f.kind in {"function", "lambda"}}
+        return {f: kept for f, turns in found.items() if (kept := [t for t in turns if not self._only_calls(t, found)])}
+
+    def _of(self, function: Scope) -> list[Turn]:
+        asks = [n for n in function.nodes if type(n) is cst.Call and self.asks(n)]
+        foreign = [
+            turn for n in function.nodes if type(n) is cst.Call and (turn := self._foreign(n, function)) is not None
+        ]
+        turns = []
+        for history in self.races.histories if asks else ():
+            grown = self._grown_in(function, history)
+            if grown:
+                turns.append(Turn(function, history.slot, asks, grown, self._stores_results(function, history)))
+        return [*turns, *self._emptied(function), *foreign]
+
+    def _only_calls(self, turn: Turn, all_turns: dict[Scope, list[Turn]]) -> bool:
+        """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
+        callees = [self.facts.slots.callee(call) for call in turn.asks]
+        return bool(callees) and all(
+            callee is not None
+            and callee is not turn.function
+            and any(inner.slot == turn.slot for inner in all_turns.get(callee, ()))
+            for callee in callees
+        )
+
+    # -- asking -----------------------------------------------------------------------------------------------
+
+    def asks(self, call: cst.Call) -> bool:
+        """Whether a call asks a model, also in a function of another file of the project."""
+        callee = self.facts.slots.callee(call)
+        return self.graph.asks(call) or self._asks_elsewhere(call) or (callee is not None and callee in self._askers)
+
+    def _asks_elsewhere(self, call: cst.Call) -> bool:
+        if not isinstance(call.func, cst.Name) or not self._is_given_history(call):
+            return False
+        found = self.anatomy.imported(call.func.value)  # costs the analysis of a file
+        if found is None:
+            return False
+        where, name = found
+        there = next((f for f in where.module.functions if f.name == name and f.parent is where.module.top), None)
+        return there is not None and there.kind == "function" and where.calls.reaches_llm(there)
+
+    def _is_given_history(self, call: cst.Call) -> bool:
+        """Whether a call is handed a history, or a function that makes one longer."""
+        parts = (n for arg in call.args for n in walk(arg.value) if isinstance(n, (cst.Name, cst.Attribute)))
+        growers = self._all_growers
+        return any(Kind.HISTORY in self.facts.kinds(n) or self.facts.slots.function(n) in growers for n in parts)
+
+    @cached_property
+    def _all_growers(self) -> set[Scope]:
+        return {function for functions in self._growers.values() for function in functions}
+
+    @cached_property
+    def _askers(self) -> set[Scope]:
+        """The functions that reach a model through another file."""
+        queue = [self.module.scope_of[n].function for n in self.module.nodes_of(cst.Call) if self._asks_elsewhere(n)]
+        found = set(queue)
+        while queue:
+            for site in self.graph.sites[queue.pop()]:
+                if site.caller not in found:
+                    found.add(site.caller)
+                    queue.append(site.caller)
+        return found
+
+    # -- growing ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _growers(self) -> dict[Slot, set[Scope]]:
+        """The functions that make each history longer, themselves or in what they run."""
+        found: dict[Slot, set[Scope]] = defaultdict(set)
+        writers: dict[Slot, set[Scope]] = {
+            h.slot: {w.function for w in h.writes if grows(self.anatomy, w)} for h in self.races.histories
+        }
+        for function in self.module.functions:
+            reach = self.graph.may_run(function) if any(writers.values()) else set()
+            for slot, writing in writers.items():
+                if not writing.isdisjoint(reach):
+                    found[slot].add(function)
+        return found
+
+    def _grown_in(self, function: Scope, history: SharedHistory) -> list[cst.CSTNode]:
+        direct = [w.node for w in history.writes if w.function is function and grows(self.anatomy, w)]
+        growers = self._growers[history.slot]
+        if function not in growers:
+            return []
+        through = [n for n in function.nodes if type(n) is cst.Call and self._runs_one_of(n, growers)]
+        return [*direct, *through]
+
+    def _runs_one_of(self, call: cst.Call, functions: set[Scope]) -> bool:
+        """Whether a call runs one of the functions, or hands one on (`on_message=self._keep`)."""
+        if self.facts.slots.callee(call) in functions:
+            return True
+        return any(
+            isinstance(n, (cst.Name, cst.Attribute)) and self.facts.slots.function(n) in functions
+            for arg in call.args
+            for n in walk(arg.value)
+        )
+
+    def _stores_results(self, function: Scope, history: SharedHistory) -> bool:
+        reach = self.graph.may_run(function)
+        return self.races.holds_tool_messages(history) or any(loop.function in reach for loop in self.anatomy.rounds)
+
+    # -- objects of other files --------------------------------------------------------------------------------
+
+    def _foreign(self, call: cst.Call, function: Scope) -> Turn | None:
+        """`assistant.chat(text)`, where the class of another file keeps the conversation."""
+        if not ex.called_name(call).lstrip("_").startswith(_TURNS):
+            return None
+        base = ex.receiver(call)
+        slot = self.facts.slots.of(base) if isinstance(base, (cst.Name, cst.Attribute)) else None
+        if slot is None or (slot[0] == "var" and slot[1] is function) or self.facts.slots.callee(call) is not None:
+            return None
+        for value in self.facts.assigned(slot):
+            found = made_class(self.anatomy, value) if isinstance(value, cst.Call) else None
+            if found is None or found[0] is self.anatomy:
+                continue
+            where, cls = found
+            method = where.module.method(cls, ex.called_name(call))
+            write = grown_by_method(where, method) if method is not None else None
+            if method is not None and write is not None and where.calls.reaches_llm(method):
+                reach = where.calls.may_run(method)
+                tools = any(loop.function in reach for loop in where.rounds) or _answers(where, reach)
+                return Turn(function, slot, [call], [call], tools)
+        return None
+
+    def _emptied(self, function: Scope) -> list[Turn]:
+        """`agent.messages = []` and then `agent.chat(text)`: a turn on somebody else's object."""
+        turns = []
+        for call in function.nodes:
+            base = ex.receiver(call) if type(call) is cst.Call and ex.called_name(call) in words.ASKING else None
+            slot = self.facts.slots.of(base) if base is not None else None
+            for write in self.anatomy.writes.by_function[function] if slot is not None else ():
+                if write.slot[0] == "member" and write.slot[1] == slot and write.kind == "rebind":
+                    assert isinstance(call, cst.Call)
+                    turns.append(Turn(function, write.slot, [call], [write.node], False))
+                    break
+        return turns
+
+
+def _answers(anatomy: Anatomy, reach: set[Scope]) -> bool:
+    """Whether one of the functions handles tool calls."""
+    return any(
+        isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in anatomy.facts.kinds(node.iter)
+        for function in reach
+        for node in function.nodes
+    )
+
+
+def is_keyed(slot: Slot) -> bool:
+    """Whether a key picks the history, one of many."""
+    return slot[0] != "attr" and slot[0] != "var" and root_of(slot) is None

@@ -1,0 +1,386 @@
+"""Copies of histories and messages: of what, how deep, and which names still share parts with the original.
+
+A forward data-flow over the control-flow graph. The state maps access paths (`slim`, `slim.tool_calls`) to what they
+share: a `Ref` says "this object lies `depth` levels below the top of that copy", None says "this part is our own".
+A copy is fresh down to `fresh` levels: `dict(m)` and `list(h)` one, `[dict(m) for m in h]` two; what lies deeper is
+the original's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.known import sources
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameter_names
+
+Path = tuple[str, ...]
+
+ELEMENT = "[]"
+LAST = "[-1]"
+_KINDS = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.FUNCTION)
+_LISTERS = frozenset({"list", "tuple", "sorted", "deque"})
+_LOOKERS = frozenset(
+    {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
+)
+_MOST_DEPTH = 8
+_LONGEST = 6
+"""Longer paths are not followed: `node.next = node` would make ever longer ones."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Copy:
+    """A copy at `node` of `source` that is new down to `fresh` levels. `evidence` says what was copied."""
+
+    node: cst.CSTNode
+    source: cst.BaseExpression
+    fresh: int
+    evidence: Evidence
+    function: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """An object `depth` levels below the top of a copy."""
+
+    copy: Copy
+    depth: int
+
+    @property
+    def shared(self) -> bool:
+        """Whether the object is the original's, too."""
+        return self.depth >= self.copy.fresh
+
+    def below(self, levels: int) -> Ref:
+        return Ref(self.copy, min(self.depth + levels, _MOST_DEPTH))
+
+
+Part = dict[Path, "Ref | None"]
+"""What a value shares: the paths below it, `()` for itself."""
+
+State = dict[Path, "Ref | None"]
+
+
+def path_of(node: cst.BaseExpression) -> Path | None:
+    """The access path of `x.k[0]["l"]`: name, keys, `[]` for elements, `[-1]` for the last. None without a name."""
+    steps: list[str] = []
+    here = ex.inner(node)
+    while type(here) is not cst.Name:
+        pair = ex.member(here)
+        if pair is not None:
+            here, step = ex.inner(pair[0]), pair[1]
+        elif type(here) is cst.Subscript and ex.slice_of(here) is None:
+            here, step = ex.inner(here.value), LAST if ex.integer(ex.index(here)) == -1 else ELEMENT
+        elif type(here) is cst.BooleanOperation:
+            here, step = ex.inner(here.left), ""
+        elif type(here) is cst.Call and ex.called_name(here) in {"pop", "popleft"}:
+            base = ex.receiver(here)
+            if base is None:
+                return None
+            here, step = ex.inner(base), ELEMENT
+        else:
+            return None
+        if step:
+            steps.append(step)
+    return (here.value, *reversed(steps))
+
+
+def lookup(state: State, path: Path | None) -> Ref | None:
+    """The shared object at `path`, None when it is our own or nothing is known of it."""
+    for length in range(len(path or ()), 0, -1):
+        prefix = (path or ())[:length]
+        if prefix in state:
+            known = state[prefix]
+            return known.below(len(path or ()) - length) if known is not None else None
+    return None
+
+
+def is_owned(state: State, path: Path | None) -> bool:
+    """Whether the object at `path` is known to be our own."""
+    for length in range(len(path or ()), 0, -1):
+        prefix = (path or ())[:length]
+        if prefix in state:
+            return state[prefix] is None
+    return False
+
+
+def assign(state: State, path: Path, part: Part) -> State:
+    """The state after `path = value`, where `part` is what the value shares."""
+    new = {known: ref for known, ref in state.items() if known[: len(path)] != path}
+    new.update({path + suffix: ref for suffix, ref in part.items() if len(path) + len(suffix) <= _LONGEST})
+    return new
+
+
+def join(first: State, second: State) -> State:
+    """Both ways into a point. What is our own, or copied deeper, on one way counts as that: silence beats noise."""
+    if first == second:
+        return first
+    joined = dict(first)
+    for path, ref in second.items():
+        if path not in joined or _fresher(ref, joined[path]):
+            joined[path] = ref
+    return joined
+
+
+def _fresher(ref: Ref | None, than: Ref | None) -> bool:
+    """Whether more of an object is our own than of the other."""
+    if ref is None or than is None:
+        return ref is None and than is not None
+    return ref.copy.fresh - ref.depth > than.copy.fresh - than.depth
+
+
+class Copies:
+    """Evaluates what expressions of one function share with originals, given the state before them."""
+
+    def __init__(self, facts: Facts, function: Scope) -> None:
+        self.facts = facts
+        self.function = function
+        self._made: dict[cst.CSTNode, Copy] = {}
+
+    def part(self, node: cst.BaseExpression, state: State) -> Part:
+        """What the value of `node` shares; empty when nothing is known."""
+        node = ex.inner(node)
+        path = path_of(node)
+        if path is not None and not isinstance(node, cst.BooleanOperation):
+            return self._alias(path, state)
+        if isinstance(node, (cst.IfExp, cst.BooleanOperation)):
+            parts = [self.part(option, state) for option in ex.alternatives(node)]
+            return next((part for part in parts if any(part.values())), {})
+        if isinstance(node, cst.Dict):
+            return self._dict(node, state)
+        copied = self._copied(node, state)
+        if copied is None:
+            return {}
+        source, fresh, replaced = copied
+        made = self._copy(node, source, fresh, state)
+        part: Part = {(): Ref(made, 0)} if made is not None else {}
+        last = _last_of(node)
+        if last is not None and made is not None:
+            part.update(self._keyed(LAST, last, state))
+        for key, value in replaced.items() if made is not None else ():
+            part.update(self._keyed(key, value, state))
+        return part
+
+    def _alias(self, path: Path, state: State) -> Part:
+        part: Part = {known[len(path) :]: ref for known, ref in state.items() if known[: len(path)] == path}
+        if () not in part:
+            ref = lookup(state, path)
+            if ref is not None:
+                part[()] = ref
+        return part
+
+    def _keyed(self, key: str, value: cst.BaseExpression, state: State) -> Part:
+        inside = self.part(value, state)
+        return {(key, *suffix): ref for suffix, ref in inside.items()} or {(key,): None}
+
+    def _copy(self, node: cst.CSTNode, source: cst.BaseExpression, fresh: int, state: State) -> Copy | None:
+        """A copy, when what is copied is part of an agent's messages and somebody else still holds it.
+
+        A copy of a copy is new at least as far down as the first one was.
+        """
+        if is_owned(state, path_of(source)):
+            return None
+        kinds = self.facts.kinds(source)
+        evidence = next((kinds[kind] for kind in _KINDS if kind in kinds), None)
+        shared = lookup(state, path_of(source))
+        if evidence is None and shared is not None:
+            evidence = shared.copy.evidence
+        if evidence is None or (shared is None and not self.is_kept(source, node)):
+            return None
+        if shared is not None:
+            fresh = max(fresh, shared.copy.fresh - shared.depth)
+        return self._made.setdefault(node, Copy(node, source, fresh, evidence, self.function))
+
+    def rest(self, node: cst.CSTNode, source: cst.BaseExpression, state: State) -> Part:
+        """`first, *rest = xs`: rest is a new list of the same elements."""
+        made = self._copy(node, source, 1, state)
+        return {(): Ref(made, 0)} if made is not None else {}
+
+    def renamed(self, target: cst.Name, value: cst.Name) -> Part:
+        """`shown = entry`, and shown goes into a list of its own: meant as a copy, but it is the same message."""
+        slot = self.facts.slots.of(target)
+        alone = slot is not None and len(self.facts.assigned(slot)) == 1
+        if not alone or Kind.MESSAGE not in self.facts.kinds(value) or not self.is_kept(value, value):
+            return {}
+        for node in self.function.nodes:
+            if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert"}:
+                given = ex.positional(node)
+                if given and isinstance(given[-1], cst.Name) and given[-1].value == target.value:
+                    made = self._copy(value, value, 0, {})
+                    return {(): Ref(made, 0)} if made is not None else {}
+        return {}
+
+    def is_used_as_list(self, name: str) -> bool:
+        """Whether a copied list goes anywhere (sent, returned, handed on), or is there only to loop over and count."""
+        module = self.facts.module
+        for node in self.function.nodes:
+            if not isinstance(node, cst.Name) or node.value != name:
+                continue
+            parent = module.parent.get(node)
+            if isinstance(parent, cst.Arg):
+                call = module.parent.get(parent)
+                if isinstance(call, cst.Call) and ex.called_name(call) not in _LOOKERS:
+                    return True
+            elif isinstance(
+                parent,
+                (
+                    cst.Return,
+                    cst.Yield,
+                    cst.StarredElement,
+                    cst.BinaryOperation,
+                    cst.Element,
+                    cst.DictElement,
+                    cst.Assign,
+                ),
+            ):
+                return True
+        return False
+
+    def _dict(self, node: cst.Dict, state: State) -> Part:
+        """`{**m, "content": x}` copies m; `{"role": "tool", "tool_calls": m["tool_calls"]}` shares that one part."""
+        part: Part = {(): None}
+        for element in node.elements:
+            if isinstance(element, cst.StarredDictElement):
+                made = self._copy(node, element.value, 1, state)
+                if made is not None:
+                    part = {(): Ref(made, 0)}
+            elif isinstance(element, cst.DictElement):
+                key = ex.text(element.key)
+                if key is not None:
+                    part.update(self._keyed(key, element.value, state))
+        return part
+
+    def _copied(
+        self, node: cst.BaseExpression, state: State
+    ) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
+        """(what is copied, how many levels are new, keys that get new values) for a copying expression."""
+        if isinstance(node, cst.Call):
+            return self._copying_call(node)
+        if ex.slice_of(node) is not None and isinstance(node, cst.Subscript):
+            return node.value, 1, {}
+        if isinstance(node, cst.ListComp):
+            return self._comprehension(node, state)
+        if isinstance(node, cst.DictComp):
+            source = node.for_in.iter
+            if isinstance(source, cst.Call) and ex.called_name(source) == "items" and isinstance(node.value, cst.Name):
+                base = ex.receiver(source)
+                return (base, 1, {}) if base is not None else None
+            keys = ex.target_names(node.for_in.target)
+            at = ex.index(node.value)
+            if isinstance(node.value, cst.Subscript) and isinstance(at, cst.Name) and at.value in keys:
+                return node.value.value, 1, {}
+        if isinstance(node, cst.List):
+            starred = [e.value for e in node.elements if isinstance(e, cst.StarredElement)]
+            return (starred[0], 1, {}) if starred else None
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            for side in (node.left, node.right):
+                if Kind.HISTORY in self.facts.kinds(side) and path_of(side) is not None:
+                    return side, 1, {}
+        return None
+
+    def _copying_call(self, node: cst.Call) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
+        name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
+        full = self.facts.module.imports.resolve(ex.dotted(node.func) or "")
+        replaced = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        if full == "copy.copy" and given:
+            return given[0], 1, {}
+        if name == "copy" and base is not None and not given:
+            return base, 1, {}
+        if name == "model_copy" and base is not None:
+            return None if ex.dotted(replaced.get("deep", node)) == "True" else (base, 1, {})
+        if isinstance(node.func, cst.Name) and name == "dict" and given:
+            return given[0], 1, replaced
+        if isinstance(node.func, cst.Name) and name in _LISTERS and len(given) == 1:
+            return (given[0], 1, {}) if path_of(given[0]) is not None else None
+        if (full == "dataclasses.replace" or name == "_replace") and (given or base is not None):
+            source = given[0] if given else base
+            return (source, 1, replaced) if source is not None else None
+        return None
+
+    def _comprehension(
+        self, node: cst.ListComp, state: State
+    ) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
+        """`[m for m in h]` is new down to the list, `[dict(m) for m in h]` down to the messages."""
+        if node.for_in.inner_for_in is not None or not isinstance(node.for_in.target, cst.Name):
+            return None
+        name, source = node.for_in.target.value, node.for_in.iter
+        levels = [self._levels(option, name) for option in ex.alternatives(node.elt)]
+        if None in levels:
+            return None
+        return source, 1 + min(level for level in levels if level is not None), {}
+
+    def _levels(self, node: cst.BaseExpression, name: str) -> int | None:
+        """How many levels of the element `name` an expression renews; None for anything but a plain copy of it."""
+        if isinstance(node, cst.Name) and node.value == name:
+            return 0
+        if isinstance(node, cst.Dict):
+            starred = [e for e in node.elements if isinstance(e, cst.StarredDictElement)]
+            alone = len(node.elements) == 1 and len(starred) == 1
+            return 1 if alone and isinstance(starred[0].value, cst.Name) and starred[0].value.value == name else None
+        if isinstance(node, cst.Call):
+            copied = self._copying_call(node)
+            if copied is not None and isinstance(copied[0], cst.Name) and copied[0].value == name and not copied[2]:
+                return 1
+        return None
+
+    # -- who else holds the original ---------------------------------------------------------------------------
+
+    def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0) -> bool:
+        """Whether somebody still sees the original: a caller, an object, the module, or code further down."""
+        slot = self.facts.slots.of(source)
+        if slot is None or depth > 4:
+            inside = next((n for n in [ex.inner(source)] if isinstance(n, cst.Subscript)), None)
+            return inside is not None and depth <= 4 and self.is_kept(inside.value, since, depth + 1)
+        while slot[0] in {"member", "item"}:
+            slot = slot[1]
+        if slot[0] == "attr":
+            return True
+        if slot[0] == "call" or slot[0] == "return":
+            return False
+        scope, name = slot[1], slot[2]
+        if scope is not self.function or name in parameter_names(scope):
+            return True
+        return any(self.is_kept(value, since, depth + 1) for value in self._bound_to(name)) or self._read_after(
+            name, since
+        )
+
+    def _bound_to(self, name: str) -> Iterator[cst.BaseExpression]:
+        """What a local is bound to: assigned values that are names of something else, and what loops iterate over."""
+        for node in self.function.nodes:
+            if isinstance(node, (cst.For, cst.CompFor)) and name in ex.target_names(node.target):
+                iterable = node.iter
+                if isinstance(iterable, cst.Call) and iterable.args and ex.called_name(iterable) in {
+                    "enumerate", "reversed", "zip", "list",
+                }:  # fmt: skip
+                    iterable = iterable.args[0].value
+                yield iterable
+            elif isinstance(node, cst.Assign):
+                if name in [n for target in node.targets for n in ex.target_names(target.target)]:
+                    for value in [node.value, *sources(node.value)]:
+                        if path_of(value) not in (None, (name,)):
+                            yield value
+
+    def _read_after(self, name: str, since: cst.CSTNode) -> bool:
+        module = self.facts.module
+        return any(
+            isinstance(node, cst.Name)
+            and node.value == name
+            and module.before(since, node)
+            and not module.inside(node, since)
+            and not isinstance(module.parent.get(node), (cst.AssignTarget, cst.Param))
+            for node in self.function.nodes
+        )
+
+
+def _last_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The last element of `[*h, m]` and `h + [m]`, which is no part of h."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return _last_of(node.right)
+    if isinstance(node, cst.List) and node.elements and not isinstance(node.elements[-1], cst.StarredElement):
+        return node.elements[-1].value
+    return None

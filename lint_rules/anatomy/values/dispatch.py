@@ -1,0 +1,119 @@
+"""Tool dispatch: how a parsed value shows, by what is done with it, that a model wrote it as a tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.kinds import Evidence
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+
+_TOOL_KEYS = frozenset({"name", "tool", "tool_name", "action", "function", "function_name"})
+_ARGUMENT_KEYS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "kwargs"})
+_TOOL_NAMES = frozenset({"tool_name", "function_name", "func_name", "fn_name", "tool", "function"})
+
+
+def reads_tool_request(facts: Facts, call: cst.Call, function: Scope) -> bool:
+    """Whether a parsed value is read as a request: by a tool's name, and by arguments or a look-up of that name."""
+    statement = facts.module.statement(call)
+    if not isinstance(statement, cst.Assign):
+        return False
+    slot = facts.slots.of(statement.targets[0].target)
+    keys: set[str] = set()
+    picks = False
+    for node in function.nodes:
+        pair = ex.member(node)
+        if slot is not None and pair is not None and facts.slots.of(pair[0]) == slot:
+            keys.add(pair[1])
+            picks = picks or (pair[1] in _TOOL_KEYS and _is_key(facts, node, function))
+    return bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks)
+
+
+def _is_key(facts: Facts, node: cst.CSTNode, function: Scope) -> bool:
+    """Whether a value, or the name it is assigned to, is used as a key: `tools[name]`."""
+    parent = facts.module.parent.get(node)
+    if isinstance(parent, cst.Index):
+        return True
+    if not isinstance(parent, cst.Assign):
+        return False
+    names = set(ex.target_names(parent.targets[0].target))
+    return any(
+        isinstance(n, cst.Subscript) and isinstance(at := ex.index(n), cst.Name) and at.value in names
+        for n in function.nodes
+    )
+
+
+def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | None:
+    """Whether text that a function got is parsed and handed to a tool that another parameter names.
+
+    `TOOLS[tool_name](**json.loads(text))`, `registry.call(function_name, args)`: the text is a call's arguments.
+    """
+    text = ex.alternatives(call.args[0].value)
+    own = _got(function)
+    if not any(isinstance(part, cst.Name) and part.value in own for part in text):
+        return None
+    named = own & _TOOL_NAMES
+    looked_up = _looked_up(facts, function, own)
+    for user in _users(facts, call, function):
+        passed = {arg.value.value for arg in user.args if isinstance(arg.value, cst.Name)}
+        func = user.func.value if isinstance(user.func, cst.Attribute) else user.func
+        if passed & named or (isinstance(func, cst.Name) and func.value in looked_up) or _is_look_up(func, own):
+            return Evidence("is parsed into the arguments of the tool that is run here", user)
+    return None
+
+
+def _got(function: Scope) -> set[str]:
+    """The names of what a function got: its parameters, and parts unpacked from something."""
+    got = {param.name.value for param in parameters(function)}
+    for node in function.nodes:
+        if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Tuple):
+            got.update(ex.target_names(node.targets[0].target))
+        elif isinstance(node, cst.For) and isinstance(node.target, cst.Tuple):
+            got.update(ex.target_names(node.target))
+    return got
+
+
+def _users(facts: Facts, call: cst.Call, function: Scope) -> Iterator[cst.Call]:
+    """The calls that get the parsed value: directly, or by the name it is assigned to."""
+    names: set[Slot] = set()
+    for outer in facts.module.ancestors(call):
+        if isinstance(outer, cst.Call):
+            yield outer
+        elif isinstance(outer, (cst.Assign, cst.AnnAssign)):
+            targets = ex.targets(outer)
+            names.update(slot for t in targets if (slot := facts.slots.of(t)) is not None)
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            break
+    for node in function.nodes:
+        if isinstance(node, cst.Call) and any(facts.slots.of(arg.value) in names for arg in node.args):
+            yield node
+
+
+def _looked_up(facts: Facts, function: Scope, own: set[str]) -> set[str]:
+    """Names bound to what a table of tools gives for a parameter: `tool = self.tools.get(name)`."""
+    found: set[str] = set()
+    for node in function.nodes:
+        if isinstance(node, cst.Assign) and any(_is_look_up(part, own) for part in ex.alternatives(node.value)):
+            found.update(name for target in node.targets for name in ex.target_names(target.target))
+    return found
+
+
+def _is_look_up(node: cst.BaseExpression, own: set[str]) -> bool:
+    """`tools[name]`, `self.tool_table.get(name)`, `getattr(toolbox, name)` for a parameter `name`."""
+    node = ex.inner(node)
+    table: cst.BaseExpression | None = None
+    key: cst.BaseExpression | None = None
+    if isinstance(node, cst.Subscript):
+        table, key = node.value, ex.index(node)
+    elif isinstance(node, cst.Call) and ex.called_name(node) == "get" and node.args:
+        table, key = ex.receiver(node), node.args[0].value
+    elif isinstance(node, cst.Call) and ex.dotted(node.func) == "getattr" and len(node.args) > 1:
+        table, key = node.args[0].value, node.args[1].value
+    if table is None or not isinstance(key, cst.Name) or key.value not in own:
+        return False
+    what = ex.source(table, 80).lower()
+    return "tool" in what or "function" in what or key.value in _TOOL_NAMES

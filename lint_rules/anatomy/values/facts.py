@@ -1,0 +1,103 @@
+"""What each value of a file is, with evidence: facts flow between slots until nothing new is learned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.values.flows import Flows
+from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import Vocabulary
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import SourceModule, parameters
+
+_MOST_PASSES = 12
+
+
+class Facts(Flows):
+    """Kinds of slots and expressions of one file, solved when made. `kinds(expression)` is what the rest asks for."""
+
+    def __init__(self, module: SourceModule, vocabulary: Vocabulary) -> None:
+        super().__init__(module, vocabulary)
+        self._solve()
+
+    @cached_property
+    def names(self) -> dict[Slot, list[cst.Name]]:
+        """Where each slot is named, in source order."""
+        found: defaultdict[Slot, list[cst.Name]] = defaultdict(list)
+        for node in self.module.nodes_of(cst.Name):
+            slot = self.slots.of(node)
+            if slot is not None:
+                found[slot].append(node)
+        return found
+
+    def _solve(self) -> None:
+        """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""
+        self._learn_instances()
+        self._learn_names()
+        flows = self._flows()
+        scope_of = self.module.scope_of
+        steps = [(flows[type(node)], node, scope_of[node]) for node in self.module.nodes_of(*flows)]
+        self._waiting.update(range(len(steps)))
+        for _ in range(_MOST_PASSES):
+            self._changed = False
+            for number, (flow, node, scope) in enumerate(steps):
+                if number in self._waiting:
+                    self._waiting.discard(number)
+                    self._running = number
+                    flow(node, scope)
+            if not self._changed:
+                break
+        self._running = None
+        self._memo = {}
+
+    def _learn_names(self) -> None:
+        """The names that the user has listed as histories."""
+        for node in self.module.nodes_of(cst.Name, cst.Attribute) if self.vocabulary.history_names else ():
+            name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+            if name in self.vocabulary.history_names:
+                self.learn(
+                    self.slots.of(node), Kind.HISTORY, Evidence("is listed under history-names", node, used=True)
+                )
+
+    def _learn_instances(self) -> None:
+        """Which slots hold objects of this file's classes: by annotation, by construction, by `self.x = param`."""
+        slots = self.slots
+        for function in self.module.functions:
+            for param in parameters(function):
+                cls = slots.annotated(param.annotation.annotation) if param.annotation else None
+                if cls is not None:
+                    slots.holds(slots.parameter(function, param.name.value), cls)
+            if isinstance(function.node, cst.FunctionDef) and function.node.returns is not None:
+                cls = slots.annotated(function.node.returns.annotation)
+                if cls is not None:
+                    slots.holds(("return", function), cls)
+        if not self.module.classes:
+            return
+        for _ in range(3):
+            before = len(slots.classes)
+            for node in self.module.nodes_of(cst.AnnAssign, cst.Assign):
+                if isinstance(node, cst.AnnAssign):
+                    cls = slots.annotated(node.annotation.annotation)
+                    slot = slots.of(node.target) if cls is not None else None
+                    if cls is not None and slot is not None:
+                        slots.holds(slot, cls)
+                elif isinstance(node, cst.Assign):
+                    self._learn_instance(node)
+            if len(slots.classes) == before:
+                break
+
+    def _learn_instance(self, node: cst.Assign) -> None:
+        for part in ex.alternatives(node.value):
+            cls = self.slots.instance(part)
+            for target in node.targets if cls is not None else ():
+                slot = self.slots.of(target.target)
+                if slot is not None and cls is not None and self._holds_object(part):
+                    self.slots.holds(slot, cls)
+
+    def _holds_object(self, node: cst.BaseExpression) -> bool:
+        """Whether a name stands for an object, not for a class itself."""
+        return not (isinstance(node, cst.Name) and self.module.class_named(node.value) is not None)

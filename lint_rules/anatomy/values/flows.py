@@ -1,0 +1,353 @@
+"""How facts flow through syntax: one method a kind of statement or expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values import llm_calls, shapes
+from lint_rules.anatomy.values.forms import Forms
+from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, LLMCall
+from lint_rules.anatomy.values.known import TWO_WAY
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+
+_GROWERS = frozenset({"append", "appendleft", "add", "insert"})
+_EXTENDERS = frozenset({"extend", "extendleft"})
+
+
+class Flows(Forms):
+    """Carries facts from values to the slots they land in, and from uses back to where values came from."""
+
+    def _flows(self) -> dict[type[cst.CSTNode], Callable[..., None]]:
+        return {
+            cst.Assign: self._assign,
+            cst.AnnAssign: self._ann_assign,
+            cst.AugAssign: self._aug_assign,
+            cst.NamedExpr: self._named,
+            cst.For: self._loop,
+            cst.CompFor: self._loop,
+            cst.WithItem: self._with_item,
+            cst.Return: self._return,
+            cst.Yield: self._yield,
+            cst.Call: self._call,
+            cst.Comparison: self._comparison,
+            cst.Attribute: self._member,
+            cst.Subscript: self._member,
+            cst.Param: self._param,
+            cst.Lambda: self._lambda,
+            cst.Dict: self._result,
+        }
+
+    def _flow(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
+        """The value of `value` becomes the value of `target`."""
+        if isinstance(target, (cst.Tuple, cst.List)):
+            self._flow_unpacked(target, value)
+            return
+        slot = self.slots.of(target)
+        if slot is None:
+            return
+        self._learn_all(slot, self.kinds(value), value)
+        self._learn_back(value, self.of(slot), "", value)
+        if _is_list(value):
+            self._learn_list(slot)
+        for key, item in ex.dict_items(value).items():
+            inside: Slot = self.slots.member(target, key) or ("member", slot, key)
+            self._learn_all(inside, self.kinds(item), item)
+            self._learn_back(item, self.of(inside), "", item)
+
+    def _flow_unpacked(self, target: cst.Tuple | cst.List, value: cst.BaseExpression) -> None:
+        value = ex.inner(value)
+        if isinstance(value, (cst.Tuple, cst.List)) and len(value.elements) == len(target.elements):
+            for left, right in zip(target.elements, value.elements, strict=True):
+                self._flow(left.value, right.value)
+            return
+        kinds = self.kinds(value)
+        for element in target.elements:
+            slot = self.slots.of(element.value)
+            for whole, part_kind in ELEMENT.items() if slot is not None else ():
+                if whole in kinds:
+                    starred = isinstance(element, cst.StarredElement)
+                    self.learn(slot, whole if starred else part_kind, Evidence("comes from", value, since=kinds[whole]))
+        base = self.slots.of(value)
+        if base is None:
+            return
+        for number, element in enumerate(target.elements):
+            part: Slot = ("member", base, str(number))
+            slot = self.slots.of(element.value)
+            if slot is not None:
+                self._learn_all(slot, self.of(part), value)
+                for kind, evidence in self.of(slot).items():
+                    if evidence.used and kind in TWO_WAY | {Kind.REPLY}:
+                        self.learn(part, kind, evidence)
+
+    def _assign(self, node: cst.Assign, scope: Scope) -> None:
+        for target in node.targets:
+            self._flow(target.target, node.value)
+            self._emptied(target.target, node, scope)
+
+    def _emptied(self, target: cst.BaseExpression, node: cst.Assign, scope: Scope) -> None:
+        """`agent.messages = []` in a function that then asks `agent.chat(...)`: the name and the question together."""
+        if not isinstance(target, cst.Attribute) or not isinstance(node.value, cst.List) or node.value.elements:
+            return
+        if target.attr.value not in words.HISTORY_NAMES:
+            return
+        owner = ex.dotted(target.value)
+        for call in scope.function.nodes if owner is not None else ():
+            if isinstance(call, cst.Call) and ex.called_name(call) in words.ASKING:
+                base = ex.receiver(call)
+                if base is not None and ex.dotted(base) == owner:
+                    how = f"is emptied before `{owner}.{ex.called_name(call)}` is asked"
+                    self.learn(self.slots.of(target), Kind.HISTORY, Evidence(how, node, used=True))
+
+    def _ann_assign(self, node: cst.AnnAssign, scope: Scope) -> None:
+        told = shapes.annotated(node.annotation.annotation)
+        if told is not None:
+            self.learn(self.slots.of(node.target), told[0], Evidence(told[1], node, used=True))
+        if node.value is not None:
+            self._flow(node.target, node.value)
+
+    def _aug_assign(self, node: cst.AugAssign, scope: Scope) -> None:
+        if isinstance(node.operator, cst.AddAssign):
+            slot = self.slots.of(node.target)
+            kinds = self.kinds(node.value)
+            pair = ex.member(node.target)
+            if pair is not None and pair[1] == "arguments" and not self._is_self(pair[0]):
+                self._mark(pair[0], Kind.CALL, Evidence("its `arguments` are put together from pieces", node, True))
+            if Kind.HISTORY in kinds and slot is not None:
+                evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
+                self.learn(slot, Kind.HISTORY, evidence)
+            self._learn_all(slot, kinds, node.value)
+            if Kind.ARGUMENTS in kinds and slot is not None:  # pieces of a streamed input that are put together
+                evidence = Evidence("is a tool's input put together from pieces", node, True, kinds[Kind.ARGUMENTS])
+                self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)
+
+    def _named(self, node: cst.NamedExpr, scope: Scope) -> None:
+        self._flow(node.target, node.value)
+
+    def _loop(self, node: cst.For | cst.CompFor, scope: Scope) -> None:
+        target: cst.BaseExpression = node.target
+        iterable = node.iter
+        if isinstance(iterable, cst.Call) and ex.called_name(iterable) == "enumerate" and iterable.args:
+            iterable = iterable.args[0].value
+            if isinstance(target, cst.Tuple) and len(target.elements) == 2:
+                target = target.elements[1].value
+        if isinstance(iterable, cst.Call) and ex.called_name(iterable) in {"items", "values"}:
+            base = ex.receiver(iterable)
+            if isinstance(target, cst.Tuple) and len(target.elements) == 2:
+                target = target.elements[1].value
+            if base is not None:
+                self._flow_element(target, base, iterable)
+            return
+        if isinstance(iterable, cst.Call) and ex.called_name(iterable) == "zip" and isinstance(target, cst.Tuple):
+            for element, arg in zip(target.elements, iterable.args, strict=False):
+                self._flow_element(element.value, arg.value, iterable)
+            return
+        self._flow_element(target, iterable, iterable)
+
+    def _flow_element(self, target: cst.BaseExpression, iterable: cst.BaseExpression, node: cst.CSTNode) -> None:
+        slot = self.slots.of(target) if not isinstance(target, cst.Tuple) else None
+        if slot is None:
+            return
+        kinds = self.kinds(iterable)
+        for whole, part in ELEMENT.items():
+            if whole in kinds:
+                self.learn(slot, part, Evidence("comes from", node, False, kinds[whole]))
+        if Kind.MODEL_TEXT in kinds:
+            self.learn(slot, Kind.MODEL_TEXT, kinds[Kind.MODEL_TEXT])
+        base = self.slots.of(iterable)
+        if base is not None:
+            self._learn_all(slot, self.of(("item", base)), node)
+            self._elements.setdefault(slot, ("item", base))
+        for kind, evidence in self.of(slot).items():
+            if evidence.used and kind in CONTAINER:
+                self.use(iterable, CONTAINER[kind], Evidence(f"holds {kind.value}s", node, True, evidence))
+
+    def _with_item(self, node: cst.WithItem, scope: Scope) -> None:
+        if node.asname is not None:
+            self._flow(node.asname.name, node.item)
+
+    def _return(self, node: cst.Return, scope: Scope) -> None:
+        if node.value is not None:
+            self._give(node.value, scope.function)
+
+    def _lambda(self, node: cst.Lambda, scope: Scope) -> None:
+        self._give(node.body, self.module.own_scope[node])
+
+    def _give(self, value: cst.BaseExpression, function: Scope) -> None:
+        slot: Slot = ("return", function)
+        value = ex.inner(value)
+        if isinstance(value, cst.Tuple):
+            for number, element in enumerate(value.elements):
+                part: Slot = ("member", slot, str(number))
+                self._learn_all(part, self.kinds(element.value), element.value)
+                self._learn_back_reply(element.value, part)
+            return
+        self._learn_all(slot, self.kinds(value), value)
+        self._learn_back_reply(value, slot)
+
+    def _learn_back_reply(self, value: cst.BaseExpression, slot: Slot) -> None:
+        self._learn_back(value, self.of(slot), "", value)
+        reply = self.of(slot).get(Kind.REPLY)
+        if reply is not None and reply.used:
+            self.learn(self.slots.of(value), Kind.REPLY, reply)
+
+    def _yield(self, node: cst.Yield, scope: Scope) -> None:
+        if isinstance(node.value, cst.BaseExpression):
+            self._learn_all(("item", ("return", scope.function)), self.kinds(node.value), node.value)
+
+    def _param(self, node: cst.Param, scope: Scope) -> None:
+        slot = self.slots.parameter(scope, node.name.value)
+        if node.annotation is not None and node.star != "**":
+            told = shapes.annotated(node.annotation.annotation)
+            if told is not None:
+                self.learn(slot, told[0], Evidence(told[1], node, used=True))
+
+    def _result(self, node: cst.Dict, scope: Scope) -> None:
+        """The content of a tool message is a tool's result."""
+        content = shapes.tool_result(node)
+        if content is not None:
+            self.learn(self.slots.of(content), Kind.RESULT, Evidence("is sent as a tool's result", node, used=True))
+
+    def _comparison(self, node: cst.Comparison, scope: Scope) -> None:
+        for base, kind, reason in shapes.comparisons(node):
+            self._mark(base, kind, Evidence(reason, node, used=True))
+        for target in node.comparisons:
+            if isinstance(target.operator, cst.Equal):
+                tag = ex.text(target.comparator)
+                pair = ex.member(node.left)
+                if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
+                    self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")
+
+    def _mark(self, base: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
+        """`base` is a message or a call by use; the list it is an element of is then a history, or calls."""
+        if not self._is_self(base):
+            self.use(base, kind, evidence)
+
+    def _mark_reply(self, base: cst.BaseExpression, node: cst.CSTNode, reason: str) -> None:
+        slot = self.slots.of(base)
+        if slot is not None and not self._is_self(base):
+            self.learn(slot, Kind.REPLY, Evidence(reason, node, used=True))
+            self._reply_source(slot)
+
+    def _reply_source(self, slot: Slot) -> None:
+        """A variable read as a reply makes the call it came from return a reply."""
+        for value in self.assigned(slot):
+            self.learn(self.slots.of(value), Kind.REPLY, self.of(slot)[Kind.REPLY])
+
+    def _member(self, node: cst.CSTNode, scope: Scope) -> None:
+        pair = ex.member(node)
+        if pair is None:
+            return
+        base, name = pair
+        if name in self.call_attributes:
+            if isinstance(self.module.parent.get(node), cst.AssignTarget) and self._is_self(base):
+                return
+            self._mark(base, Kind.MESSAGE, Evidence(f"its `{name}` is used", node, used=True))
+            self._mark_reply(base, node, f"its `{name}` is read")
+        elif name == "tool_call_id" and isinstance(node, cst.Subscript):  # events of user interfaces have the attribute
+            self._mark(base, Kind.MESSAGE, Evidence("its `tool_call_id` is used", node, used=True))
+        elif name == "choices":
+            self._mark_reply(base, node, "its `choices` are read")
+        elif name == "arguments":
+            inside = ex.member(base)
+            if inside is not None and inside[1] == "function":
+                self._mark(inside[0], Kind.CALL, Evidence("its `function.arguments` are used", node, used=True))
+
+    # -- calls ------------------------------------------------------------------------------------------------
+
+    def _call(self, node: cst.Call, scope: Scope) -> None:
+        self._member(node, scope)
+        tested = shapes.type_tests(node)
+        if tested is not None:
+            self._mark(tested[0], tested[1], Evidence(tested[2], node, used=True))
+        found = self.calls.get(node) or llm_calls.recognise(node, self)
+        if found is not None:
+            self._llm_call(node, found)
+        callee = self.slots.callee(node)
+        if callee is not None:
+            for slot, value in self.slots.bindings(node, callee):
+                self._learn_all(slot, self.kinds(value), value)
+                self._learn_back(value, self.of(slot), f"is passed to `{callee.name}`", node)
+        base = ex.receiver(node)
+        if base is not None and callee is None:
+            self._growth(node, base)
+        for arg in node.args:
+            position = words.ARGUMENT_CALLBACKS.get(arg.keyword.value) if arg.keyword is not None else None
+            if position is not None:
+                self._callback(arg.value, position, node)
+
+    def _callback(self, value: cst.BaseExpression, position: int, node: cst.Call) -> None:
+        """A function that a framework calls with a tool's arguments as text."""
+        function = self.slots.function(value)
+        listed = parameters(function) if function is not None else []
+        if function is not None and position < len(listed):
+            slot = self.slots.parameter(function, listed[position].name.value)
+            self.learn(slot, Kind.ARGUMENTS_TEXT, Evidence("is what the model wrote as a tool's arguments", node))
+
+    def _llm_call(self, node: cst.Call, found: LLMCall) -> None:
+        if node not in self.calls:
+            self.calls[node] = found
+            self._changed = True
+        self.learn(("call", node), Kind.REPLY, Evidence(found.reason, node))
+        how = f"is sent as `{found.keyword}=` to `{found.name}`" if found.keyword else f"is sent to `{found.name}`"
+        evidence = Evidence(how, node, used=True)
+        sent = found.history
+        if sent is not None and (found.keyword == "messages" or self._listlike(sent)):
+            self.use(sent, Kind.HISTORY, evidence)
+        for arg in node.args:
+            if arg.star == "**":
+                slot = self.slots.of(arg.value)
+                if slot is not None:
+                    inside: Slot = ("member", slot, found.keyword or "messages")
+                    if self.of(inside) or self._has_key(slot, found.keyword or "messages"):
+                        self.learn(inside, Kind.HISTORY, evidence)
+
+    def _has_key(self, slot: Slot, key: str) -> bool:
+        return any(key in ex.dict_items(value) for value in self.assigned(slot))
+
+    def _listlike(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is handled as a list: requests also take plain strings under the same keyword."""
+        for part in ex.alternatives(node):
+            slot = self.slots.of(part)
+            if _is_list(part) or Kind.HISTORY in self.kinds(part) or (slot is not None and slot in self._lists):
+                return True
+            if slot is not None and slot[0] in {"return"}:
+                return True
+        return False
+
+    def _growth(self, node: cst.Call, base: cst.BaseExpression) -> None:
+        """`xs.append(m)` makes xs a history when m is a message, and m a message when xs is a history."""
+        name = ex.called_name(node)
+        if name not in _GROWERS and name not in _EXTENDERS:
+            return
+        given = ex.positional(node)
+        if len(given) != (2 if name == "insert" else 1):
+            return
+        slot = self.slots.of(base)
+        if slot is None:
+            return
+        self._learn_list(slot)
+        value = given[-1]
+        kinds = self.kinds(value)
+        if name in _GROWERS:
+            for element, container in CONTAINER.items():
+                if element in kinds:
+                    how = f"has {element.value}s appended to it"
+                    self.learn(slot, container, Evidence(how, node, True, kinds[element]))
+            self._learn_all(("item", slot), kinds, value)
+            known = self.of(slot).get(Kind.HISTORY)
+            if known is not None and known.used and not _is_list(value):
+                self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
+        elif Kind.HISTORY in kinds:
+            self.learn(slot, Kind.HISTORY, Evidence("has messages added to it", node, True, kinds[Kind.HISTORY]))
+
+
+def _is_list(node: cst.BaseExpression) -> bool:
+    node = ex.inner(node)
+    return isinstance(node, (cst.List, cst.ListComp)) or (
+        isinstance(node, cst.Call) and ex.called_name(node) in {"list", "deque", "deepcopy", "copy"}
+    )

@@ -1,0 +1,227 @@
+"""What the form of an expression says of its value, beside what is known of the slot it reads."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values import shapes
+from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
+from lint_rules.anatomy.values.known import PLAIN, TWO_WAY, Known, sources
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import fields
+
+_TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
+
+
+class Forms(Known):
+    """Evaluates expressions, one method a form."""
+
+    def _evaluate(self, node: cst.BaseExpression) -> Kinds:
+        node = ex.inner(node)
+        slot = self.slots.of(node)
+        found: Kinds = dict(self.of(slot)) if slot is not None else {}
+        for kind, evidence in self._form(node).items():
+            found.setdefault(kind, evidence)
+        if slot is not None and slot[0] == "member" and slot[1] in self._elements:
+            # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
+            for kind, evidence in self.of(("member", self._elements[slot[1]], slot[2])).items():
+                found.setdefault(kind, evidence)
+        return found
+
+    def _form(self, node: cst.BaseExpression) -> Kinds:
+        """What the form of an expression adds to what is known of its slot."""
+        if type(node) in PLAIN:
+            return {}
+        pair = ex.member(node)
+        if pair is not None:
+            return self._member_kinds(node, *pair)
+        if type(node) is cst.Subscript:
+            return self._subscript(node)
+        if type(node) is cst.Call:
+            return self._called(node)
+        if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
+            return self._display(node)
+        if isinstance(node, cst.Dict):
+            return self._dict(node)
+        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+            kinds = self.kinds(node.elt)
+            return {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in CONTAINER}
+        if isinstance(node, (cst.BooleanOperation, cst.IfExp)):
+            found: Kinds = {}
+            for part in ex.alternatives(node):
+                for kind, evidence in self.kinds(part).items():
+                    found.setdefault(kind, evidence)
+            return found
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            joined = {**self.kinds(node.right), **self.kinds(node.left)}
+            wanted = (Kind.HISTORY, Kind.CALLS, Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
+            return {kind: evidence for kind, evidence in joined.items() if kind in wanted}
+        return {}
+
+    def _member_kinds(self, node: cst.BaseExpression, base: cst.BaseExpression, name: str) -> Kinds:
+        def shown(kind: Kind, reason: str, since: Evidence | None = None) -> Kinds:
+            return {kind: Evidence(reason, node, since=since)}
+
+        if name in self.call_attributes:
+            return shown(Kind.CALLS, f"is a message's `{name}`")
+        of = self.kinds(base)
+        if name == "function" and Kind.CALL in of:
+            return shown(Kind.FUNCTION, "is the function of a tool call", of[Kind.CALL])
+        if name == "function_call":
+            return shown(Kind.FUNCTION, "is a message's `function_call`")
+        if name == "arguments":
+            inside = ex.member(base)
+            if inside is not None and inside[1] in {"function", "function_call"}:
+                return shown(Kind.ARGUMENTS_TEXT, f"is `{inside[1]}.arguments` of a tool call")
+            for kind in (Kind.FUNCTION, Kind.CALL):
+                if kind in of:
+                    return shown(Kind.ARGUMENTS_TEXT, "is the `arguments` of a tool call", of[kind])
+        if name == "toolUse":
+            return shown(Kind.CALL, "is a message's `toolUse` block")
+        if name == "function_calls" and Kind.REPLY in of:
+            return shown(Kind.CALLS, "is a reply's `function_calls`", of[Kind.REPLY])
+        if words.SAYS_ARGUMENTS.search(name):
+            return shown(Kind.ARGUMENTS_TEXT, f"is called `{name}`")
+        if name == "partial_json":
+            return shown(Kind.ARGUMENTS_TEXT, "is a streamed piece of a tool's input")
+        if name in {"input", "args"} and (Kind.CALL in of or Kind.FUNCTION in of):
+            return shown(Kind.ARGUMENTS, "is the parsed input of a tool call", of.get(Kind.CALL))
+        if name in {"message", "delta"} and _is_choice(base):
+            return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
+        if _is_reply_message(base, name) and Kind.REPLY in self._asked(base):
+            return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
+        if name in {"content", "text", "output_text"} and Kind.REPLY in of:
+            return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
+        if Kind.MODEL_TEXT in of:
+            return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
+        return {}
+
+    def _asked(self, node: cst.BaseExpression) -> Kinds:
+        """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
+        pair = ex.member(node)
+        while pair is not None or type(node) is cst.Subscript:
+            node = pair[0] if pair is not None else node.value  # type: ignore[attr-defined]
+            pair = ex.member(node)
+        return self.kinds(node)
+
+    def _subscript(self, node: cst.Subscript) -> Kinds:
+        of = self.kinds(node.value)
+        if Kind.MODEL_TEXT in of:
+            return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
+        if ex.slice_of(node) is not None:
+            return {k: Evidence(e.reason, e.node, False, e.since) for k, e in of.items() if k in ELEMENT}
+        return {
+            ELEMENT[kind]: Evidence("is an element of", node, False, evidence)
+            for kind, evidence in of.items()
+            if kind in ELEMENT
+        }
+
+    def _display(self, node: cst.List | cst.Tuple | cst.Set) -> Kinds:
+        found: Kinds = {}
+        for element in node.elements:
+            kinds = self.kinds(element.value)
+            for kind, evidence in kinds.items():
+                if isinstance(element, cst.StarredElement):
+                    if kind in ELEMENT:
+                        found.setdefault(kind, evidence)
+                elif kind in CONTAINER:
+                    found.setdefault(CONTAINER[kind], Evidence("holds " + kind.value + "s", node, False, evidence))
+        return found
+
+    def _dict(self, node: cst.Dict) -> Kinds:
+        shape = shapes.message(node)
+        if shape is not None:
+            return {Kind.MESSAGE: Evidence(shape, node)}
+        shape = shapes.tool_call(node)
+        if shape is not None:
+            return {Kind.CALL: Evidence(shape, node)}
+        items = ex.dict_items(node)
+        if "arguments" in items and "name" in items and self.is_kind(items["arguments"], Kind.ARGUMENTS_TEXT):
+            evidence = Evidence("holds the arguments of a tool call", node, since=None)
+            return {Kind.FUNCTION: evidence, Kind.CALL: evidence}
+        for element in node.elements:
+            if isinstance(element, cst.StarredDictElement) and Kind.MESSAGE in self.kinds(element.value):
+                return {Kind.MESSAGE: self.kinds(element.value)[Kind.MESSAGE]}
+        return {}
+
+    def _called(self, node: cst.Call) -> Kinds:
+        name = ex.called_name(node)
+        shape = shapes.message(node)
+        if shape is not None:
+            return {Kind.MESSAGE: Evidence(shape, node)}
+        made = self.slots.constructed(node)
+        if made is not None and "role" in made.bound and shapes.made_message(node, fields(made)):
+            return {Kind.MESSAGE: Evidence(f"is a `{name}`, which has a role and content", node)}
+        if name in words.MODEL_FACTORIES or self._makes_model(node):
+            return {Kind.MODEL: Evidence(f"is made by `{name}`", node)}
+        found: Kinds = {}
+        base = ex.receiver(node)
+        for source in sources(node):
+            kinds = self.kinds(source)
+            found.update({k: e for k, e in kinds.items() if k in TWO_WAY or k is Kind.ARGUMENTS_TEXT})
+        if name in words.TEXT_FUNCTIONS or (name.startswith(("extract", "parse")) and not found):
+            found.update(self._text_of(node))
+        elif name in {"pop", "popleft"} and base is not None:
+            kinds = self.kinds(base)
+            found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
+        elif name == "next" and node.args:
+            kinds = self.kinds(node.args[0].value)
+            found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
+        elif self.decoder(node) is not None and node.args:
+            kinds = self.kinds(node.args[0].value)
+            if Kind.ARGUMENTS_TEXT in kinds:
+                found[Kind.ARGUMENTS] = Evidence("is parsed from", node, False, kinds[Kind.ARGUMENTS_TEXT])
+        return found
+
+    def _text_of(self, node: cst.Call) -> Kinds:
+        """What a function of text passes on: the kind of its receiver or of an argument."""
+        found: Kinds = {}
+        base = ex.receiver(node)
+        for part in [*([base] if base is not None else []), *ex.positional(node)]:
+            kinds = {**self.kinds(part), **self._items_of(part)}
+            if Kind.REPLY in kinds and ex.called_name(node) == "str":
+                found[Kind.MODEL_TEXT] = Evidence("is a model's reply as text", node, since=kinds[Kind.REPLY])
+            found.update({kind: evidence for kind, evidence in kinds.items() if kind in _TEXTS})
+        return found
+
+    def _items_of(self, node: cst.BaseExpression) -> Kinds:
+        slot = self.slots.of(node)
+        return self.of(("item", slot)) if slot is not None else {}
+
+    def _makes_model(self, node: cst.Call) -> bool:
+        full = self.module.imports.resolve(ex.dotted(node.func) or "")
+        return full.startswith(("langchain", "langgraph")) and ex.called_name(node).startswith(("Chat", "create_react"))
+
+    def decoder(self, node: cst.BaseExpression) -> str | None:
+        """The full name of a JSON (or literal) decoder that `node` calls, else None."""
+        if not isinstance(node, cst.Call):
+            return None
+        full = self.module.imports.resolve(ex.dotted(node.func) or "")
+        return full if full in words.DECODERS else None
+
+    def encoder(self, node: cst.BaseExpression) -> str | None:
+        """The full name of a JSON encoder that `node` calls, else None."""
+        if not isinstance(node, cst.Call):
+            return None
+        full = self.module.imports.resolve(ex.dotted(node.func) or "")
+        return full if full in words.ENCODERS else None
+
+
+def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:
+    """Gemini's `candidates[i].content`, Bedrock's `["output"]["message"]`, Ollama's `["message"]`."""
+    if name == "message":
+        inside = ex.member(base)
+        return inside is None or inside[1] == "output"
+    if name == "content" and type(base) is cst.Subscript:
+        inside = ex.member(base.value)
+        return inside is not None and inside[1] == "candidates"
+    return False
+
+
+def _is_choice(base: cst.BaseExpression) -> bool:
+    """Whether `base` is `x.choices[i]`, or a name for one."""
+    if isinstance(base, cst.Subscript):
+        pair = ex.member(base.value)
+        return pair is not None and pair[1] == "choices"
+    return isinstance(base, cst.Name) and "choice" in base.value

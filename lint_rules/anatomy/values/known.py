@@ -1,0 +1,242 @@
+"""What is known of the slots of one file: facts with evidence, and how they are learned.
+
+Facts flow forwards with the values (assignment, argument, return, element). Facts learned from a *use* (a list is
+sent to a model, a message is appended to it) also flow backwards, to where the value came from.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values.kinds import CONTAINER, Evidence, Kind, Kinds, LLMCall
+from lint_rules.anatomy.values.slots import Slot, Slots
+from lint_rules.anatomy.vocabulary import Vocabulary
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import SourceModule
+
+PLAIN = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedString, cst.Comparison})
+"""The most frequent expressions, whose form says nothing."""
+
+TWO_WAY = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
+"""Kinds that a use gives back to where the value came from: what can be changed in place."""
+
+_COPIERS = frozenset({"list", "tuple", "sorted", "reversed", "deque", "copy", "deepcopy", "iter", "set", "cast"})
+_COPY_METHODS = frozenset({"copy", "model_copy", "__copy__", "__deepcopy__"})
+_DUMPS = frozenset({"model_dump", "to_dict", "dict", "model_validate", "asdict", "to_param"})
+_COPYING_METHODS = _COPY_METHODS | _DUMPS
+_COPYING_FUNCTIONS = _COPIERS | _DUMPS
+
+
+class Known:
+    """The facts of one file. Subclasses say what forms of expressions add, and how syntax lets facts flow."""
+
+    def __init__(self, module: SourceModule, vocabulary: Vocabulary) -> None:
+        self.module = module
+        self.vocabulary = vocabulary
+        self.slots = Slots(module)
+        self.calls: dict[cst.Call, LLMCall] = {}
+        self.call_attributes = words.CALLS_ATTRIBUTES | frozenset(vocabulary.tool_call_attributes)
+        self._known: dict[Slot, Kinds] = {}
+        self._lists: set[Slot] = set()
+        self._elements: dict[Slot, Slot] = {}
+        self._changed = False
+        self._running: int | None = None
+        self._readers: defaultdict[Slot, set[int]] = defaultdict(set)
+        self._waiting: set[int] = set()
+        self._memo: dict[cst.CSTNode, Kinds] | None = None
+
+    # -- asking -----------------------------------------------------------------------------------------------
+
+    def of(self, slot: Slot) -> Kinds:
+        """What is known of a slot."""
+        if self._running is not None:
+            self._readers[slot].add(self._running)
+        return self._known.get(slot, {})
+
+    def kinds(self, node: cst.BaseExpression) -> Kinds:
+        """What the value of an expression is, with evidence for each kind."""
+        if self._memo is None:
+            return self._evaluate(node)
+        found = self._memo.get(node)
+        if found is None:
+            found = self._memo[node] = self._evaluate(node)
+        return found
+
+    def is_kind(self, node: cst.BaseExpression | None, kind: Kind) -> bool:
+        return node is not None and kind in self.kinds(node)
+
+    def histories(self) -> list[tuple[Slot, Evidence]]:
+        """Slots known to hold a message history."""
+        return [(slot, kinds[Kind.HISTORY]) for slot, kinds in self._known.items() if Kind.HISTORY in kinds]
+
+    def all_known(self) -> dict[Slot, Kinds]:
+        return self._known
+
+    def read_as_reply(self, call: cst.Call) -> bool:
+        """Whether the result of a call of another file is read as a model's reply (`.tool_calls`, `.choices`)."""
+        return Kind.REPLY in self.of(("call", call))
+
+    def assigned(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked."""
+        return self._values.get(slot, [])
+
+    def values_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What is assigned anywhere in the file to the place that an expression names."""
+        slot = self.slots.of(node)
+        return self.assigned(slot) if slot is not None else []
+
+    @cached_property
+    def _values(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr):
+            pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = []
+            if isinstance(node, cst.Assign):
+                pairs = [pair for target in node.targets for pair in _pairs(target.target, node.value)]
+            elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+                pairs = [(node.target, node.value)]
+            for target, value in pairs:
+                slot = self.slots.of(target)
+                if slot is not None:
+                    found.setdefault(slot, []).append(value)
+        return found
+
+    def appended(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The expressions appended to a list anywhere in the file."""
+        return [call.args[0].value for call in self.put(slot) if ex.called_name(call) == "append"]
+
+    def put(self, slot: Slot) -> list[cst.Call]:
+        """The calls anywhere in the file that put one value into a list or set: `xs.append(v)`, `seen.add(v)`."""
+        return self._puts.get(slot, [])
+
+    @cached_property
+    def _puts(self) -> dict[Slot, list[cst.Call]]:
+        found: dict[Slot, list[cst.Call]] = {}
+        for node in self.module.nodes_of(cst.Call):
+            base = ex.receiver(node)
+            if base is not None and ex.called_name(node) in {"append", "add"} and len(node.args) == 1:
+                slot = self.slots.of(base)
+                if slot is not None:
+                    found.setdefault(slot, []).append(node)
+        return found
+
+    def entered(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The context managers that a name stands for: `x` of `with x as name`."""
+        return self._entries.get(slot, [])
+
+    @cached_property
+    def _entries(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for node in self.module.nodes_of(cst.WithItem):
+            slot = self.slots.of(node.asname.name) if node.asname is not None else None
+            if slot is not None:
+                found.setdefault(slot, []).append(node.item)
+        return found
+
+    def split(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The lists whose first element a name takes by unpacking: `xs` of `first, *rest = xs`."""
+        return self._splits.get(slot, [])
+
+    @cached_property
+    def _splits(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for node in self.module.nodes_of(cst.Assign):
+            target = node.targets[0].target
+            if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) > 1:
+                slot = self.slots.of(target.elements[0].value)
+                if slot is not None:
+                    found.setdefault(slot, []).append(node.value)
+        return found
+
+    def _evaluate(self, node: cst.BaseExpression) -> Kinds:
+        """What an expression is, by its slot and by its form."""
+        raise NotImplementedError
+
+    def _is_self(self, base: cst.BaseExpression) -> bool:
+        return type(base) is cst.Name and base.value == self.module.self_name(self.module.scope_of[base])
+
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    def learn(self, slot: Slot | None, kind: Kind, evidence: Evidence) -> None:
+        """Note that a slot is of a kind. The first evidence stays, unless a use replaces what merely flowed in."""
+        if slot is None:
+            return
+        kinds = self._known.setdefault(slot, {})
+        known = kinds.get(kind)
+        if known is None or (evidence.used and not known.used):
+            kinds[kind] = evidence
+            self._changed = True
+            self._waiting.update(self._readers.get(slot, ()))
+
+    def _learn_all(self, slot: Slot | None, kinds: Kinds, node: cst.CSTNode) -> None:
+        """Facts that flow forwards into a slot."""
+        if slot is None or not kinds:
+            return
+        known = self._known.get(slot, {})
+        for kind, evidence in kinds.items():
+            if kind not in known:
+                self.learn(slot, kind, Evidence(evidence.reason, evidence.node, False, evidence.since))
+
+    def _learn_list(self, slot: Slot) -> None:
+        """A slot holds a list, whatever is in it."""
+        if slot not in self._lists:
+            self._lists.add(slot)
+            self._waiting.update(self._readers.get(slot, ()))
+
+    def _learn_back(self, value: cst.BaseExpression, kinds: Kinds, via: str, node: cst.CSTNode) -> None:
+        """Facts that a use gives to where the value came from."""
+        for kind, evidence in kinds.items():
+            if evidence.used and kind in TWO_WAY:
+                self.use(value, kind, Evidence(via, node, True, evidence) if via else evidence)
+
+    def use(self, node: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
+        """A use shows that the value of `node` is of a kind; what is copied or wrapped in it is so too."""
+        for part in ex.alternatives(node):
+            slot = self.slots.of(part)
+            if slot is not None:
+                self.learn(slot, kind, evidence)
+            for source in sources(part):
+                self.use(source, kind, evidence)
+            if kind in CONTAINER and type(part) is cst.Subscript and ex.integer(ex.index(part)) is not None:
+                holds = Evidence(f"holds {kind.value}s", evidence.node, True, evidence)
+                self.use(part.value, CONTAINER[kind], holds)
+
+
+def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a copy, slice, concatenation or dump is made of: `list(x)`, `x[1:]`, `x + y`, `[*x, m]`, `x.copy()`."""
+    if type(node) is cst.Call:
+        name = ex.called_name(node)
+        if name not in _COPYING_METHODS and name not in _COPYING_FUNCTIONS:
+            return []
+        base, given = ex.receiver(node), ex.positional(node)
+        if name in _COPYING_METHODS and base is not None and not given:
+            return [base]
+        if name in _COPYING_FUNCTIONS and given:
+            return given[-1:] if name == "cast" else given[:1]
+        return []
+    if type(node) in PLAIN or type(node) is cst.Attribute:
+        return []
+    if type(node) is cst.Subscript and ex.slice_of(node) is not None:
+        return [node.value]
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return [node.left, node.right]
+    if isinstance(node, (cst.List, cst.Tuple)):
+        return [element.value for element in node.elements if isinstance(element, cst.StarredElement)]
+    return []
+
+
+def _pairs(
+    target: cst.BaseExpression, value: cst.BaseExpression
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """`a, b = x, y` as (a, x), (b, y); any other assignment as it is."""
+    value = ex.inner(value)
+    if isinstance(target, (cst.Tuple, cst.List)):
+        if isinstance(value, (cst.Tuple, cst.List)) and len(value.elements) == len(target.elements):
+            for left, right in zip(target.elements, value.elements, strict=True):
+                yield from _pairs(left.value, right.value)
+    else:
+        yield target, value

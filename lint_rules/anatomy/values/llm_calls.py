@@ -1,0 +1,131 @@
+"""Which calls reach a language model, and which argument of them is the history."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values.kinds import Kind, LLMCall
+from lint_rules.syntax import expressions as ex
+
+if TYPE_CHECKING:
+    from lint_rules.anatomy.values.forms import Forms
+
+_COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
+"""Names of functions that get messages and a model and do not ask it."""
+_STARTS = ("with_raw_response.", "with_streaming_response.")
+
+
+def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
+    """The call as an LLM call, judged by endpoint, keywords, the receiver, or what becomes of its result."""
+    if isinstance(call.func, cst.Name) and call.func.value in {"dict", "print", "len", "super"}:
+        return None
+    return _by_user(call, facts) or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
+
+
+def _full_name(call: cst.Call, facts: Forms) -> str:
+    name = facts.module.imports.resolve(ex.dotted(call.func) or ex.called_name(call))
+    for start in _STARTS:
+        name = name.replace(start, "")
+    return name
+
+
+def _has_request_keyword(call: cst.Call) -> bool:
+    return any(
+        (arg.star == "**") or (arg.keyword is not None and arg.keyword.value in words.REQUEST_KEYWORDS)
+        for arg in call.args
+    )
+
+
+def _by_user(call: cst.Call, facts: Forms) -> LLMCall | None:
+    name = _full_name(call, facts)
+    for wrapper in facts.vocabulary.llm_calls:
+        if name == wrapper or name.endswith("." + wrapper):
+            return LLMCall(call, name, f"`{wrapper}` is listed under llm-calls", *_sent(call, ("messages",), facts))
+    return None
+
+
+def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
+    name = _full_name(call, facts)
+    parts = name.split(".")
+    for length in (3, 2, 1):
+        end = ".".join(parts[-length:])
+        keywords = words.ENDPOINTS.get(end)
+        if keywords is None:
+            continue
+        if end in words.AMBIGUOUS_ENDPOINTS and not _has_request_keyword(call):
+            return None
+        if facts.slots.callee(call) is not None:
+            return None
+        return LLMCall(call, end, f"calls `{end}`", *_sent(call, keywords, facts))
+    return None
+
+
+def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
+    """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
+    for keyword in ("json", "data", "content", "body"):
+        value = ex.argument(call, keyword)
+        slot = facts.slots.of(value) if value is not None else None
+        for body in [value, *(facts.assigned(slot) if slot is not None else [])]:
+            if body is None:
+                continue
+            if facts.encoder(body) is not None and isinstance(body, cst.Call) and body.args:
+                body = body.args[0].value
+            items = ex.dict_items(body)
+            if "messages" in items and "model" in items:
+                return LLMCall(
+                    call, ex.called_name(call), "posts `messages` for a `model`", "messages", items["messages"]
+                )
+    return None
+
+
+def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
+    """Wrappers of other files: a request's keywords, or an asking name beside a history or a model's reply."""
+    if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
+        return None
+    name = ex.called_name(call)
+    if not name or name[0].isupper():
+        return None
+    if _has_request_keyword(call) and ex.argument(call, "messages") is not None:
+        return LLMCall(call, name, "takes `messages=` beside a model's keywords", *_sent(call, ("messages",), facts))
+    if ex.argument(call, "messages") is not None and _is_given_model(call) and not _COUNTS.search(name):
+        return LLMCall(call, name, "takes `messages=` and the model to ask", *_sent(call, ("messages",), facts))
+    base = ex.receiver(call)
+    if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
+        return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
+    plain = name.lstrip("_")
+    if plain not in words.ASKING and "completion" not in name and not plain.startswith(("call_llm", "ask_", "chat_")):
+        return None
+    sent = _sent(call, ("messages", "history", "conversation"), facts)
+    if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):
+        return LLMCall(call, name, "is asked with a message history", *sent)
+    if facts.read_as_reply(call) and call.args:
+        return LLMCall(call, name, "its result is read as a model's reply", *sent)
+    return None
+
+
+def _is_given_model(call: cst.Call) -> bool:
+    """`get_llm_response(llm=self.llm, ...)`: a model is handed on, as an object and not as a switch or a name."""
+    value = ex.argument(call, "llm")
+    return isinstance(value, (cst.Name, cst.Attribute)) and ex.dotted(value) not in {"None", "True", "False"}
+
+
+def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str | None, cst.BaseExpression | None]:
+    """How the history is passed: by one of `keywords`, inside `**request`, or as the likeliest positional."""
+    for keyword in keywords:
+        value = ex.argument(call, keyword)
+        if value is not None:
+            return keyword, value
+    for arg in call.args:
+        if arg.keyword is None and not arg.star and Kind.HISTORY in facts.kinds(arg.value):
+            return None, arg.value
+    for arg in call.args:
+        if arg.star == "**":
+            return keywords[0], None
+    given = ex.positional(call)
+    if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
+        return None, None
+    return None, given[0]

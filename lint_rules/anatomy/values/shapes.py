@@ -1,0 +1,150 @@
+"""What single expressions show by their form alone: messages, tool calls, comparisons that tell a role or a type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+
+_EQUAL = (cst.Equal, cst.NotEqual)
+_AMONG = (cst.In, cst.NotIn)
+
+
+def message(node: cst.BaseExpression) -> str | None:
+    """How a dict display or constructor shows that it is a message: `{"role": ..., "content": ...}`, `Message(...)`."""
+    items = ex.dict_items(node)
+    if items:
+        return _message_items(items)
+    if isinstance(node, cst.Call):
+        return _message_class(node)
+    return None
+
+
+def _message_items(items: dict[str, cst.BaseExpression]) -> str | None:
+    if items.get("type") is not None and ex.text(items["type"]) in {"function_call_output", "function_call"}:
+        return f'has `"type": "{ex.text(items["type"])}"`'
+    if "role" not in items:
+        return None
+    part = next((key for key in items if key in words.MESSAGE_PARTS), None)
+    if part is None or not names_role(items["role"]):
+        return None
+    return f"has `role` and `{part}`"
+
+
+def names_role(value: cst.BaseExpression) -> bool:
+    """Whether a value is one of the roles of model histories, or handed on from something called a role."""
+    literal = ex.text(value)
+    if literal is not None:
+        return literal in words.ROLES
+    return "role" in ex.source(value, 200).lower() or isinstance(value, cst.IfExp)
+
+
+def made_message(call: cst.Call, fields: list[str]) -> bool:
+    """Whether a constructor call fills the field `role` of a class with these fields, in order, as messages do."""
+    if "role" not in fields or not words.MESSAGE_PARTS.union({"text"}).intersection(fields):
+        return False
+    role = ex.argument(call, "role", fields.index("role"))
+    return role is not None and names_role(role)
+
+
+def _message_class(call: cst.Call) -> str | None:
+    name = ex.called_name(call)
+    if name in words.MESSAGE_CLASSES and call.args:
+        return f"is made by `{name}(...)`"
+    if not name[:1].isupper() and name != "replace":
+        return None
+    keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+    role = ex.argument(call, "role", 0)
+    if role is not None and "Message" in name and ex.text(role) in words.ROLES:
+        return f"is made by `{name}(role, ...)`"
+    if {"role", "parts"} <= keywords and name == "Content":
+        return "is made by `Content(role=..., parts=...)`"
+    if {"role", "content"} <= keywords and name[:1].isupper():
+        return f"is made by `{name}(role=..., content=...)`"
+    return None
+
+
+def tool_call(node: cst.BaseExpression) -> str | None:
+    """How a dict display shows that it is a tool call: an id beside a function with arguments, or a tool_use block."""
+    items = ex.dict_items(node)
+    function = items.get("function")
+    if function is not None and "arguments" in ex.dict_items(function):
+        return "has a `function` with `arguments`"
+    kind = items.get("type")
+    if kind is not None and ex.text(kind) in {"tool_use"} and "input" in items:
+        return 'has `"type": "tool_use"`'
+    if {"id", "name", "arguments"} <= set(items):
+        return "has an `id`, a `name` and `arguments`"
+    return None
+
+
+def tool_result(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The content of a message that answers a tool call: `{"role": "tool", "content": x}`, tool_result blocks."""
+    items = ex.dict_items(node)
+    kind = ex.text(items["type"]) if "type" in items else None
+    role = ex.text(items["role"]) if "role" in items else None
+    if kind == "function_call_output":
+        return items.get("output")
+    if role in {"tool", "function"} or kind == "tool_result" or "tool_use_id" in items:
+        return items.get("content")
+    return None
+
+
+def comparisons(node: cst.Comparison) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:
+    """What a comparison tells of its parts: `x.role == "tool"` makes x a message, `b.type == "tool_use"` b a call."""
+    left = node.left
+    for target in node.comparisons:
+        right = target.comparator
+        if isinstance(target.operator, _EQUAL):
+            for side, other in ((left, right), (right, left)):
+                yield from _told(side, [ex.text(other)])
+        elif isinstance(target.operator, _AMONG) and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
+            yield from _told(left, [ex.text(element.value) for element in right.elements])
+        left = right
+
+
+def _told(side: cst.BaseExpression, values: list[str | None]) -> Iterator[tuple[cst.BaseExpression, Kind, str]]:
+    pair = ex.member(side)
+    if pair is None:
+        return
+    base, name = pair
+    if name == "role" and words.TELLING_ROLES.intersection(v for v in values if v):
+        yield base, Kind.MESSAGE, f"its role is compared with `{next(v for v in values if v)}`"
+    elif name == "type" and words.CALL_TAGS.intersection(v for v in values if v):
+        yield base, Kind.CALL, f"its type is compared with `{next(v for v in values if v)}`"
+
+
+def type_tests(call: cst.Call) -> tuple[cst.BaseExpression, Kind, str] | None:
+    """What `isinstance(x, ToolUseBlock)` tells of x."""
+    if ex.dotted(call.func) != "isinstance" or len(call.args) != 2:
+        return None
+    told = annotated(call.args[1].value)
+    return (call.args[0].value, told[0], told[1].replace("annotated", "tested to be a")) if told is not None else None
+
+
+def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
+    """What an annotation says: `list[ChatCompletionMessageParam]` is a history, `ToolUseBlock` a tool call."""
+    name = (ex.dotted(annotation) or "").rpartition(".")[2]
+    if isinstance(annotation, cst.SimpleString):
+        name = (ex.text(annotation) or "").rpartition(".")[2]
+    if name in words.MESSAGE_TYPES:
+        return Kind.MESSAGE, f"is annotated `{name}`"
+    if name in words.CALL_TYPES:
+        return Kind.CALL, f"is annotated `{name}`"
+    if isinstance(annotation, cst.BinaryOperation):
+        return annotated(annotation.left) or annotated(annotation.right)
+    if isinstance(annotation, cst.Subscript):
+        outer = (ex.dotted(annotation.value) or "").rpartition(".")[2]
+        inside = ex.index(annotation)
+        told = annotated(inside) if inside is not None else None
+        if told is None or outer in {"Callable", "type", "Type", "dict", "Dict", "Mapping"}:
+            return None
+        if outer in {"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"}:
+            kind = {Kind.MESSAGE: Kind.HISTORY, Kind.CALL: Kind.CALLS}.get(told[0])
+            return None if kind is None else (kind, f"is annotated `{ex.source(annotation, 50)}`")
+        return told
+    return None

@@ -1,0 +1,315 @@
+"""Stores into what a copy shares with its original, found by running the copies' data-flow through a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.copies import (
+    ELEMENT,
+    LAST,
+    Copies,
+    Copy,
+    Part,
+    Path,
+    Ref,
+    State,
+    assign,
+    join,
+    lookup,
+    path_of,
+)
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import control_flow
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk_scope
+
+_MUTATORS = frozenset(
+    {
+        "append", "extend", "insert", "pop", "popitem", "clear", "update", "remove", "setdefault", "sort", "reverse",
+        "add", "discard", "appendleft", "__setitem__",
+    }
+)  # fmt: skip
+_DEEPEST = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SharedStore:
+    """A store at `node` into `target`, an object that `copy` shares with its original."""
+
+    node: cst.CSTNode
+    target: cst.BaseExpression
+    copy: Copy
+
+
+class Stores:
+    """Finds the shared stores of a file. Functions are entered again for each copy that is handed to them."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.facts = anatomy.facts
+        self._flow = anatomy.flow
+        self._copies: dict[Scope, Copies] = {}
+        self._returned: dict[Scope, Part] = {}
+        self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
+        self._on_purpose = False
+
+    def all(self) -> Iterator[SharedStore]:
+        """Every shared store of the file; a store that several copies reach comes once for each."""
+        for function in self.facts.module.functions:
+            if function.kind != "class" and self._may_copy(function):
+                yield from self._run(function, {}, 0)
+
+    def into(self, function: Scope, name: str, copy: Copy) -> Iterator[SharedStore]:
+        """The stores that `function` itself does into what `name` holds at its start, taken for `copy`.
+
+        Those into a selection of its elements are among them, where the selection is no copy by intent.
+        """
+        self._on_purpose = True
+        for store in self._run(function, {(name,): Ref(copy, 0)}, _DEEPEST):
+            selected = (path_of(store.copy.source) or ("",))[0] == name and store.copy.function is function
+            if store.copy is copy or (selected and not self._matters(store.copy)):
+                yield store
+        self._on_purpose = False
+
+    def _may_copy(self, function: Scope) -> bool:
+        """A cheap look before the data-flow: without a copying form there is nothing to follow."""
+        forms = (cst.Dict, cst.DictComp, cst.ListComp, cst.List, cst.BinaryOperation, cst.Subscript, cst.Call)
+        return function.kind != "lambda" and any(function.nodes_of(form) for form in forms)
+
+    def _of(self, function: Scope) -> Copies:
+        if function not in self._copies:
+            self._copies[function] = Copies(self.facts, function)
+        return self._copies[function]
+
+    def _run(self, function: Scope, initial: State, depth: int) -> Iterator[SharedStore]:
+        copies = self._of(function)
+        flow = self._flow(function)
+        states = control_flow.solve(flow, initial, lambda point, state: self._after(copies, point, state), join)
+        seen: set[tuple[cst.CSTNode, cst.CSTNode]] = set()
+        for point, state in states.items():
+            if not any(state.values()):
+                continue
+            for store in self._at(point, state):
+                if (store.node, store.copy.node) not in seen:
+                    seen.add((store.node, store.copy.node))
+                    yield store
+            yield from self._handed_on(point, state, depth)
+
+    # -- how the state changes --------------------------------------------------------------------------------
+
+    def _after(self, copies: Copies, point: Point, state: State) -> State:
+        node = point.statement
+        if type(node) is cst.Assign:
+            for target in node.targets:
+                state = self._bind(copies, target.target, node.value, state)
+        elif type(node) is cst.AnnAssign and node.value is not None:
+            state = self._bind(copies, node.target, node.value, state)
+        elif type(node) is cst.For:
+            state = self._iterate(copies, node, state)
+        elif (grown := _appended(node)) is not None:
+            base, value = grown
+            state = assign(state, (*base, LAST), copies.part(value, state) or {(): None})
+        else:
+            for inside in (n for e in point.expressions() for n in walk_scope(e)):
+                if type(inside) is cst.NamedExpr:
+                    state = self._bind(copies, inside.target, inside.value, state)
+        return state
+
+    def _bind(self, copies: Copies, target: cst.BaseExpression, value: cst.BaseExpression, state: State) -> State:
+        if isinstance(target, (cst.Tuple, cst.List)):
+            for number, element in enumerate(target.elements):
+                path = path_of(element.value)
+                if path is None:
+                    continue
+                if isinstance(element, cst.StarredElement):
+                    state = assign(state, path, copies.rest(element, value, state))
+                else:
+                    state = assign(state, path, self._element_of(copies, value, number, state))
+            return state
+        path = path_of(target)
+        if path is None:
+            return state
+        part = copies.part(value, state) or self._made_by(value)
+        if not part and isinstance(target, cst.Name) and isinstance(value, cst.Name):
+            part = copies.renamed(target, value)
+        if not part and ((len(path) == 1 and path_of(value) is None) or lookup(state, path) is not None):
+            part = {(): None}
+        replaces = len(path) > 1 and lookup(state, path) is None
+        if replaces and any(ref and path_of(ref.copy.source) == path for ref in part.values()):
+            part = {}  # `self.h = self.h[-9:]`: the copy takes the original's place
+        return assign(state, path, part)
+
+    def _element_of(self, copies: Copies, value: cst.BaseExpression, number: int, state: State) -> Part:
+        value = ex.inner(value)
+        if isinstance(value, (cst.Tuple, cst.List)) and number < len(value.elements):
+            return copies.part(value.elements[number].value, state)
+        return self._below(copies.part(value, state))
+
+    def _iterate(self, copies: Copies, node: cst.For, state: State) -> State:
+        iterable, target = ex.inner(node.iter), node.target
+        values: cst.BaseAssignTargetExpression = target
+        if isinstance(iterable, cst.Call):
+            name, base = ex.called_name(iterable), ex.receiver(iterable)
+            second = target.elements[1].value if isinstance(target, cst.Tuple) and len(target.elements) == 2 else None
+            if name == "enumerate" and iterable.args and second is not None:
+                iterable, values = iterable.args[0].value, second  # type: ignore[assignment]
+            elif name in {"items", "values"} and base is not None:
+                iterable, values = base, second or target  # type: ignore[assignment]
+            elif name == "reversed" and iterable.args:
+                iterable = iterable.args[0].value
+        while (inside := _loop_copy(iterable)) is not None:  # a copy without a name is only there to loop over
+            iterable = inside
+        for name in ex.target_names(target):
+            state = assign(state, (name,), {})
+        path = path_of(values)
+        if path is None or path_of(iterable) is None:
+            return state
+        return assign(state, path, self._below(copies.part(iterable, state)))
+
+    @staticmethod
+    def _below(part: Part) -> Part:
+        """What an element of a value shares."""
+        inner: Part = {path[1:]: ref for path, ref in part.items() if path[:1] == (ELEMENT,)}
+        if () not in inner and part.get(()) is not None:
+            ref = part[()]
+            inner[()] = ref.below(1) if ref is not None else None
+        return inner
+
+    def _made_by(self, value: cst.BaseExpression) -> Part:
+        """What the result of a function of this file shares with what the function got: a helper that copies."""
+        value = ex.inner(value)
+        if isinstance(value, cst.ListComp):
+            return {(ELEMENT, *path): ref for path, ref in self._made_by(value.elt).items()}
+        callee = self.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        if callee is None or callee.name == "__init__":
+            return {}
+        if callee not in self._returned:
+            self._returned[callee] = {}
+            copies = self._of(callee)
+            start: State = {}
+            states = control_flow.solve(
+                self._flow(callee), start, lambda point, state: self._after(copies, point, state), join
+            )
+            part: Part = {}
+            for point, state in states.items():
+                if isinstance(point.statement, cst.Return) and point.statement.value is not None:
+                    part = join(part, copies.part(point.statement.value, state))
+            self._returned[callee] = part
+        return self._returned[callee]
+
+    # -- stores -----------------------------------------------------------------------------------------------
+
+    def _at(self, point: Point, state: State) -> Iterator[SharedStore]:
+        for container, node in stores_at(point):
+            ref = lookup(state, path_of(container))
+            if ref is not None and ref.shared and (self._on_purpose or self._matters(ref.copy)):
+                yield SharedStore(node, container, ref.copy)
+
+    def _handed_on(self, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
+        """A copy that is passed to a function of this file, which stores into its nested parts."""
+        if depth >= _DEEPEST:
+            return
+        for call in (n for e in point.expressions() for n in walk_scope(e) if isinstance(n, cst.Call)):
+            callee = self.facts.slots.callee(call)
+            if callee is None or callee.kind == "lambda":
+                continue
+            for slot, value in self.facts.slots.bindings(call, callee):
+                ref = lookup(state, path_of(value))
+                if ref is None or ref.copy.function is callee:
+                    continue
+                key = (callee, slot[2], ref.depth, ref.copy.node)
+                if key not in self._entered:
+                    self._entered.add(key)
+                    yield from self._run(callee, {(slot[2],): Ref(ref.copy, ref.depth)}, depth + 1)
+
+    def _matters(self, copy: Copy) -> bool:
+        """Not a selection of messages to edit: a copied list that is only looped over changes them on purpose."""
+        if Kind.HISTORY not in self.facts.kinds(copy.source) or copy.fresh == 0:
+            return True
+        statement = self.facts.module.statement(copy.node)
+        if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+            return True
+        targets = ex.targets(statement)
+        names = [name for target in targets for name in ex.target_names(target)]
+        names += [e.value.value for t in targets if isinstance(t, (cst.Tuple, cst.List)) for e in t.elements
+                  if isinstance(e, cst.StarredElement) and isinstance(e.value, cst.Name)]  # fmt: skip
+        copies = self._of(copy.function)
+        if self._replaces_original(names, copy):
+            return False
+        return not names or any(copies.is_used_as_list(name) or self._moves_elements(name, copy) for name in names)
+
+    def _replaces_original(self, names: list[str], copy: Copy) -> bool:
+        """`kept = [m for m in self.h]` ... `self.h = kept`: the copy takes the original's place."""
+        original = path_of(copy.source)
+        return original is not None and len(original) > 1 and any(
+            isinstance(node, cst.Assign) and isinstance(node.value, cst.Name) and node.value.value in names
+            and any(path_of(target.target) == original for target in node.targets)
+            for node in copy.function.nodes
+        )  # fmt: skip
+
+    def _moves_elements(self, name: str, copy: Copy) -> bool:
+        """Whether elements of the copied list are put into another list: the copy is a step to a new history."""
+        moved: set[str] = set()
+        for node in copy.function.nodes:
+            if isinstance(node, cst.For) and _names(node.iter, name):
+                moved.update(ex.target_names(node.target))
+            elif isinstance(node, cst.Assign) and (path_of(node.value) or ("",))[0] == name:
+                moved.update(n for target in node.targets for n in ex.target_names(target.target))
+        for call in copy.function.nodes:
+            if isinstance(call, cst.Call) and ex.called_name(call) in {"append", "insert"}:
+                given = ex.positional(call)
+                if given and isinstance(given[-1], cst.Name) and given[-1].value in moved:
+                    return True
+        return False
+
+
+def _appended(node: cst.CSTNode | None) -> tuple[Path, cst.BaseExpression] | None:
+    """(path of xs, m) for the statement `xs.append(m)` with a value made there: `xs[-1]` is then m."""
+    call = node.value if isinstance(node, cst.Expr) else None
+    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
+        return None
+    base = ex.receiver(call)
+    path = path_of(base) if base is not None else None
+    return (path, call.args[0].value) if path is not None and path_of(call.args[0].value) is None else None
+
+
+def _names(node: cst.CSTNode, name: str) -> bool:
+    return any(isinstance(inside, cst.Name) and inside.value == name for inside in walk_scope(node))
+
+
+def _loop_copy(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`xs` of `xs[1:]` and `list(xs)`."""
+    if isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
+        return node.value
+    if isinstance(node, cst.Call) and ex.dotted(node.func) in {"list", "tuple", "reversed"} and len(node.args) == 1:
+        return node.args[0].value
+    return None
+
+
+def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """(container, node) of every store at a point: `c["k"] = x`, `del c.k`, `c["k"] += x`, `c["k"].append(x)`."""
+    node = point.statement
+    targets: list[cst.BaseExpression] = []
+    if isinstance(node, cst.Assign):
+        targets = [target.target for target in node.targets]
+    elif isinstance(node, (cst.AugAssign, cst.AnnAssign)):
+        targets = [node.target]
+        if isinstance(node, cst.AugAssign) and isinstance(node.value, (cst.List, cst.ListComp)):
+            yield node.target, node
+    elif isinstance(node, cst.Del):
+        targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+    while targets:
+        target = targets.pop()
+        if isinstance(target, (cst.Tuple, cst.List)):
+            targets.extend(element.value for element in target.elements)
+        elif isinstance(target, (cst.Subscript, cst.Attribute)) and node is not None:
+            yield target.value, node
+    for call in (n for e in point.expressions() for n in walk_scope(e) if isinstance(n, cst.Call)):
+        base = ex.receiver(call)
+        if base is not None and ex.called_name(call) in _MUTATORS and path_of(base) is not None:
+            yield base, call
