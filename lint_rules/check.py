@@ -212,7 +212,7 @@ def _anatomy(source: bytes, path: str, options: Options, neighbours: Neighbours 
     from lint_rules.syntax.module import SourceModule
 
     try:
-        module = SourceModule(libcst.parse_module(source), path)
+        module = SourceModule(source, path)
     except libcst.ParserSyntaxError as problem:
         message = str(problem.message).strip().splitlines()[0]
         raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None

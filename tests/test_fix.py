@@ -155,7 +155,7 @@ def test_two_fixes_in_one_function() -> None:
 
 
 def test_fixes_at_one_place_follow_each_other() -> None:
-    module = SourceModule(cst.parse_module("x = [dict(m)]\ny = 1\n"), "agent.py")
+    module = SourceModule("x = [dict(m)]\ny = 1\n", "agent.py")
     line, other = module.tree.body
     call = next(node for node in module.scope_of if isinstance(node, cst.Call))
     moved = Edits(changed={module.tree: list}, claimed=frozenset({line}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import libcst as cst
 import pytest
 
 from lint_rules.anatomy.agent import Anatomy
@@ -15,7 +14,7 @@ ASK = "    reply = client.chat.completions.create(model=m, messages=h).choices[0
 
 
 def anatomy_of(source: str) -> Anatomy:
-    return Anatomy(SourceModule(cst.parse_module(source), "agent.py"), Vocabulary())
+    return Anatomy(SourceModule(source, "agent.py"), Vocabulary())
 
 
 def stored(source: str, name: str = "run") -> list[tuple[str | None, bool, list[str]]]:

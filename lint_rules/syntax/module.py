@@ -139,26 +139,24 @@ _STATEMENTS = frozenset(
 class SourceModule:
     """The index of one file. `tree` is never changed."""
 
-    def __init__(self, tree: cst.Module, path: str) -> None:
-        self.tree = tree
+    def __init__(self, source: bytes | str, path: str) -> None:
+        """Parses `source`. Raises what `libcst.parse_module` raises for what is no Python."""
+        self.tree = cst.parse_module(source)
+        self.text = (source if isinstance(source, str) else source.decode(self.tree.encoding)).removeprefix("\ufeff")
+        """The source as text, with the newlines it has, without a BOM."""
         self.path = path
         self.imports = Imports()
-        self.positions = Positions(tree)
         self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
+        self.positions = Positions(self.tree, self.text, self.parent)
         self.scope_of: dict[cst.CSTNode, Scope] = {}
         self.own_scope: dict[cst.CSTNode, Scope] = {}
-        self.top = Scope("module", tree, "<module>", None)
+        self.top = Scope("module", self.tree, "<module>", None)
         self.functions: list[Scope] = [self.top]
         self.classes: list[Scope] = []
         self._of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
         self._self_names: dict[Scope, str | None] = {}
         self._bases: dict[Scope, list[Scope]] = {}
         self._walk()
-
-    @property
-    def text(self) -> str:
-        """The source as text."""
-        return self.tree.code
 
     @cached_property
     def order(self) -> dict[cst.CSTNode, int]:
