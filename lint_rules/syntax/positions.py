@@ -7,9 +7,11 @@ a compound one only its header; the line it begins in comes from `ast`, which ha
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import libcst as cst
@@ -17,6 +19,8 @@ from libcst.metadata import CodePosition, CodeRange
 from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 from lint_rules.finding import Span
+
+_NEWLINE = re.compile(r"\r\n?|\n")
 
 
 class Positions:
@@ -27,7 +31,6 @@ class Positions:
         self._text = text
         self._parent = parent
         self._computed: dict[cst.CSTNode, CodeRange] = {}
-        self._statements: dict[cst.CSTNode, _Statement] | None = None
 
     def span(self, node: cst.CSTNode) -> Span:
         """The range of `node` without surrounding whitespace. Raises KeyError for a node of another tree."""
@@ -43,35 +46,47 @@ class Positions:
     def _render_around(self, node: cst.CSTNode) -> None:
         around = self._statement_around(node)
         if around is not None:
-            self._render(around, whole=around is node)
-            if node in self._computed:
-                return
-            self._render(around, whole=True)
+            self._render(around, whole=False)
+            if node not in self._computed:
+                self._render(around, whole=True)
         if node not in self._computed:
-            self._render(self._tree, whole=True)
+            self._computed.update(_Rendering(self._tree, self._tree, 1, ()).run())
 
     def _statement_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The innermost statement that `ast` knows the line of; None where there is none."""
-        if self._statements is None:
-            self._statements = dict(_statements(self._tree, self._text))
         at: cst.CSTNode | None = node
         while at is not None and at not in self._statements:
             at = self._parent.get(at)
         return at
 
     def _render(self, statement: cst.CSTNode, whole: bool) -> None:
-        known = (self._statements or {}).get(statement, _Statement(1))
-        rendering = _Rendering(self._tree, statement, known, whole)
-        with suppress(_HeaderDone):
-            statement._codegen(rendering, **({"is_elif": True} if known.is_elif else {}))
-        self._computed.update(rendering.found)
+        known = self._statements[statement]
+        stop = None if whole else getattr(statement, "body", None)
+        rendering = _Rendering(self._tree, statement, known.twin.lineno, known.indents, stop)
+        self._computed.update(rendering.run(is_elif=True) if known.is_elif else rendering.run())
+        self._computed.setdefault(statement, self._place(known))
+
+    @cached_property
+    def _statements(self) -> dict[cst.CSTNode, _Statement]:
+        return dict(_statements(self._tree, self._text))
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return _NEWLINE.split(self._text)
+
+    def _place(self, known: _Statement) -> CodeRange:
+        """The range of a compound statement, whose end was not rendered."""
+        twin = known.twin
+        last, end = twin.end_lineno or twin.lineno, twin.end_col_offset or 0
+        column = len(self._lines[last - 1].encode()[:end].decode())
+        return CodeRange(CodePosition(twin.lineno, sum(map(len, known.indents))), CodePosition(last, column))
 
 
 @dataclass(slots=True, frozen=True)
 class _Statement:
-    """What is known of a statement before it is rendered: its 1-based line, and the indents it stands behind."""
+    """What is known of a statement before it is rendered: where its twin in `ast` is, and the indents before it."""
 
-    line: int
+    twin: ast.stmt | ast.ExceptHandler
     indents: tuple[str, ...] = ()
     is_elif: bool = False
 
@@ -87,7 +102,7 @@ def _statements(tree: cst.Module, text: str) -> Iterator[tuple[cst.CSTNode, _Sta
     ]
     while pending:
         statement, twin, indents, is_elif = pending.pop()
-        yield statement, _Statement(twin.lineno, indents, is_elif)
+        yield statement, _Statement(twin, indents, is_elif)
         for suite, twins in _suites(statement, twin):
             if type(suite) is cst.IndentedBlock:
                 deeper = (*indents, tree.default_indent if suite.indent is None else suite.indent)
@@ -122,27 +137,31 @@ def _suites(statement: Any, twin: Any) -> Iterator[tuple[cst.BaseSuite, list[ast
         yield statement.orelse.body, twin.orelse
 
 
-class _HeaderDone(Exception):
-    """The header of a compound statement is rendered."""
+class _Reached(Exception):
+    """The node before which a rendering stops."""
 
 
 class _Rendering(PositionProvidingCodegenState):
-    """Renders one statement, as if the text before it had been rendered; `found` holds the ranges of its nodes."""
+    """Renders one statement that begins in `line`, behind `indents`, up to the node `stop`."""
 
-    def __init__(self, tree: cst.Module, node: cst.CSTNode, known: _Statement, whole: bool) -> None:
-        super().__init__(tree.default_indent, tree.default_newline, self, list(known.indents))  # type: ignore[arg-type]
+    def __init__(
+        self, tree: cst.Module, node: cst.CSTNode, line: int, indents: tuple[str, ...], stop: object = None
+    ) -> None:
+        super().__init__(tree.default_indent, tree.default_newline, self, list(indents))  # type: ignore[arg-type]
         self._computed: dict[cst.CSTNode, CodeRange] = {}
         self._node = node
-        self._begins = known.line
-        self._body = None if whole else getattr(node, "body", None)
+        self._begins = line
+        self._stop = stop
 
-    @property
-    def found(self) -> dict[cst.CSTNode, CodeRange]:
+    def run(self, **how: bool) -> dict[cst.CSTNode, CodeRange]:
+        """The ranges of the nodes that were rendered."""
+        with suppress(_Reached):
+            self._node._codegen(self, **how)
         return self._computed
 
     def before_codegen(self, node: cst.CSTNode) -> None:
-        if node is self._body:
-            raise _HeaderDone
+        if node is self._stop:
+            raise _Reached
         super().before_codegen(node)
 
     @contextmanager

@@ -83,7 +83,7 @@ def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
     if slot is None:
         return "Process" in ex.called_name(call)
     made = [*graph.facts.assigned(slot), *graph.facts.entered(slot)]
-    return any(isinstance(v, cst.Call) and ("Process" in ex.source(v.func, 80)) for v in made)
+    return any(isinstance(v, cst.Call) and "Process" in (ex.dotted(v.func) or "") for v in made)
 
 
 def _at(call: cst.Call, position: int, keyword: str) -> cst.BaseExpression | None:

@@ -319,12 +319,12 @@ class Limits:
             seen.add(id(part))
             yield part
             for node in walk(part):
-                if isinstance(node, cst.Call):
+                if type(node) is cst.Call:
                     callee = self.facts.slots.callee(node)
                     if callee is not None and callee not in slots:
                         slots.add(callee)
                         queue.extend(self._returned(callee))
-                if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+                elif type(node) is cst.Name or type(node) is cst.Attribute or type(node) is cst.Subscript:
                     slot = self.facts.slots.of(node)
                     if slot is not None and slot not in slots:
                         slots.add(slot)
@@ -355,7 +355,7 @@ class Limits:
         """Whether nobody reads what a statement binds, as something else is bound before: nothing hangs on it."""
         if not isinstance(node, cst.Assign) or not isinstance(target, cst.Name) or function is not self.function:
             return False
-        if any(isinstance(inside, cst.FunctionDef) for inside in function.nodes):
+        if function.nodes_of(cst.FunctionDef):
             return False  # who may read it, too
         queue = [*self.anatomy.flow(function).at(node)]
         seen = set(queue)
