@@ -115,7 +115,7 @@ def _from_the_end(anatomy: Anatomy, node: cst.Subscript, at: cst.BaseExpression)
 
 def _draft(anatomy: Anatomy, node: cst.Subscript, message: str, *notes: Note, fix: Fix | None = None) -> Draft:
     evidence = anatomy.facts.kinds(node.value)[Kind.HISTORY]
-    known = Note(evidence.root.node, f"`{ex.source(node.value, 30)}` is the message history: it {evidence.reason}")
+    known = Note(evidence.root.node, f"`{ex.source(node.value, 30)}` is the message history: {evidence.clause}")
     unique = {note.node: note for note in (*notes, known) if note.node is not node}
     return Draft(node, message, _HELP, tuple(unique.values()), fix=fix)
 

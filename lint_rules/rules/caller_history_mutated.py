@@ -36,7 +36,8 @@ Reported is a store into content, role, calls or parts of a message; messages th
 rest; and a fixed instruction that is appended where the function asks the model once. Functions that return nothing and
 ask nobody are there to edit. Silent is: a name like `add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that
 says "in place", "modifies", "appends to"; a function that returns or yields the very list or message it got (a message
-only where no caller is seen to pass one that others hold); a private function or method without a caller in sight;
+only where no caller is seen to pass one that others hold); a message that every caller passes along with a reply, or
+with a piece of its stream: it is put together from them; a private function or method without a caller in sight;
 callers that all pass something made for the call, or put the result in its place. An agent loop that appends replies
 and results to the list it got is silent, too: that is how conversations are kept.
 
@@ -57,7 +58,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.given import Given, edited, hands_back, owned_by_callers, says_so
+from lint_rules.anatomy.messages.given import Given, edited, hands_back, is_put_together, owned_by_callers, says_so
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.repairs.caller_history_mutated import repair
@@ -86,6 +87,8 @@ def _is_secret(anatomy: Anatomy, given: Given) -> bool:
     """Whether neither the function nor its callers tell that the caller's messages are edited."""
     function = given.function
     if says_so(function) or function.name.startswith("test") or not _is_for_something_else(anatomy, given):
+        return False
+    if is_put_together(anatomy, given):
         return False
     owned = owned_by_callers(anatomy, given)
     if hands_back(anatomy, given) and not (owned and given.kind is Kind.MESSAGE):
@@ -171,9 +174,8 @@ def _draft(anatomy: Anatomy, given: Given, stores: list[SharedStore]) -> Draft:
     what = "a message" if given.level == "message" else "the list"
     message = (
         f"`{given.function.name}` edits {what} that its caller passed as `{name}`, and nothing says so:"
-        " the caller's history keeps the edit, and the next request repeats it"
+        " the caller's history keeps the edit, and so does every later request"
     )
-    root = given.evidence.root
-    notes = [Note(given.param, f"`{name}` is the caller's {given.kind.value}: it {root.reason}")]
+    notes = [Note(given.param, f"`{name}` is the caller's {given.kind.value}: {given.evidence.clause}")]
     notes += [Note(store.node, "edited here, too") for store in stores[1:3]]
     return Draft(stores[0].node, message, _HELP, tuple(notes), fix=repair(anatomy, given))

@@ -101,7 +101,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if found.serving is not None:
             notes.insert(0, Note(found.serving.node, f"`{found.serving.function.name}` serves all users"))
         if found.evidence is not None and found.evidence.root.node is not found.grown:
-            reason = f"it is a message history: it {found.evidence.reason}"
+            reason = f"it is a message history: {found.evidence.clause}"
             notes.append(Note(found.evidence.root.node, reason, module))
         yield Draft(found.node, _message(found), _HELP[found.how], tuple(notes), fix=repair(anatomy, found))
 

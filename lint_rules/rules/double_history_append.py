@@ -131,6 +131,6 @@ def _draft(anatomy: Anatomy, double: Double) -> Draft:
     notes = [Note(double.other, other, double.where.module if double.where is not None else None)]
     evidence = anatomy.facts.of(slot).get(Kind.HISTORY) if slot is not None else None
     if evidence is not None and slot is not None and evidence.root.node not in {double.stored.node, double.other}:
-        notes.append(Note(evidence.root.node, f"`{describe(slot)}` is the message history: it {evidence.root.reason}"))
+        notes.append(Note(evidence.root.node, f"`{describe(slot)}` is the message history: {evidence.clause}"))
     history = f"`{describe(slot)}`" if slot is not None else "the stored history"
     return Draft(double.stored.node, message.format(h=history), cure, tuple(notes), fix=repair(anatomy, double))

@@ -114,7 +114,7 @@ def _draft(anatomy: Anatomy, lost: LostCall) -> Draft:
         notes.append(Note(lost.result.node, "the results are stored here"))
     evidence = anatomy.facts.of(slot).get(Kind.HISTORY)
     if evidence is not None:
-        reason = f"`{describe(slot)}` is the message history: it {evidence.root.reason}"
+        reason = f"`{describe(slot)}` is the message history: {evidence.clause}"
         notes.append(Note(evidence.root.node, reason))
     unique = {note.node: note for note in reversed(notes) if note.node is not lost.stored.node}
     return Draft(

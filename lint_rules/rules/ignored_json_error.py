@@ -145,7 +145,7 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     if evidence is None or _own_json(anatomy, call, function):
         return
     text = ex.source(given, 50)
-    note = Note(evidence.root.node, f"written by the model: it {evidence.root.reason}")
+    note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
     fate = _fate(anatomy, call, function, set())
     if fate.handling is not None:
         yield from _swallowed(anatomy, call, text, note, fate.handling, function)
@@ -455,7 +455,7 @@ def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     message = (
         f"what cannot be serialized becomes `{ex.source(neutral)}`: all such values look alike, and nobody is told"
     )
-    note = Note(evidence.root.node, f"part of a tool call: it {evidence.root.reason}")
+    note = Note(evidence.root.node, f"part of a tool call: {evidence.root.clause}")
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, "compare the values themselves, or let the model see the error", (note, at))
 

@@ -99,7 +99,9 @@ def _missing(
             notes = []
             evidence = anatomy.facts.of(history).get(Kind.HISTORY)
             if evidence is not None:
-                notes.append(Note(evidence.root.node, f"`{describe(history)}` {evidence.root.reason}"))
+                notes.append(
+                    Note(evidence.root.node, f"`{describe(history)}` is the message history: {evidence.clause}")
+                )
             yield Draft(node, message, _ADVICE, tuple(note for note in notes if note.node is not node))
             return
 

@@ -90,6 +90,6 @@ def _draft(anatomy: Anatomy, store: SharedStore, more: list[SharedStore]) -> Dra
     root = store.copy.evidence.root
     notes = [Note(store.copy.node, f"this copies `{original}` one level deep")]
     if root.node is not store.copy.node:
-        notes.append(Note(root.node, f"an agent's messages: {root.reason}"))
+        notes.append(Note(root.node, f"an agent's messages: {root.clause}"))
     notes += [Note(other.node, "this, too, changes the original") for other in more]
     return Draft(store.node, message, _HELP, tuple(notes), fix=repair(anatomy, store))

@@ -83,7 +83,7 @@ def _draft(anatomy: Anatomy, stale: Stale) -> Draft:
         Note(stale.loop, "the loop that sends it round after round", stale.where.module),
         Note(stale.sends, "the request", stale.where.module),
         Note(stale.grows, f"only `{stale.original}` grows"),
-        Note(stale.evidence.root.node, f"`{stale.original}` is the message history: it {stale.evidence.reason}"),
+        Note(stale.evidence.root.node, f"`{stale.original}` is the message history: {stale.evidence.clause}"),
     )
     unique = {note.node: note for note in reversed(notes) if note.node is not stale.node}
     return Draft(stale.node, message, cure, tuple(reversed(unique.values())), fix=repair(anatomy, stale))

@@ -162,9 +162,7 @@ def _harm(write: HistoryWrite) -> str:
 
 
 def _why(write: HistoryWrite) -> Note:
-    return Note(
-        write.evidence.root.node, f"`{describe(write.slot)}` is the message history: it {write.evidence.reason}"
-    )
+    return Note(write.evidence.root.node, f"`{describe(write.slot)}` is the message history: {write.evidence.clause}")
 
 
 # -- (c) called under the lock here, without it there ----------------------------------------------------------

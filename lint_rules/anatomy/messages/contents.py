@@ -53,11 +53,11 @@ class Contents:
         """Why an expression is a list of messages; None if nothing shows it."""
         known = self.facts.kinds(node).get(Kind.HISTORY)
         if known is not None:
-            return Proof(known.root.node, f"the message history: it {known.reason}")
+            return Proof(known.root.node, f"the message history: {known.clause}")
         for slot in self._flowing_into(node):
             known = self.facts.of(slot).get(Kind.HISTORY)
             if known is not None and slot[0] in {"call", "return"}:
-                return Proof(known.root.node, f"the message history: it {known.reason}")
+                return Proof(known.root.node, f"the message history: {known.clause}")
             element = self._element(slot)
             if element is not None and _is_message(element[1]):
                 return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0])

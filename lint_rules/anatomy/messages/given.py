@@ -19,6 +19,7 @@ from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.reaching import Definition
 
 _DEEPEST = 4
+_SAME_ELEMENTS = frozenset({"enumerate", "reversed", "list", "tuple", "sorted", "iter", "filter"})
 
 Level = Literal["list", "message"]
 """What is edited: the list itself, or a message (an element, or the one that was passed)."""
@@ -141,6 +142,27 @@ def _owned(anatomy: Anatomy, function: Scope, name: str, level: Level, depth: in
     )
 
 
+def is_put_together(anatomy: Anatomy, given: Given) -> bool:
+    """Whether every caller hands a reply, or a piece of its stream, on with the message: it grows into that reply."""
+    sites = anatomy.calls.sites[given.function]
+    return given.level == "message" and bool(sites) and all(
+        any(_is_of_reply(anatomy, arg.value, site.node, site.caller) for arg in site.node.args) for site in sites
+    )  # fmt: skip
+
+
+def _is_of_reply(anatomy: Anatomy, value: cst.BaseExpression, call: cst.Call, caller: Scope) -> bool:
+    """Whether a value is what a model call gives, or the variable of a loop over it."""
+    if not isinstance(value, cst.Name) or caller.kind == "lambda":
+        return False
+    points = anatomy.flow(caller).enclosing(call, anatomy.module.parent)
+    for definition in (d for point in points for d in anatomy.reaching(caller).at(point, value.value)):
+        loop = definition.point.statement
+        source = loop.iter if definition.kind == "for" and isinstance(loop, cst.For) else definition.value
+        if source is not None and Kind.REPLY in anatomy.facts.kinds(source):
+            return True
+    return False
+
+
 def _takes_its_place(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> bool:
     """`request["messages"] = prepare(request["messages"])`: what was passed is given up for the result."""
     statement = anatomy.module.statement(call)
@@ -192,7 +214,11 @@ def _name_is_fresh(anatomy: Anatomy, name: cst.Name, call: cst.Call, caller: Sco
 def _value_is_fresh(
     anatomy: Anatomy, definition: Definition, call: cst.Call, caller: Scope, level: Level, depth: int
 ) -> bool:
-    value = definition.value
-    return (
-        definition.kind == "assign" and value is not None and _is_fresh(anatomy, value, call, caller, level, depth + 1)
-    )
+    value, statement = definition.value, definition.point.statement
+    if definition.kind == "for" and isinstance(statement, cst.For):
+        value = statement.iter  # an element is made for the call if the list and its messages are
+        if isinstance(value, cst.Call) and ex.called_name(value) in _SAME_ELEMENTS and value.args:
+            value = value.args[-1 if ex.called_name(value) == "filter" else 0].value
+    elif definition.kind != "assign":
+        return False
+    return value is not None and _is_fresh(anatomy, value, call, caller, level, depth + 1)

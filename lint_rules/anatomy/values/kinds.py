@@ -8,6 +8,8 @@ from enum import Enum
 
 import libcst as cst
 
+from lint_rules.syntax import expressions as ex
+
 
 class Kind(Enum):
     """What a value is in the program of an agent. The value is how messages to people call it."""
@@ -45,6 +47,14 @@ class Evidence:
         while here is not None:
             yield here
             here = here.since
+
+    @property
+    def clause(self) -> str:
+        """The reason as a clause: "it is sent as `messages=`", "its `tool_calls` is read", "it comes from `found`"."""
+        reason = self.reason
+        if reason.endswith((" from", " of")):
+            reason += f" `{ex.source(self.node, 40)}`"
+        return reason if reason.startswith("its ") else f"it {reason}"
 
     @property
     def root(self) -> Evidence:
