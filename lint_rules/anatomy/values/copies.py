@@ -296,11 +296,19 @@ class Copies:
         if isinstance(node.func, cst.Name) and name == "dict" and given:
             return given[0], 1, replaced
         if isinstance(node.func, cst.Name) and name in _LISTERS and len(given) == 1:
-            return (given[0], 1, {}) if path_of(given[0]) is not None else None
+            return (given[0], 1, {}) if path_of(given[0]) is not None and not self._is_run(given[0]) else None
         if (full == "dataclasses.replace" or name == "_replace") and (given or base is not None):
             source = given[0] if given else base
             return (source, 1, replaced) if source is not None else None
         return None
+
+    def _is_run(self, source: cst.BaseExpression) -> bool:
+        """Whether a name is a run of `groupby`, an iterator: `list(run)` makes a list of it, and copies nothing."""
+        return isinstance(source, cst.Name) and any(
+            isinstance(node.iter, cst.Call) and ex.called_name(node.iter) == "groupby"
+            and isinstance(node.target, cst.Tuple) and source.value in ex.target_names(node.target.elements[-1].value)
+            for node in self.function.nodes if isinstance(node, (cst.For, cst.CompFor))
+        )  # fmt: skip
 
     def _comprehension(
         self, node: cst.ListComp, state: State
