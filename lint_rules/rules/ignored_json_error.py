@@ -433,9 +433,38 @@ def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         return False
     for node in function.nodes:
         if isinstance(node, cst.AugAssign) and anatomy.facts.slots.of(node.target) == slot:
-            block = next((o for o in anatomy.module.ancestors(node) if isinstance(o, cst.IndentedBlock)), None)
-            if block is not None and anatomy.module.inside(node, loop) and anatomy.module.inside(call, block):
+            if anatomy.module.inside(node, loop) and _comes_next(anatomy, node, call, loop):
                 return True
+    return False
+
+
+def _comes_next(anatomy: Anatomy, piece: cst.AugAssign, call: cst.Call, loop: cst.For | cst.While) -> bool:
+    """Whether the try follows the piece in one turn of the loop, and no test of the event stands before it."""
+    blocks = [node for node in anatomy.module.ancestors(piece) if isinstance(node, cst.IndentedBlock)]
+    for block in blocks:
+        if anatomy.module.inside(call, block):
+            return block is blocks[0] or not _tests_the_event(anatomy, call, block, loop)
+        branch = anatomy.module.parent[block]
+        alone = isinstance(branch, cst.If) and branch.orelse is None
+        if not alone or isinstance(anatomy.module.parent[branch], cst.If):
+            return False
+    return False
+
+
+def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+    """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
+    events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
+    for node in walk(loop.body):
+        if isinstance(node, cst.Assign) and any(
+            isinstance(n, cst.Name) and n.value in events for n in walk(node.value)
+        ):
+            events.update(name for target in node.targets for name in ex.target_names(target.target))
+    events -= {n.value for n in walk(call.args[0].value) if isinstance(n, cst.Name)}  # what the text is kept in
+    for node in anatomy.module.ancestors(call):
+        if node is block:
+            return False
+        if isinstance(node, cst.If) and any(isinstance(n, cst.Name) and n.value in events for n in walk(node.test)):
+            return True
     return False
 
 

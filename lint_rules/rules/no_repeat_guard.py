@@ -65,6 +65,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -74,6 +75,7 @@ from lint_rules.syntax.walk import walk_scope
 _HELP = "keep name and parsed arguments of each call, and tell the model, or stop, when one comes again and again"
 _GUARD = re.compile(r"repeat|stuck|stall|dup|loop|guard|circle|seen", re.IGNORECASE)
 _COUNTERS = frozenset({"range", "count", "repeat", "trange"})
+_KEEPERS = frozenset({"append", "extend", "add"})
 _ASKED = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 
@@ -86,7 +88,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         reached = anatomy.calls.reachable(loop.function)
         if not guards.isdisjoint(reached):
             continue
-        handled = _handles_calls(anatomy, loop, reached)
+        handled = _handles_calls(anatomy, loop)
         if handled is None or any(_asks_a_guard(anatomy, function) for function in reached):
             continue
         message = "nothing notices that the model asks for the same calls again: they run round after round"
@@ -106,18 +108,25 @@ def _repeats(loop: cst.While | cst.For) -> bool:
     return not (isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], (cst.Return, cst.Break)))
 
 
-def _handles_calls(anatomy: Anatomy, loop: RoundLoop, reached: set[Scope]) -> cst.CSTNode | None:
-    """Where the calls of a reply are gone through, or their arguments handed to a tool."""
+def _handles_calls(anatomy: Anatomy, loop: RoundLoop) -> cst.CSTNode | None:
+    """Where a round goes through the calls of a reply, or hands their arguments to a tool."""
     module, facts = anatomy.module, anatomy.facts
-    others = [other for other in module.functions if other in reached and other is not loop.function]  # in file order
+    inside = {site.callee for site in anatomy.calls.calls[loop.function] if module.inside(site.node, loop.node.body)}
+    reached = {function for callee in inside for function in anatomy.calls.reachable(callee)} - {loop.function}
+    others = [other for other in module.functions if other in reached]  # in file order
+    identity = Identity(facts)
     for function in (loop.function, *others):
+        pieces = [node for node in function.nodes_of(cst.For) if "delta" in (identity.of(node.iter) or ())]
         for node in function.nodes:
             if function is loop.function and not module.inside(node, loop.node.body):
                 continue
+            if node in pieces or any(module.inside(node, piece) for piece in pieces):
+                continue  # pieces of a stream are put together or shown, not run
             if isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in facts.kinds(node.iter):
                 return node
-            if isinstance(node, cst.Call) and any(_ASKED & set(facts.kinds(arg.value)) for arg in node.args):
-                return node
+            if isinstance(node, cst.Call) and ex.called_name(node) not in _KEEPERS:
+                if any(_ASKED & set(facts.kinds(arg.value)) for arg in node.args):
+                    return node
             if isinstance(node, cst.Comparison) and _is_tool_use(node):
                 return node
     return None
