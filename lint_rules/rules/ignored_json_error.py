@@ -153,7 +153,7 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
         notes = (note, Note(fate.loop.node, "the round loop that it ends"))
         yield Draft(call, message, _HELP, notes, fix=repair(anatomy, call, None))
-    elif handlers.shown_only(anatomy.module, call) or fate.told or fate.script:
+    elif handlers.shown_only(anatomy.module, call) or fate.told or fate.script or _is_rewritten(anatomy, call):
         return
     elif provenance.comes_from_outside(anatomy, given, function):
         message = (
@@ -182,6 +182,31 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         for node in anatomy.module.scope_of
         if isinstance(node, cst.Dict)
     )  # fmt: skip
+
+
+def _is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:
+    """An editor of stored calls: what is parsed of a message that was looked up goes back into JSON text, changed."""
+    function, statement = anatomy.module.scope_of[call].function, anatomy.module.statement(call)
+    if not isinstance(statement, cst.Assign) or anatomy.calls.reaches_llm(function):
+        return False
+    if not provenance.is_looked_up(anatomy, call):
+        return False
+    names = [name for target in statement.targets for name in ex.target_names(target.target)]
+    uses = [use for name in names for use in handlers.uses_after(anatomy.module, name, statement, function.node)]
+    written = [use for use in uses if _is_encoded(anatomy, use)]
+    return bool(written) and all(use in written or _is_stored_into(anatomy, use) for use in uses)
+
+
+def _is_encoded(anatomy: Anatomy, use: cst.Name) -> bool:
+    """`json.dumps(use)`."""
+    call = anatomy.module.parent.get(anatomy.module.parent[use])
+    return isinstance(call, cst.Call) and anatomy.facts.encoder(call) is not None
+
+
+def _is_stored_into(anatomy: Anatomy, use: cst.Name) -> bool:
+    """`use[key] = value`."""
+    parent = anatomy.module.parent[use]
+    return isinstance(parent, cst.Subscript) and isinstance(anatomy.module.parent[parent], cst.AssignTarget)
 
 
 # -- the way of the error -------------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ def shorten(message):
 A copy of something known to be a message, a history or tool calls is followed through the function's control flow,
 through loop variables, keys, unpacking and helpers of the same file. A store counts when it reaches deeper than the
 copy is new, and somebody else (a caller, an object, later code) still holds the original. Replacing a top-level key
-of a copied message is harmless and silent, and so is a nested part that was replaced by a new object first.
+of a copied message is harmless and silent, and so is a nested part that was replaced by a new object first, and an
+attribute of a message object that no request is made of (`message.step = 3`).
 
 ## Known problems
 What functions of other files do with a copy is not seen.
@@ -52,7 +53,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.given import docstring
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore, Stores
+from lint_rules.anatomy.vocabulary import MESSAGE_PARTS
 from lint_rules.repairs.shallow_message_copy import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -60,6 +63,12 @@ from lint_rules.syntax import expressions as ex
 _HELP = "copy as deep as you change: `copy.deepcopy(...)`, `model_copy(deep=True)`, or rebuild the nested part first"
 
 
+_SENT = MESSAGE_PARTS | {
+    "role", "name", "text", "images", "image", "audio", "files", "attachments", "blocks", "function", "input", "output",
+    "arguments", "thinking", "thinking_blocks", "reasoning", "refusal", "cache_control", "tool_name", "tool_input",
+    "tool_results", "additional_kwargs", "prefix", "id", "type", "data",
+}  # fmt: skip
+"""Attributes of message objects that requests are made of."""
 _IN_PLACE = re.compile(r"\bin[- ]place\b", re.IGNORECASE)
 
 
@@ -67,7 +76,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     stores: dict[cst.CSTNode, list[SharedStore]] = {}  # one copy is one defect, however often it is stored into
     claimed: set[cst.CSTNode] = set()
     for store in Stores(anatomy).all():
-        if store.node not in claimed and not _is_announced(anatomy, store):
+        if store.node not in claimed and not _is_announced(anatomy, store) and not _is_bookkeeping(anatomy, store):
             claimed.add(store.node)
             stores.setdefault(store.copy.node, []).append(store)
     for found in stores.values():
@@ -79,6 +88,16 @@ def _is_announced(anatomy: Anatomy, store: SharedStore) -> bool:
     """A helper that says it edits in place, and gets a copy of the list only: its caller wants the edit to be seen."""
     function = anatomy.module.scope_of[store.node].function
     return function is not store.copy.function and _IN_PLACE.search(docstring(function)) is not None
+
+
+def _is_bookkeeping(anatomy: Anatomy, store: SharedStore) -> bool:
+    """`message.step = 3`: a note of the program's own on a message object, which no request holds."""
+    if not isinstance(store.node, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
+        return False
+    attributes = [target for target in ex.targets(store.node) if isinstance(target, cst.Attribute)]
+    return Kind.MESSAGE in anatomy.facts.kinds(store.target) and bool(attributes) and not any(
+        target.attr.value in _SENT for target in attributes
+    )  # fmt: skip
 
 
 def _draft(anatomy: Anatomy, store: SharedStore, more: list[SharedStore]) -> Draft:

@@ -64,20 +64,27 @@ _HELP = "edit a copy of your own: `copy.deepcopy(...)`"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    found: dict[cst.CSTNode, list[SharedStore]] = {}  # one schema is one defect, however often it is stored into
+    found: dict[object, list[SharedStore]] = {}  # one schema is one defect, however often it is stored into
     claimed: set[cst.CSTNode] = set()
     for store in SchemaStores(anatomy).found():
         if store.node not in claimed:
             claimed.add(store.node)
-            found.setdefault(store.copy.node, []).append(store)
+            found.setdefault(_place(anatomy, store), []).append(store)
     for stores in found.values():
         stores.sort(key=lambda store: anatomy.module.order[store.node])
         function = anatomy.module.scope_of[stores[0].node].function
         if not says_so(function) and not function.name.startswith("test"):
-            yield _draft(stores)
+            yield _draft(anatomy, stores)
 
 
-def _draft(stores: list[SharedStore]) -> Draft:
+def _place(anatomy: Anatomy, store: SharedStore) -> object:
+    """What is edited: the copy that was made, or else the schema in this function that is named as it is."""
+    if store.copy.node is not store.copy.source:
+        return store.copy.node
+    return anatomy.module.scope_of[store.node].function, ex.source(store.copy.source)
+
+
+def _draft(anatomy: Anatomy, stores: list[SharedStore]) -> Draft:
     copy = stores[0].copy
     source = ex.source(copy.source, 40)
     how = "is" if copy.fresh == 0 else "is shared with"
@@ -85,12 +92,12 @@ def _draft(stores: list[SharedStore]) -> Draft:
         f"`{ex.source(stores[0].target, 40)}` {how} the tool's own `{source}`: every later request that offers the tool"
         " sends the edited schema"
     )
-    if ex.source(stores[0].target, 40) == source:
+    if ex.source(stores[0].target).startswith(ex.source(copy.source)):
         message = (
             f"this edits the tool's own `{source}`: every later request that offers the tool sends the edited schema"
         )
     notes = [] if copy.node is copy.source else [Note(copy.node, f"this copies `{source}` one level deep")]
-    if copy.node is copy.source and copy.node is not stores[0].target:
+    if copy.node is copy.source and not anatomy.module.inside(copy.node, stores[0].node):
         notes = [Note(copy.node, "taken here, not copied")]
     notes += [Note(store.node, "edited here, too") for store in stores[1:3]]
     return Draft(stores[0].node, message, _HELP, tuple(notes))

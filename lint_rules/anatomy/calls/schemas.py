@@ -13,7 +13,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.copies import Copies, Copy, Part, Ref, State, is_owned, lookup, path_of
-from lint_rules.anatomy.values.kinds import Evidence
+from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import SharedStore, Stores, stores_at
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names, parameters
@@ -71,6 +71,9 @@ class _SchemaCopies(Copies):
 
     def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0) -> bool:
         """Whether the tool came from elsewhere: from a caller, an object or the module, and was not made here."""
+        pair = ex.member(source)
+        if pair is not None and Kind.CALL in self.facts.kinds(pair[0]):
+            return False  # what a model wrote for a tool
         here = _root(source)
         if isinstance(here, cst.Call):
             given = ex.positional(here)
@@ -134,7 +137,7 @@ def is_schema(node: cst.CSTNode) -> bool:
         return False
     inside = ex.member(pair[0])
     name = inside[1] if inside is not None else ex.dotted(pair[0]) or ""
-    return any(word in name.lower() for word in _OF_TOOLS)
+    return any(word in name.lower() for word in _OF_TOOLS) and "call" not in name.lower()
 
 
 def _whole(container: cst.BaseExpression) -> cst.BaseExpression | None:

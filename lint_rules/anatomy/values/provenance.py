@@ -114,6 +114,18 @@ def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     return any(source is not None and Kind.HISTORY in anatomy.facts.kinds(source) for source in bound)
 
 
+def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the text lies in something that a call of the program gives, no model's reply: a stored message."""
+    here = ex.inner(call.args[0].value)
+    while isinstance(here, (cst.Attribute, cst.Subscript)):
+        here = ex.inner(here.value)
+    slot = anatomy.facts.slots.of(here) if isinstance(here, cst.Name) else None
+    source = source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
+    while isinstance(source, cst.Await):
+        source = source.expression
+    return isinstance(source, cst.Call) and source not in anatomy.facts.calls and ex.called_name(source)[:1].islower()
+
+
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the text is taken from a reply that has just come: `choices[0].message`."""
     replies = (anatomy.facts.of(slot).get(Kind.REPLY) for slot, _ in _way_back(anatomy, call.args[0].value))
