@@ -132,16 +132,33 @@ def _swallowed(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, tra
             cure = "catch FileNotFoundError alone for the first start, and let other errors stop the write"
             yield Draft(handler, message, cure, (note, Note(over, "the store is written again here")))
         elif not _tells(handler, loud_only=False):
-            message = "when the history cannot be loaded, nobody learns of it: the model starts without what was said"
+            message = _not_loaded(handler)
             yield Draft(handler, message, "log the error with its traceback, and raise it or tell the user", (note,))
     elif handling.ending is Ending.DROPS and not _tells(handler, loud_only=transfer.way == "store"):
         message = (
-            f"an error of storing {what} ends here unseen: the conversation goes on, and is gone at the next start"
+            f"an error of storing {what} {_ends(handler)}: the conversation goes on, and is gone at the next start"
             if transfer.way == "store"
-            else "when the history cannot be loaded, nobody learns of it: the model starts without what was said"
+            else _not_loaded(handler)
         )
         cure = "log the error with its traceback (`log.exception`), and raise it or tell the user"
         yield Draft(handler, message, cure, (note,), fix=repair(anatomy, handler))
+
+
+def _logged(handler: cst.ExceptHandler) -> str | None:
+    """The call that notes the error, below the level of an error: `logger.warning`, `print`. None if there is none."""
+    calls = (node for node in walk_scope(handler.body) if isinstance(node, cst.Call) and handlers.is_logging(node))
+    return next((ex.dotted(call.func) or ex.called_name(call) for call in calls), None)
+
+
+def _ends(handler: cst.ExceptHandler) -> str:
+    logged = _logged(handler)
+    return "ends here unseen" if logged is None else f"ends in `{logged}`"
+
+
+def _not_loaded(handler: cst.ExceptHandler) -> str:
+    logged = _logged(handler)
+    who = "nobody learns of it" if logged is None else f"only `{logged}` learns of it"
+    return f"when the history cannot be loaded, {who}: the model starts without what was said"
 
 
 def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
