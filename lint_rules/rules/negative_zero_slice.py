@@ -91,6 +91,7 @@ def _counts_turns(contents: Contents, node: cst.Subscript) -> bool:
 
 def _draft(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, zero: Zero, single: bool) -> Draft:
     name, count = ex.source(node.value, 40), ex.source(size, 40)
+    named = name if ex.dotted(node.value) is not None else "kept"  # what a call gives is named first, not made twice
     what = f"`{name}[-0]` is the first one" if single else f"`{name}[-0:]` is the whole list"
     harm = (
         "where nothing should be kept as it is, everything is"
@@ -101,7 +102,7 @@ def _draft(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, zero
     cure = (
         f"test for 0 first: `{name}[-{count}] if {count} else ...`"
         if single
-        else f"count from the front: `{name}[max(len({name}) - {count}, 0):]`"
+        else f"count from the front: `{named}[max(len({named}) - {count}, 0):]`"
     )
     notes = (Note(zero.node, f"`{count}` {zero.reason}"),) if zero.node is not node else ()
     return Draft(node, message, cure, notes, fix=None if single else repair(anatomy, node, size))
