@@ -67,10 +67,10 @@ def check_source(
     file imports; without it, what they do is unknown. `noqa=False` leaves suppression to the caller.
     """
     try:
-        levels = _levels_of_agent(source, options, tree)
-        if levels is None:
+        seen = _look(source, path, options, tree, neighbours)
+        if not seen.speaking:
             return Report()
-        return with_room(levels, lambda: _report(_anatomy(source, path, options, neighbours), options, noqa))
+        return with_room(seen.levels, lambda: _report(_anatomy(source, path, options, neighbours), seen.speaking, noqa))
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
     except RecursionError:
@@ -83,8 +83,8 @@ def check_source(
         )
 
 
-def _report(anatomy: Anatomy, options: Options, noqa: bool) -> Report:
-    findings = sorted(_findings(anatomy, options), key=lambda found: (found.span, found.code))
+def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool) -> Report:
+    findings = sorted(_findings(anatomy, codes), key=lambda found: (found.span, found.code))
     if not noqa or not findings:
         return Report(tuple(findings))
     suppressions = Suppressions(anatomy.module.text)
@@ -103,7 +103,7 @@ def find_fixes(
     def found() -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
         anatomy = _anatomy(source, path, options, neighbours)
         fixable = [
-            (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options) if draft.fix
+            (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options.codes) if draft.fix
         ]
         return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
 
@@ -126,24 +126,35 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
-def _levels_of_agent(source: bytes, options: Options, tree: ast.Module | None) -> int | None:
-    """The gate: how deep the code is nested, None for a file that no rule needs to see.
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the gate saw of a file: the rules that could find something in it, and how deep it is nested."""
 
-    Raises Unreadable for what is no Python, so that a broken file is never called clean.
-    """
+    speaking: frozenset[str] = frozenset()
+    levels: int = 0
+
+
+def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
+    """Raises Unreadable for what is no Python, so that a broken file is never called clean."""
     tree = tree or _parsed(source)
     if not gate.mentions_agent(source, options.vocabulary):
-        return None
+        return _Look()
     if tree is None:
-        return levels_of_text(source)
-    signs = gate.Signs.of(tree)
-    spoken = signs.may_speak(options.codes) or gate.mentions_user_words(source, options.vocabulary)
-    return signs.levels if spoken else None
+        return _Look(options.codes, levels_of_text(source))
+
+    def nearby(module: str) -> bytes | None:
+        found = neighbours(path, module) if neighbours is not None else None
+        return found[1] if found is not None else None
+
+    seen = gate.Gate(tree, nearby)
+    if gate.mentions_user_words(source, options.vocabulary):
+        return _Look(options.codes, seen.levels)
+    return _Look(seen.speaking(options.codes), seen.levels)
 
 
 def _levels(source: bytes) -> int:
     tree = _parsed(source)
-    return levels_of_text(source) if tree is None else gate.Signs.of(tree).levels
+    return levels_of_text(source) if tree is None else gate.Gate(tree).levels
 
 
 def _parsed(source: bytes) -> ast.Module | None:
@@ -231,12 +242,12 @@ def _anatomy(source: bytes, path: str, options: Options, neighbours: Neighbours 
     return Anatomy(module, options.vocabulary, neighbour)
 
 
-def _findings(anatomy: Anatomy, options: Options) -> list[Finding]:
-    return [_finding(rule, draft, anatomy) for rule, draft in _drafts(anatomy, options)]
+def _findings(anatomy: Anatomy, codes: frozenset[str]) -> list[Finding]:
+    return [_finding(rule, draft, anatomy) for rule, draft in _drafts(anatomy, codes)]
 
 
-def _drafts(anatomy: Anatomy, options: Options) -> list[tuple[Rule, Draft]]:
-    rules = [BY_CODE[code] for code in sorted(options.codes) if code in BY_CODE]
+def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> list[tuple[Rule, Draft]]:
+    rules = [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
     return [(rule, draft) for rule in rules for draft in rule.check(anatomy)]
 
 

@@ -28,12 +28,12 @@ def test_no_finding_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         options.append(Options(codes=frozenset({own.code})))
     gated = [check_source(source, "a.py", option) for option in options]
     monkeypatch.setattr(gate, "mentions_agent", lambda *_: True)
-    monkeypatch.setattr(gate.Signs, "may_speak", lambda *_: True)
+    monkeypatch.setattr(gate.Gate, "speaking", lambda _, codes: frozenset(codes))
     assert gated == [check_source(source, "a.py", option) for option in options]
 
 
 def may_speak(source: str, *codes: str) -> bool:
-    return gate.Signs.of(ast.parse(source)).may_speak(codes or BY_CODE)
+    return bool(gate.Gate(ast.parse(source)).speaking(codes or BY_CODE))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_words_of_the_user_pass(vocabulary: Vocabulary) -> None:
     ],
 )
 def test_levels_are_those_of_libcst(source: str, deep: bool) -> None:
-    assert (gate.Signs.of(ast.parse(source)).levels >= 300) is deep
+    assert (gate.Gate(ast.parse(source)).levels >= 300) is deep
 
 
 def test_a_file_without_agents_does_not_import_libcst() -> None:
@@ -120,4 +120,4 @@ def test_links_that_other_plugins_leave_on_the_tree_are_not_followed() -> None:
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
             child._pyflakes_parent = node  # type: ignore[attr-defined]
-    assert gate.Signs.of(tree).levels < 20
+    assert gate.Gate(tree).levels < 20

@@ -149,6 +149,35 @@ SERIAL_BOTS = {
 """Packages of many users, whose rules of concurrency are not known here, and their decorators."""
 FRAMEWORKS = frozenset({*SERVERS, *BOTS, *SERIAL_BOTS, "telegram", "gradio", "gr", "streamlit"})
 
+ROUTES = frozenset({"get", "post", "put", "patch", "delete", "route", "websocket", "api_route"})
+"""Decorators of servers, ..."""
+EVENTS = frozenset({"event", "listen", "command", "slash_command", "hybrid_command", "message", "message_handler"})
+"""... of bots, ..."""
+CLIENT_EVENTS = frozenset({"on_message", "on_command", "on_interaction", "on_reaction_add", "on_voice_state_update"})
+"""... methods that bots call, ..."""
+REGISTERED = frozenset({"add_get", "add_post", "add_route", "add_url_rule", "add_api_route"})
+"""... and calls that are handed a function for each request."""
+GRADIO_EVENTS = frozenset({"click", "submit", "change", "then", "success", "select", "input", "upload", "release"})
+GRADIO_APPS = frozenset({"ChatInterface", "Interface"})
+SESSION_CACHES = frozenset({"cache_resource", "experimental_singleton"})
+"""Decorators of Streamlit that give all sessions the same object."""
+
+THREADS: dict[str, int | str] = {"Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0}
+"""Calls that run a function in a thread, and where they take it."""
+EXECUTOR_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
+TASKS = frozenset(
+    {
+        "create_task", "ensure_future", "start_soon", "spawn", "run_coroutine_threadsafe", "add_task", "call_later",
+        "call_soon_threadsafe", "create_background_task",
+    }
+)  # fmt: skip
+CALLBACKS = frozenset({"add_done_callback", "do", "add_job"})
+TURNS = (
+    "answer", "arun", "ask", "chat", "complete", "converse", "generate", "handle", "invoke", "process", "prompt",
+    "query", "reply", "respond", "run", "send", "step", "stream", "talk", "turn",
+)  # fmt: skip
+"""How methods begin that run a turn on an object of another file: only then is that file worth reading."""
+
 DECODERS = frozenset(
     {
         "json.loads", "orjson.loads", "ujson.loads", "simplejson.loads", "json5.loads", "rapidjson.loads",
@@ -164,3 +193,21 @@ SCHEMA_NAMES = frozenset(
     }
 )  # fmt: skip
 """Names under which a tool keeps the schema of its arguments (MCP, Anthropic, OpenAI Agents, Gemini, LangChain)."""
+
+KEEPERS = {
+    "start_chat": ("google", "vertexai"),
+    "ConversationBufferMemory": ("langchain",),
+    "ConversationBufferWindowMemory": ("langchain",),
+    "ConversationSummaryMemory": ("langchain",),
+    "ConversationSummaryBufferMemory": ("langchain",),
+    "ConversationChain": ("langchain",),
+    "ChatMessageHistory": ("langchain",),
+    "InMemoryChatMessageHistory": ("langchain",),
+    "ChatMemoryBuffer": ("llama_index",),
+    "SQLiteSession": ("agents",),
+    "AIChat": ("simpleaichat",),
+}
+"""Calls of libraries that make an object which keeps one conversation, and where they are imported from."""
+
+TOOL_NAMES = frozenset({"tool_name", "function_name", "func_name", "fn_name", "tool", "function"})
+"""Parameters that name the tool to run."""

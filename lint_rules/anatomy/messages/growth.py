@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Evidence
@@ -12,20 +13,6 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
-_KEEPERS = {
-    "start_chat": ("google", "vertexai"),
-    "ConversationBufferMemory": ("langchain",),
-    "ConversationBufferWindowMemory": ("langchain",),
-    "ConversationSummaryMemory": ("langchain",),
-    "ConversationSummaryBufferMemory": ("langchain",),
-    "ConversationChain": ("langchain",),
-    "ChatMessageHistory": ("langchain",),
-    "InMemoryChatMessageHistory": ("langchain",),
-    "ChatMemoryBuffer": ("llama_index",),
-    "SQLiteSession": ("agents",),
-    "AIChat": ("simpleaichat",),
-}
-"""Calls of libraries that make an object which keeps one conversation, and where they are imported from."""
 SETUPS = frozenset({"__init__", "__post_init__", "__new__", "__init_subclass__", "setUp", "setup"})
 
 
@@ -127,7 +114,7 @@ def keeps_conversation(module: SourceModule, call: cst.Call) -> bool:
     """Whether a call of a known library makes an object that keeps one conversation."""
     full = module.imports.resolve(ex.dotted(call.func) or "")
     for part in full.replace("()", "").split("."):
-        packages = _KEEPERS.get(part, ())
+        packages = words.KEEPERS.get(part, ())
         if packages and (
             full.startswith(packages) or any(n.startswith(packages) for n in module.imports.full.values())
         ):

@@ -8,19 +8,13 @@ from typing import Literal
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.serving import imports_gradio, is_executor, servings
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
 StartKind = Literal["thread", "task", "handler"]
-
-_THREADS: dict[str, int | str] = {"Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0}
-_EXECUTOR_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
-_TASKS = frozenset(
-    {"create_task", "ensure_future", "start_soon", "spawn", "run_coroutine_threadsafe", "add_task", "call_later",
-     "call_soon_threadsafe", "create_background_task"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,17 +43,17 @@ def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
         name = ex.called_name(node)
         if _in_processes(graph, node) or (name == "submit" and events and not is_executor(node)):
             continue
-        if name in _THREADS:
-            place = _THREADS[name]
+        if name in words.THREADS:
+            place = words.THREADS[name]
             target = ex.argument(node, place) if isinstance(place, str) else _at(node, place, "function")
             yield from _start(graph, served, target, node, "thread", scope.function)
-        elif name in _EXECUTOR_MAPS and isinstance(node.func, cst.Attribute) and node.args:
+        elif name in words.EXECUTOR_MAPS and isinstance(node.func, cst.Attribute) and node.args:
             owner = (ex.dotted(node.func.value) or "").lower()
             if any(word in owner for word in ("executor", "pool")):
                 function = slots.function(node.args[0].value)
                 if function is not None:
                     yield Start(function, node, "thread", True, node.args[0].value)
-        elif name in _TASKS:
+        elif name in words.TASKS:
             for arg in node.args[:2]:
                 value = ex.inner(arg.value)
                 target = value.func if isinstance(value, cst.Call) else value
@@ -72,7 +66,7 @@ def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
                 elif arg.star:
                     for inside in _comprehended(value):
                         yield from _start(graph, served, inside.func, node, "task", scope.function, many=True)
-        elif name in {"add_done_callback", "do", "add_job"} and node.args:
+        elif name in words.CALLBACKS and node.args:
             yield from _start(graph, served, node.args[0].value, node, "task", scope.function, many=False)
 
 

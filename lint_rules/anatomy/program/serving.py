@@ -11,13 +11,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators
 
-_ROUTES = frozenset({"get", "post", "put", "patch", "delete", "route", "websocket", "api_route"})
 _ROUTERS = frozenset({"app", "router", "api", "blueprint", "bp", "server", "web", "application"})
-_EVENTS = frozenset({"event", "listen", "command", "slash_command", "hybrid_command", "message", "message_handler"})
-_CLIENT_EVENTS = frozenset({"on_message", "on_command", "on_interaction", "on_reaction_add", "on_voice_state_update"})
-_REGISTERED = frozenset({"add_get", "add_post", "add_route", "add_url_rule", "add_api_route"})
-_GRADIO_EVENTS = frozenset({"click", "submit", "change", "then", "success", "select", "input", "upload", "release"})
-_GRADIO_APPS = frozenset({"ChatInterface", "Interface"})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,14 +42,14 @@ def _serving(graph: CallGraph, function: Scope, used: set[str]) -> Serving | Non
         if not isinstance(func, cst.Attribute):
             continue
         name, owner = func.attr.value, (ex.dotted(func.value) or "").rpartition(".")[2].lower()
-        if server and name in _ROUTES and (owner in _ROUTERS or "app" in owner or "router" in owner):
+        if server and name in words.ROUTES and (owner in _ROUTERS or "app" in owner or "router" in owner):
             return Serving(function, decorator, server, True)
-        if bot and name in _EVENTS:
+        if bot and name in words.EVENTS:
             return Serving(function, decorator, bot, True)
         for serial, names in words.SERIAL_BOTS.items():
             if serial in used and name in names:
                 return Serving(function, decorator, serial, False)
-    if bot and function.owner is not None and function.name in _CLIENT_EVENTS:
+    if bot and function.owner is not None and function.name in words.CLIENT_EVENTS:
         return Serving(function, function.node, bot, True)
     return _registered(graph, function, used)
 
@@ -69,7 +63,7 @@ def _registered(graph: CallGraph, function: Scope, used: set[str]) -> Serving | 
                 name = ex.called_name(outer)
                 if name.endswith("Handler") and "telegram" in used:
                     return Serving(function, outer, "telegram", _concurrent_updates(graph))
-                if name in _REGISTERED:
+                if name in words.REGISTERED:
                     return Serving(function, outer, "web", True)
                 if "gradio" in used and _is_gradio(outer, reference):
                     return Serving(function, outer, "gradio", False)
@@ -81,9 +75,9 @@ def _registered(graph: CallGraph, function: Scope, used: set[str]) -> Serving | 
 def _is_gradio(call: cst.Call, function: cst.BaseExpression) -> bool:
     """`button.click(function, ...)`, `gr.ChatInterface(function)`: `submit` of an executor takes no list of inputs."""
     name = ex.called_name(call)
-    if name not in _GRADIO_EVENTS | _GRADIO_APPS or ex.argument(call, "fn", 0) is not function:
+    if name not in words.GRADIO_EVENTS | words.GRADIO_APPS or ex.argument(call, "fn", 0) is not function:
         return False
-    return name in _GRADIO_APPS or not is_executor(call)
+    return name in words.GRADIO_APPS or not is_executor(call)
 
 
 def imports_gradio(module: SourceModule) -> bool:

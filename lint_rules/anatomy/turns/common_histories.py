@@ -13,6 +13,7 @@ from typing import Literal
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import (
     SETUPS,
@@ -36,7 +37,6 @@ from lint_rules.syntax.walk import walk
 
 How = Literal["global", "object", "class", "default", "key", "cached"]
 
-_CACHES = frozenset({"cache_resource", "experimental_singleton"})
 _PLAIN_BASES = frozenset({"object", "ABC", "Thread", "Client", "Bot", "Cog", "Generic", "Protocol", "Exception"})
 _OWNERS = ("user", "session", "chat", "thread", "channel", "conversation", "sender", "author", "owner")
 
@@ -266,7 +266,9 @@ def _of_caches(anatomy: Anatomy) -> Iterator[CommonHistory]:
     """`@st.cache_resource def agent(): return Agent()`: Streamlit gives every session the same object."""
     streamlit = any(full.split(".")[0] == "streamlit" for full in anatomy.module.imports.full.values())
     for function in anatomy.module.functions if streamlit else ():
-        if not any(_last(decorator) in _CACHES for decorator in decorators(function)) or parameters(function):
+        if not any(_last(decorator) in words.SESSION_CACHES for decorator in decorators(function)) or parameters(
+            function
+        ):
             continue
         for node in function.nodes:
             if isinstance(node, cst.Return) and node.value is not None:

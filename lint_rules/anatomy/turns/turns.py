@@ -18,12 +18,6 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
-_TURNS = (
-    "answer", "arun", "ask", "chat", "complete", "converse", "generate", "handle", "invoke", "process", "prompt",
-    "query", "reply", "respond", "run", "send", "step", "stream", "talk", "turn",
-)  # fmt: skip
-"""How methods begin that run a turn on an object of another file: only then is that file worth reading."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turn:
@@ -161,7 +155,7 @@ class Turns:
 
     def _foreign(self, call: cst.Call, function: Scope) -> Turn | None:
         """`assistant.chat(text)`, where the class of another file keeps the conversation."""
-        if not ex.called_name(call).lstrip("_").startswith(_TURNS):
+        if not ex.called_name(call).lstrip("_").startswith(words.TURNS):
             return None
         base = ex.receiver(call)
         slot = self.facts.slots.of(base) if isinstance(base, (cst.Name, cst.Attribute)) else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot
@@ -14,7 +15,6 @@ from lint_rules.syntax.module import Scope, parameters
 
 _TOOL_KEYS = frozenset({"name", "tool", "tool_name", "action", "function", "function_name"})
 _ARGUMENT_KEYS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "kwargs"})
-_TOOL_NAMES = frozenset({"tool_name", "function_name", "func_name", "fn_name", "tool", "function"})
 
 
 def reads_tool_request(facts: Facts, call: cst.Call, function: Scope) -> bool:
@@ -56,7 +56,7 @@ def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | 
     own = _got(function)
     if not any(isinstance(part, cst.Name) and part.value in own for part in text):
         return None
-    named = own & _TOOL_NAMES
+    named = own & words.TOOL_NAMES
     looked_up = _looked_up(facts, function, own)
     for user in _users(facts, call, function):
         passed = {arg.value.value for arg in user.args if isinstance(arg.value, cst.Name)}
@@ -116,4 +116,4 @@ def _is_look_up(node: cst.BaseExpression, own: set[str]) -> bool:
     if table is None or not isinstance(key, cst.Name) or key.value not in own:
         return False
     what = ex.source(table, 80).lower()
-    return "tool" in what or "function" in what or key.value in _TOOL_NAMES
+    return "tool" in what or "function" in what or key.value in words.TOOL_NAMES
