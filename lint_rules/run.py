@@ -23,6 +23,7 @@ from lint_rules.settings import Resolver, SettingsError
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.context import BaseContext
+    from multiprocessing.process import BaseProcess
 
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
@@ -348,7 +349,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
     others = set(multiprocessing.active_children())
     most = min(workers, 61) if sys.platform == "win32" else workers  # Windows cannot wait for more
-    pool = ProcessPoolExecutor(most, mp_context=_context(), initializer=_leave_interrupts_to_parent)
+    pool = ProcessPoolExecutor(most, mp_context=_context(), initializer=_follow_parent)
     try:
         yield pool
     except BaseException:
@@ -367,6 +368,19 @@ def _context() -> BaseContext:
     return multiprocessing.get_context("fork" if is_safe else "spawn")
 
 
-def _leave_interrupts_to_parent() -> None:
-    """Ctrl-C goes to all processes of a terminal: let one answer it, without a traceback from each of the others."""
+def _follow_parent() -> None:
+    """Ctrl-C goes to all processes of a terminal: let one answer it, without a traceback from each of the others.
+
+    And end when the parent does, however that came about: nobody would read what is found.
+    """
+    import multiprocessing
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
+
+
+def _end_after(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)

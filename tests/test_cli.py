@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -415,8 +417,28 @@ def test_ctrl_c(project: Project) -> None:
 @posix
 def test_ctrl_c_with_processes(tmp_path: Path) -> None:
     """Ctrl-C reaches the whole process group: all end at once, and none says a word."""
-    (tmp_path / "a.py").write_text("")
-    (tmp_path / "b.py").write_text("")
+    with at_work_in_processes(tmp_path) as started:
+        os.killpg(started.pid, signal.SIGINT)
+        out, err = started.communicate(timeout=20)
+    assert (started.returncode, out, err) == (130, b"", b"")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(started.pid, 0)
+
+
+@posix
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
+def test_processes_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> None:
+    """A CI job that runs out of time kills the parent alone."""
+    with at_work_in_processes(tmp_path) as started:
+        started.send_signal(how)
+        started.communicate(timeout=20)  # ends when nobody holds the pipes any more
+
+
+@contextmanager
+def at_work_in_processes(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A run in a group of its own, whose two processes are busy for a minute."""
+    (folder / "a.py").write_text("")
+    (folder / "b.py").write_text("")
     script = (
         "import multiprocessing, os, time\n"
         "from lint_rules import check, cli, run\n"
@@ -430,24 +452,21 @@ def test_ctrl_c_with_processes(tmp_path: Path) -> None:
     )
     started = subprocess.Popen(
         [sys.executable, "-c", script],
-        cwd=tmp_path,
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
     try:
         deadline = time.monotonic() + 20
-        while len(list(tmp_path.glob("started-*"))) < 2:
+        while len(list(folder.glob("started-*"))) < 2:
             assert time.monotonic() < deadline, "the processes did not start"
             time.sleep(0.02)
-        os.killpg(started.pid, signal.SIGINT)
-        out, err = started.communicate(timeout=20)
+        yield started
     finally:
-        if started.poll() is None:
+        with suppress(ProcessLookupError):
             os.killpg(started.pid, signal.SIGKILL)
-    assert (started.returncode, out, err) == (130, b"", b"")
-    with pytest.raises(ProcessLookupError):
-        os.killpg(started.pid, 0)
+        started.communicate()
 
 
 @posix
