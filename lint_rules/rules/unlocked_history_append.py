@@ -49,8 +49,9 @@ lock, two concurrent starts (threads, tasks, timers, executors, request handlers
 must reach the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with
 tool messages. A history that is read, then rewritten after an `await` or a model call from what was read, is reported
 when somebody else can write meanwhile. Silent: `__init__`, objects a function made for itself, callers that all hold
-the lock, frameworks that run handlers one after another. Of a history that all users have in common, only stale
-rewrites are reported here: that it is common is what cross-session-history (AGL103) reports.
+the lock, a call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run handlers
+one after another. Of a history that all users have in common, only stale rewrites are reported here: that it is common
+is what cross-session-history (AGL103) reports.
 
 ## Known problems
 Threads that are started in other files are not seen. A lock that another file takes around the call is not seen.
@@ -189,12 +190,23 @@ def _entered_both_ways(races: Races, history: SharedHistory) -> list[tuple[Histo
     return found
 
 
+def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
+    """`if the_lock_is_ours: write()`, `else:` take it and write: a test decides, and says that both are meant."""
+    branches = (outer for outer in races.module.ancestors(site.node) if isinstance(outer, cst.If))
+    return any(
+        branch.orelse is not None
+        and {races.module.inside(node, branch.orelse) for node in (site.node, locked.node)} == {True, False}
+        and races.module.inside(locked.node, branch)
+        for branch in branches
+    )
+
+
 def _outside_calls(
     races: Races, history: SharedHistory, entered: list[tuple[HistoryWrite, CallSite, CallSite]]
 ) -> Iterator[tuple[Draft, Scope]]:
     seen: set[cst.CSTNode] = set()
     for write, site, locked in entered:
-        if site.node in seen or _partly_locked(races, site.caller):
+        if site.node in seen or _partly_locked(races, site.caller) or _chosen(races, site, locked):
             continue
         seen.add(site.node)
         name, called = describe(write.slot), write.function.name

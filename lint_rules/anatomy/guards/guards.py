@@ -14,12 +14,14 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
 
 How = Literal["equal", "among", "counted"]
 
 _EQUALITY = (cst.Equal, cst.NotEqual)
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _COUNTS = frozenset({"count", "get"})
+_DEEPEST = 3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,6 +95,31 @@ class Guards:
         elif isinstance(operator, (cst.In, cst.NotIn)):
             yield from self._guard(node, function, "among", isinstance(operator, cst.NotIn), left, right)
 
+    def _is_made_of(
+        self, made: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int = 0
+    ) -> bool:
+        """Whether a name holds, at `node`, what was made of the very value that `of` has there."""
+        slot = self.facts.slots.of(made) if isinstance(made, cst.Name) else None
+        if slot is None or slot[:2] != ("var", function) or depth > _DEEPEST or self._is_carried(slot, node, function):
+            return False
+        before = [value for value in self.facts.assigned(slot) if self.module.before(value, node)]
+        return any(self._stems_from(value, of, node, function, depth) for value in before)
+
+    def _stems_from(
+        self, value: cst.BaseExpression, of: cst.BaseExpression, node: cst.CSTNode, function: Scope, depth: int
+    ) -> bool:
+        wanted = self.facts.slots.of(of)
+        if wanted is None or wanted[0] == "item":  # two elements of one list are two values
+            return False
+        between = [v for v in self.facts.assigned(wanted) if self.module.before(v, node)]
+        for part in walk(value):
+            if type(part) is cst.Name and self._is_made_of(part, of, node, function, depth + 1):
+                return True
+            if isinstance(part, (cst.Name, cst.Call, cst.Attribute, cst.Subscript)):
+                if self.facts.slots.of(part) == wanted and not any(self.module.before(part, v) for v in between):
+                    return True
+        return False
+
     def _looked_up(self, node: cst.Call, function: Scope) -> Iterator[Guard]:
         """`cache.get(key)` of a dict that is filled by such keys."""
         base = ex.receiver(node)
@@ -124,6 +151,11 @@ class Guards:
         kept = self.signatures.of(kept_node, stored=how != "equal")
         if not kept.tells_call:
             return
+        if how == "equal" and (
+            self._is_made_of(key_node, kept_node, node, function)
+            or self._is_made_of(kept_node, key_node, node, function)
+        ):
+            return  # `clean != raw`: whether something was changed, not whether it came again
         slots = frozenset(slot for slot in kept.slots if self._is_carried(slot, node, function))
         yield Guard(node, function, how, denies, key, kept, key_node, kept_node, slots)
 
