@@ -113,7 +113,7 @@ def _draft(trim: Trim, holds: Proof) -> Draft:
     name = ex.source(trim.cut.base, 40)
     message = (
         f"`{name}` is cut by position: a tool result at the cut loses the call it answers, and the API then refuses"
-        " every request with this history"
+        f" {'the request' if trim.fate == 'sent' else 'every request with this history'}"
     )
     notes = [Note(holds.node, holds.reason, holds.module)]
     if trim.at is not trim.node:

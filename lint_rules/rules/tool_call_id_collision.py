@@ -58,11 +58,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls import call_ids
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 _BY_ID = "give each call an id of its own: the one that the model sent, or a fresh one (`uuid.uuid4().hex`)"
 _BY_INDEX = "use the piece's own `index`, which says to which call it belongs"
@@ -112,7 +115,9 @@ def _names(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _buffers(anatomy: Anatomy) -> Iterator[Draft]:
     for node, filled in call_ids.one_dict_many_times(anatomy):
-        message = f"all entries of `{ex.source(node, 40)}` are one dict: parallel calls overwrite each other"
+        fills_up = any(isinstance(n, cst.Call) and ex.called_name(n) == "len" for n in walk(node))
+        harm = "where the stream skips an index, calls" if fills_up else "parallel calls"
+        message = f"all entries of `{ex.source(node, 40)}` are one dict: {harm} overwrite each other"
         yield Draft(node, message, _APART, (Note(filled, "an entry is filled here, and so are all others"),))
 
 

@@ -85,6 +85,7 @@ from lint_rules.anatomy.turns.handover import Unhanded, unawaited_stores, unhand
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 _HOW = {
     "leaves": "the turn can end here",
@@ -97,7 +98,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for forgotten in forgotten_replies(anatomy):
         yield _reply(forgotten)
     for repeated in repeated_requests(anatomy):
-        yield _round(repeated)
+        yield _round(anatomy, repeated)
     for unhanded in unhanded_turns(anatomy):
         yield _waiting(unhanded)
     for replaced in replaced_histories(anatomy):
@@ -129,15 +130,29 @@ def _named(stored: Stored, slot: Slot) -> str:
     return ex.source(base, 40) if here and base is not None else describe(slot)
 
 
-def _round(found: Repeated) -> Draft:
+def _round(anatomy: Anatomy, found: Repeated) -> Draft:
     history = _named(found.stores, found.history)
+    which = "that ends otherwise (`max_tokens`, say)" if _is_second_test(anatomy, found.test) else "without tool calls"
     message = (
-        f"a reply without tool calls passes by this test: nothing is added to `{history}`,"
+        f"a reply {which} passes by this test: nothing is added to `{history}`,"
         " and the next round sends the same request again"
     )
     cure = f"append the reply to `{history}` in every case, and end the loop when it has no tool calls"
     notes = (Note(found.asks, "the request"), Note(found.stores.node, f"the only growth of `{history}`"))
     return Draft(found.test, message, cure, notes)
+
+
+def _is_second_test(anatomy: Anatomy, test: cst.If) -> bool:
+    """Whether the loop has asked before why the reply ended: `stop_reason == "end_turn"`, then `== "tool_use"`."""
+    if not isinstance(test.test, cst.Comparison):
+        return False
+    asked = ex.source(test.test.left)
+    loop = next((o for o in anatomy.module.ancestors(test) if isinstance(o, (cst.For, cst.While))), None)
+    return loop is not None and any(
+        isinstance(node, cst.If) and isinstance(node.test, cst.Comparison) and node is not test
+        and anatomy.module.before(node, test) and ex.source(node.test.left) == asked
+        for node in walk(loop.body)
+    )  # fmt: skip
 
 
 def _replaced(found: Replaced) -> Draft:

@@ -131,6 +131,9 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
     if any(isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply)
            for side in (guard.key_node, guard.kept_node) for node in walk_scope(side)):  # fmt: skip
         return False
+    if any(_is_window(value) for side in (guard.key_node, guard.kept_node)
+           for value in (side, *anatomy.facts.values_of(side))):  # fmt: skip
+        return False
     for outer in anatomy.module.ancestors(guard.node):
         if isinstance(outer, (cst.GeneratorExp, cst.ListComp, cst.SetComp)):
             source = outer.for_in.iter
@@ -139,6 +142,13 @@ def one_round(anatomy: Anatomy, guard: Guard) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break
     return True
+
+
+def _is_window(value: cst.BaseExpression) -> bool:
+    """`kept[-3:]`, `kept[-6:-3]`, `kept[-n:]`: several rounds that are compared with as many before them."""
+    cut = ex.slice_of(value)
+    lower = cut.lower if cut is not None else None
+    return isinstance(lower, cst.UnaryOperation) and ex.integer(lower) != -1
 
 
 def counted_in_a_row(anatomy: Anatomy, guard: Guard) -> bool:

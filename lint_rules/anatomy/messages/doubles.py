@@ -235,7 +235,7 @@ class _Finder:
                 return True
             if type(node) is cst.Call and ex.called_name(node) == "append":
                 base = ex.receiver(node)
-                if base is not None and self.facts.slots.of(base) in slots and base is not self._list_of(stored):
+                if base is not None and self.facts.slots.of(base) in slots - {stored.slot}:
                     return True
         return False
 
@@ -251,6 +251,8 @@ class _Finder:
 
     def _is_retry(self, stored: Stored, loop: Loop, avoiding: Container[Point]) -> bool:
         """Whether the loop comes back only because a request has failed."""
+        if isinstance(loop, cst.For) and self._is_stream(loop):
+            return False  # its turns are pieces of one reply, no attempts
         if not self._comes_back(stored, avoiding):
             return False
         if self.again.follows(stored.node, stored.node, avoiding, exceptions=False):

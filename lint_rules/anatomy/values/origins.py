@@ -81,12 +81,20 @@ class Origin:
     def _is_first(self, node: cst.BaseExpression) -> bool:
         """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
         if isinstance(node, cst.Subscript) and ex.integer(ex.index(node)) == 0:
-            if "delta" in ex.source(node.value):
+            if "delta" in ex.source(node.value) or self._is_one(node.value):
                 return False
             return self._facts.is_kind(node.value, Kind.CALLS) or self._apart().of(node.value).is_list
         if isinstance(node, cst.Call) and ex.dotted(node.func) == "next" and node.args:
             return self._facts.is_kind(node.args[0].value, Kind.CALLS)
         return False
+
+    def _is_one(self, node: cst.BaseExpression) -> bool:
+        """`calls[i]`: one call, or the record of one, whose element 0 is its name."""
+        return (
+            isinstance(node, cst.Subscript)
+            and ex.slice_of(node) is None
+            and self._facts.is_kind(node.value, Kind.CALLS)
+        )
 
     def _apart(self) -> Origin:
         """An origin of its own for a part of the value, that does not go round in circles with this one."""
