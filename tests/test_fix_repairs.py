@@ -399,3 +399,175 @@ def test_no_search_where_the_function_that_asks_may_store_the_reply(stores: bool
         'before.get("tool_calls")', "before.tool_calls"
     )
     assert searched(source.replace('["tool_calls"]', ".tool_calls") + chat) == [not stores]
+
+
+# -- AGL201 and AGL202: whose copy ---------------------------------------------------------------------------------
+
+GIVEN = check.Options(frozenset({"AGL201", "AGL202"}))
+
+
+def given(source: str) -> list[tuple[str, bool]]:
+    findings = check.check_source(source.encode(), "agent.py", GIVEN).findings
+    return [(finding.code, finding.fix is not None) for finding in findings]
+
+
+HELPER = """\
+def spaced(messages: list[dict]) -> list[dict]:
+    copied = list(messages)
+    copied.append({"role": "user", "content": "Go on."})
+    return copied
+
+
+def named(messages: list[dict]) -> list[dict]:
+    for message in messages:
+        message["content"] = message["name"] + ": " + message["content"]
+    return messages
+
+
+def ask(client, messages: list[dict]):
+    request = spaced(messages)
+    MARK
+    return client.chat.completions.create(model="gpt-5", messages=request)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "offered"),
+    [
+        (("MARK", "for message in request:\n        message['content'] += '!'"), True),
+        (("MARK", "request = named(request)"), False),
+    ],
+    ids=["by who asked for the copy", "by another who got it"],
+)
+def test_a_helpers_copy_is_deepened_for_who_asks_for_it_only(change: tuple[str, str], offered: bool) -> None:
+    source = HELPER.replace(*change)
+    assert ("AGL201", offered) in given(source), given(source)
+
+
+def test_a_copy_is_not_deepened_where_the_original_may_be_returned() -> None:
+    source = HELPER.replace("MARK", "for message in request:\n        message['content'] += '!'")
+    source = source.replace(
+        "    copied = list", "    if len(messages) > 9:\n        return messages\n    copied = list"
+    )
+    assert ("AGL201", False) in given(source)
+
+
+STEP = """\
+class Bound:
+    def execute(self, messages: list[dict]) -> list[dict]:
+        out = []
+        for message in messages:
+            if message["role"] == "tool":
+                message["tool_call_id"] = "c1"
+            out.append(message)
+        return out
+"""
+
+
+def test_a_step_that_hands_the_messages_on_makes_no_copy() -> None:
+    """Who runs the steps may make one for all of them."""
+    assert given(STEP) == [("AGL202", False)]
+    assert given(STEP.replace("out.append(message)", "out.append(dict(message))")) == [("AGL202", True)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "copied"),
+    [
+        (": list[dict]", "list(messages)"),
+        (": List[dict]", "list(messages)"),
+        (": list[dict] | None", "copy.copy(messages)"),
+        (": Optional[list[dict]]", "copy.copy(messages)"),
+        (": list[dict] = None", "copy.copy(messages)"),
+        ("", "copy.copy(messages)"),
+    ],
+)
+def test_a_list_that_is_only_cut_is_copied_as_a_list(annotation: str, copied: str) -> None:
+    source = f"""\
+import copy
+
+
+def ask(client, messages{annotation}):
+    if messages:
+        del messages[0]
+    return client.chat.completions.create(model="gpt-5", messages=messages).choices[0].message.content
+"""
+    assert given(source) == [("AGL202", True)]
+    wanted = source.replace("    if", f"    messages = {copied}\n    if")
+    assert fixed(source, options=GIVEN).source.decode() == wanted
+
+
+# -- AGL604: the field --------------------------------------------------------------------------------------------
+
+FIELD = """\
+def run(client, history, tools, execute):
+    for _ in range(9):
+        reply = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
+        said = {DISPLAY}
+        history.append(said)
+        for call in reply.tool_calls or []:
+            history.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+        if not reply.tool_calls:
+            history.append({"role": "user", "content": input()})
+    raise RuntimeError("too many rounds")
+"""
+AFTERWARDS = '        if reply.tool_calls:\n            said["tool_calls"] = reply.tool_calls\n'
+CHOSEN = '**({"tool_calls": reply.tool_calls} if reply.tool_calls else {})'
+
+
+@pytest.mark.parametrize(
+    ("display", "expected"),
+    [
+        ('"role": "assistant", "content": reply.content, "tool_calls": reply.tool_calls', None),
+        ('"role": "assistant", "content": reply.content, "tool_calls": reply.tool_calls,', None),
+        (
+            '"role": "assistant", "tool_calls": reply.tool_calls, "content": reply.content',
+            f'"role": "assistant", {CHOSEN}, "content": reply.content',
+        ),
+        (
+            '\n            "role": "assistant",  # who\n            "tool_calls": reply.tool_calls,\n        ',
+            f'\n            "role": "assistant",  # who\n            {CHOSEN},\n        ',
+        ),
+        (
+            '\n            "role": "assistant",\n            "tool_calls": reply.tool_calls  # what\n        ',
+            f'\n            "role": "assistant",\n            {CHOSEN}  # what\n        ',
+        ),
+        (
+            '\n            "role": "assistant",\n            "content": reply.content,\n'
+            '            "tool_calls": reply.tool_calls,\n        ',
+            None,
+        ),
+    ],
+    ids=["last", "with a comma", "in between", "a comment before", "a comment beside", "over lines"],
+)
+def test_the_field_is_set_afterwards_where_the_message_has_a_name(display: str, expected: str | None) -> None:
+    options = check.Options(frozenset({"AGL604"}))
+    result = fixed(FIELD.replace("DISPLAY", display), options=options)
+    assert result.applied
+    if expected is None:
+        ending = (
+            ',\n            "tool_calls": reply.tool_calls,' if "\n" in display else ', "tool_calls": reply.tool_calls'
+        )
+        kept = display.replace(ending, "," if "\n" in display else "")
+        expected = FIELD.replace("DISPLAY", kept)
+        expected = expected.replace("        history.append(said)\n", AFTERWARDS + "        history.append(said)\n")
+    else:
+        expected = FIELD.replace("DISPLAY", expected)
+    assert result.source.decode() == expected
+
+
+# -- AGL605: empty lines ------------------------------------------------------------------------------------------
+
+
+def test_a_statement_that_leaves_a_stream_keeps_its_empty_line() -> None:
+    source = """\
+def ask(client, history):
+    said = ""
+    for chunk in client.chat.completions.create(model="gpt-5", messages=history, stream=True):
+        said += chunk.choices[0].delta.content or ""
+
+        # what the model said
+        history.append({"role": "assistant", "content": said})
+    return said
+"""
+    moved = source.replace("        # what", "    # what").replace("        history.append", "    history.append")
+    assert fixed(source, options=check.Options(frozenset({"AGL605"}))).source.decode() == moved

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.given import Given
+from lint_rules.anatomy.messages.given import Given, owned_by_callers
 from lint_rules.repairs.edits import Edits, Fix
-from lint_rules.repairs.imports import reference
+from lint_rules.repairs.imports import Reference, reference
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_LIST = re.compile(r"(typing\.)?(list|List|Sequence|MutableSequence)\b(?!.*\|)")
 
 
 def repair(anatomy: Anatomy, given: Given) -> Fix | None:
-    """`messages = deepcopy(messages)` as the first statement. Unsafe: a caller may count on the edit."""
+    """`messages = deepcopy(messages)` as the first statement. Unsafe: a caller may count on the edit.
+
+    A list that is only cut or added to is copied as a list: its messages stay those of the caller.
+    """
     node, name = given.function.node, given.param.name.value
     if not isinstance(node, cst.FunctionDef) or not isinstance(node.body, cst.IndentedBlock):
         return None
     if any(anatomy.module.scope_of[store.node].function is not given.function for store in given.stores):
         return None
-    first = node.body.body[0]
-    found = reference(anatomy.module, first, "copy", "deepcopy")
-    if found is None:
+    if _is_step(anatomy, given):
         return None
     body, index = node.body, 1 if node.get_docstring() is not None else 0
-    if index >= len(body.body):
+    found = _copier(anatomy, given, body.body[0])
+    if found is None or index >= len(body.body):
         return None
 
     def inserted(statements: list[Any]) -> list[Any]:
@@ -32,3 +39,39 @@ def repair(anatomy: Anatomy, given: Given) -> Fix | None:
         return [*statements[:index], cst.SimpleStatementLine([copied]), *statements[index:]]
 
     return Fix("work on a copy", "unsafe", lambda: Edits(changed={body: inserted}, imports=found.needs))
+
+
+def _copier(anatomy: Anatomy, given: Given, at: cst.CSTNode) -> Reference | None:
+    """What makes the copy: `deepcopy` of messages, `list` of what is known to be one, `copy` of another (or None)."""
+    if given.level == "message":
+        return reference(anatomy.module, at, "copy", "deepcopy")
+    module, annotation, default = anatomy.module, given.param.annotation, given.param.default
+    written = ex.source(annotation.annotation) if annotation is not None else ""
+    known = _LIST.match(written) and not (default is not None and ex.dotted(default) == "None")
+    if known and module.scope_binding(given.function, "list") is None:
+        return Reference(cst.Name("list"), frozenset())
+    return reference(module, at, "copy", "copy")
+
+
+def _is_step(anatomy: Anatomy, given: Given) -> bool:
+    """Whether a method returns the very messages it got, in a list of its own, and no caller is in sight.
+
+    Who runs such steps one after another may make one copy for all of them.
+    """
+    slots = anatomy.facts.slots
+    slot = slots.parameter(given.function, given.param.name.value)
+    if given.function.owner is None or owned_by_callers(anatomy, given) is not None:
+        return False
+    nodes = given.function.nodes
+    back = [slots.of(node.value) for node in nodes if isinstance(node, cst.Return) and node.value is not None]
+    return any(
+        isinstance(node, cst.Call)
+        and ex.called_name(node) == "append"
+        and len(node.args) == 1
+        and slots.of(node.args[0].value) == slots.of(loop.target)
+        and (base := ex.receiver(node)) is not None
+        and slots.of(base) in back
+        for loop in nodes
+        if isinstance(loop, cst.For) and isinstance(loop.target, cst.Name) and slots.of(loop.iter) == slot
+        for node in walk(loop.body)
+    )

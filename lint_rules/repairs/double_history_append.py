@@ -62,7 +62,7 @@ def _edits(
     def inserted(statements: list[Any]) -> list[Any]:
         before, there, behind = statements[:outside], statements[outside], statements[outside + 1 :]
         if after:
-            return [*before, there, without_blank_lines(line), *behind]
+            return [*before, there, line, *behind]
         moved = with_blank_lines(without_blank_lines(line), lines)
         return [*before, moved, without_blank_lines(there), *behind]
 

@@ -43,9 +43,22 @@ def repair(anatomy: Anatomy, store: SharedStore) -> Fix | None:
 
 
 def _is_handed_on(anatomy: Anatomy, store: SharedStore) -> bool:
-    """Whether the copy is right where it is made, and a function that gets it does the harm."""
-    function = anatomy.module.scope_of[store.node].function
-    return function is not store.copy.function and function in anatomy.calls.reachable(store.copy.function)
+    """Whether the copy is right where it is made, and it is for another function to copy before it edits.
+
+    Only a function that asks for the copy itself, and always gets one, is served by a deeper one.
+    """
+    function, maker = anatomy.module.scope_of[store.node].function, store.copy.function
+    if function is maker:
+        return False
+    asks = any(site.caller is function for site in anatomy.calls.sites[maker])
+    return not asks or function in anatomy.calls.reachable(maker) or _may_return_original(anatomy, store.copy)
+
+
+def _may_return_original(anatomy: Anatomy, copy: Copy) -> bool:
+    slots = anatomy.facts.slots
+    original = slots.of(copy.source)
+    returns = (node.value for node in copy.function.nodes if isinstance(node, cst.Return) and node.value is not None)
+    return original is not None and any(slots.of(value) == original for value in returns)
 
 
 def _goes_anywhere(module: SourceModule, copy: Copy) -> bool:

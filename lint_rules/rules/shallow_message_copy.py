@@ -38,7 +38,8 @@ What functions of other files do with a copy is not seen.
 
 ## Fix safety
 Unsafe: the copy is made deep where it is made (`copy.deepcopy`, `model_copy(deep=True)`), which takes longer, and other
-code may count on the parts being shared. Copies that do more than copy are left alone.
+code may count on the parts being shared. Copies that do more than copy are left alone, and so are those that another
+function edits than the one that makes them or asks for them.
 
 ## References
 - Python library reference, `copy`: shallow and deep copy operations
