@@ -319,7 +319,7 @@ class _Function:
 
     def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
         """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
-        return isinstance(test, cst.Comparison) and taken.hand.is_part(test.left)
+        return isinstance(test, cst.Comparison) and taken.hand.is_part(ex.compared(test)[0])
 
     def _notes(self, taken: Taken) -> tuple[Note, ...]:
         notes = [Note(taken.loop.iter, "the calls of the stored message")] if taken.loop is not None else []

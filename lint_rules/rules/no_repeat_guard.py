@@ -134,9 +134,9 @@ def _handles_calls(anatomy: Anatomy, loop: RoundLoop) -> cst.CSTNode | None:
 
 def _is_tool_use(node: cst.Comparison) -> bool:
     """`block.type == "tool_use"`."""
-    pair = ex.member(node.left)
-    target = node.comparisons[0]
-    return pair is not None and pair[1] == "type" and ex.text(target.comparator) in {"tool_use", "function_call"}
+    left, _, right = ex.compared(node)
+    pair = ex.member(left)
+    return pair is not None and pair[1] == "type" and ex.text(right) in {"tool_use", "function_call"}
 
 
 def _asks_a_guard(anatomy: Anatomy, function: Scope) -> bool:

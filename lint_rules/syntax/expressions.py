@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import libcst as cst
 
+_SYMMETRIC = frozenset({cst.Equal, cst.NotEqual})
+_LITERALS = frozenset({cst.SimpleString, cst.ConcatenatedString, cst.Integer})
 _KEY_METHODS = frozenset({"get", "pop", "setdefault"})
 
 
@@ -93,6 +95,14 @@ def argument(call: cst.Call, keyword: str, position: int | None = None) -> cst.B
         elif index == position:
             return arg.value
     return None
+
+
+def compared(test: cst.Comparison) -> tuple[cst.BaseExpression, cst.BaseCompOp, cst.BaseExpression]:
+    """Left side, operator and right side, of a chain its first; a literal stands right: `"a" == x` is `x == "a"`."""
+    left, operator, right = test.left, test.comparisons[0].operator, test.comparisons[0].comparator
+    if type(operator) in _SYMMETRIC and type(left) in _LITERALS and type(right) not in _LITERALS:
+        return right, operator, left
+    return left, operator, right
 
 
 def positional(call: cst.Call) -> list[cst.BaseExpression]:

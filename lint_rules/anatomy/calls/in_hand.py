@@ -211,24 +211,24 @@ class InHand:
         )
 
     def _compared(self, test: cst.Comparison) -> tuple[bool | None, bool]:
-        operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+        left, operator, right = ex.compared(test)
         positive = isinstance(operator, (cst.Equal, cst.Is, cst.In))
         if not positive and not isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             return None, False
-        if isinstance(operator, (cst.In, cst.NotIn)) and self.is_id(test.left):
+        if isinstance(operator, (cst.In, cst.NotIn)) and self.is_id(left):
             return (not positive), True  # `call.id in answered`
         if isinstance(operator, (cst.In, cst.NotIn)) and self.is_part(right):
-            return (positive, True) if ex.text(test.left) in CALL_MEMBERS | {"function"} else (None, False)
+            return (positive, True) if ex.text(left) in CALL_MEMBERS | {"function"} else (None, False)
         if ex.dotted(right) == "None":
-            value, about = self.truth(test.left)
+            value, about = self.truth(left)
             return (None, False) if value is None else (value is not positive, about)
-        pair = ex.member(test.left)
+        pair = ex.member(left)
         if pair is not None and pair[1] in {"type", "kind", "part_kind"} and self.is_part(pair[0]):
             tags = [_word(e.value) for e in right.elements] if isinstance(right, _DISPLAYS) else [_word(right)]
             if None in tags:
                 return None, False
             return bool(_CALL_TAGS & {tag for tag in tags if tag}) is positive, True
-        slot = self.facts.slots.of(test.left) if type(test.left) is cst.Name else None
+        slot = self.facts.slots.of(left) if type(left) is cst.Name else None
         tag = _word(right)
         if slot is not None and slot in self.types and tag is not None:  # `kind = block.type`
             return (tag in _CALL_TAGS) is positive, True

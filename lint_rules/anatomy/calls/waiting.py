@@ -337,11 +337,11 @@ class ToldByReply:
         return None
 
     def _compared(self, test: cst.Comparison) -> bool | None:
-        operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+        left, operator, right = ex.compared(test)
         positive = isinstance(operator, (cst.Equal, cst.Is, cst.In))
         if positive or isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             if ex.dotted(right) == "None":
-                value = self._truth(test.left)
+                value = self._truth(left)
                 return None if value is None else value is not positive
             shown = right.elements if isinstance(right, (cst.Tuple, cst.List, cst.Set)) else [cst.Element(right)]
             said = {ex.text(e.value) or (ex.dotted(e.value) or "").rpartition(".")[2] for e in shown}
@@ -349,9 +349,9 @@ class ToldByReply:
                 return positive
             if said and said <= _NO_CALLS:
                 return not positive
-            if ex.integer(right) == 0 and self._truth(test.left) is True:
+            if ex.integer(right) == 0 and self._truth(left) is True:
                 return not positive
             return None
-        if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self._truth(test.left) is True:
+        if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self._truth(left) is True:
             return True if ex.integer(right) in {0, 1} else None
         return None

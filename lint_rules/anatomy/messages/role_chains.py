@@ -71,15 +71,15 @@ def roles_tested(anatomy: Anatomy, test: cst.BaseExpression) -> tuple[Slot, froz
     """The message whose role a condition tests, and the roles it lets pass: all of it must be about the role."""
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
-    target = test.comparisons[0]
-    base = _message_of(anatomy, test.left)
+    left, operator, right = ex.compared(test)
+    base = _message_of(anatomy, left)
     if base is None:
         return None
     values: list[cst.BaseExpression] = []
-    if isinstance(target.operator, cst.Equal):
-        values = [target.comparator]
-    elif isinstance(target.operator, cst.In) and isinstance(target.comparator, (cst.Tuple, cst.List, cst.Set)):
-        values = [element.value for element in target.comparator.elements]
+    if isinstance(operator, cst.Equal):
+        values = [right]
+    elif isinstance(operator, cst.In) and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
+        values = [element.value for element in right.elements]
     named = [
         ex.text(value) or (value.attr.value.lower() if isinstance(value, cst.Attribute) else "") for value in values
     ]

@@ -99,13 +99,15 @@ def is_repair(name: str) -> bool:
 
 def named_roles(test: cst.BaseExpression) -> frozenset[str] | None:
     """The roles that a test lets pass: `m["role"] == "tool"`, `m.role in ("user", "assistant")`; None for others."""
-    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1 or _subject(test.left) is None:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
-    target = test.comparisons[0]
-    if isinstance(target.operator, cst.Equal):
-        listed = [target.comparator]
-    elif isinstance(target.operator, cst.In) and isinstance(target.comparator, (cst.Tuple, cst.List, cst.Set)):
-        listed = [element.value for element in target.comparator.elements]
+    left, operator, right = ex.compared(test)
+    if _subject(left) is None:
+        return None
+    if isinstance(operator, cst.Equal):
+        listed = [right]
+    elif isinstance(operator, cst.In) and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
+        listed = [element.value for element in right.elements]
     else:
         return None
     roles = [(ex.text(r) or (ex.dotted(r) or "").removesuffix(".value").rpartition(".")[2]).lower() for r in listed]
@@ -114,9 +116,7 @@ def named_roles(test: cst.BaseExpression) -> frozenset[str] | None:
 
 def excludes_roles(test: cst.BaseExpression) -> bool:
     """`m["role"] != "system"`, `m.role not in (...)`."""
-    return (
-        isinstance(test, cst.Comparison)
-        and len(test.comparisons) == 1
-        and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.NotIn))
-        and _subject(test.left) is not None
-    )
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    left, operator, _ = ex.compared(test)
+    return isinstance(operator, (cst.NotEqual, cst.NotIn)) and _subject(left) is not None

@@ -215,12 +215,11 @@ class Flows(Forms):
     def _comparison(self, node: cst.Comparison, scope: Scope) -> None:
         for base, kind, reason in shapes.comparisons(node):
             self._mark(base, kind, Evidence(reason, node, used=True))
-        for target in node.comparisons:
-            if isinstance(target.operator, cst.Equal):
-                tag = ex.text(target.comparator)
-                pair = ex.member(node.left)
-                if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
-                    self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")
+        left, operator, right = ex.compared(node)
+        if isinstance(operator, cst.Equal):
+            tag, pair = ex.text(right), ex.member(left)
+            if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
+                self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")
 
     def _mark(self, base: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
         """`base` is a message or a call by use; the list it is an element of is then a history, or calls."""
