@@ -91,11 +91,16 @@ def _is_name_of_call(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 
 def _is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """`x.name`, or a local name for one; what a function gets as a parameter may be unique."""
+    """`x.name`, or a local name for one; what a function gets as a parameter may be unique.
+
+    Not a tool's own name, in its own method: it makes a call for one run of itself, and hands the result back.
+    """
     slot = anatomy.facts.slots.of(value)
     given = anatomy.facts.assigned(slot) if slot is not None and type(value) is cst.Name else []
     parts = [value, *(part for way in given for part in ex.alternatives(way))]
-    return any((pair := ex.member(part)) is not None and pair[1] == "name" for part in parts)
+    own = anatomy.module.self_name(anatomy.module.scope_of[value])
+    named = [pair[0] for part in parts if (pair := ex.member(part)) is not None and pair[1] == "name"]
+    return any(ex.dotted(base) != own for base in named)
 
 
 def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None:
