@@ -102,6 +102,12 @@ def test_no_lock_where_it_may_be_held_or_does_not_help(change: tuple[str, str]) 
     assert True not in offers(source, "AGL101")
 
 
+def test_no_lock_that_another_file_makes() -> None:
+    """Who holds it there is not seen, nor whether it may be taken twice."""
+    source = CHAT.replace("        self.lock = threading.Lock()\n", "").replace("class Chat:", "class ChatMixin:")
+    assert offers(source, "AGL101") == [False]
+
+
 def test_a_copy_that_goes_nowhere_is_not_made_deep() -> None:
     """Only the original can show what is stored: the store is meant."""
     source = KNOWN.replace("    return slim\n", "")
@@ -468,6 +474,54 @@ def test_a_step_that_hands_the_messages_on_makes_no_copy() -> None:
     """Who runs the steps may make one for all of them."""
     assert given(STEP) == [("AGL202", False)]
     assert given(STEP.replace("out.append(message)", "out.append(dict(message))")) == [("AGL202", True)]
+
+
+def test_what_a_function_is_there_for_is_not_done_to_a_copy() -> None:
+    """It returns nothing: the list with the summary in it is its result."""
+    source = """\
+def summed_up(client, messages: list[dict]) -> None:
+    request = [*messages, {"role": "user", "content": "Sum this up."}]
+    summary = client.chat.completions.create(model="gpt-5", messages=request).choices[0].message
+    messages.clear()
+    messages.append({"role": "user", "content": summary.content})
+"""
+    assert True not in [offered for _, offered in given(source)]
+
+
+@pytest.mark.parametrize(
+    ("edit", "copied"),
+    [
+        ('message["role"] = "developer"', "copy.copy(message)"),
+        ('message["content"][0]["text"] = "[cut]"', "copy.deepcopy(message)"),
+    ],
+)
+def test_a_message_is_copied_as_deep_as_it_is_edited(edit: str, copied: str) -> None:
+    source = f"""\
+import copy
+
+
+def as_request(message: dict) -> dict:
+    if message["role"] == "system" and message["content"]:
+        {edit}
+    return {{"role": message["role"], "content": message["content"]}}
+"""
+    wanted = source.replace("    if", f"    message = {copied}\n    if")
+    assert fixed(source, options=GIVEN).source.decode() == wanted
+
+
+def test_a_list_that_is_known_as_one_is_not_made_one_before_it_is_copied() -> None:
+    source = """\
+import copy
+
+
+def ask(client, messages: list[dict]):
+    system = [message for message in messages if message["role"] == "system"]
+    request = list(system)
+    for message in request:
+        message["content"] = message["content"][:400]
+    return client.chat.completions.create(model="gpt-5", messages=request)
+"""
+    assert fixed(source, options=GIVEN).source.decode() == source.replace("list(system)", "copy.deepcopy(system)")
 
 
 @pytest.mark.parametrize(

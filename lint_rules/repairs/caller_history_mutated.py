@@ -9,9 +9,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.given import Given, owned_by_callers
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _LIST = re.compile(r"(typing\.)?(list|List|Sequence|MutableSequence)\b(?!.*\|)")
@@ -20,14 +22,15 @@ _LIST = re.compile(r"(typing\.)?(list|List|Sequence|MutableSequence)\b(?!.*\|)")
 def repair(anatomy: Anatomy, given: Given) -> Fix | None:
     """`messages = deepcopy(messages)` as the first statement. Unsafe: a caller may count on the edit.
 
-    A list that is only cut or added to is copied as a list: its messages stay those of the caller.
+    A list that is only cut or added to is copied as a list, with its messages: those stay the caller's. A message that
+    gets new fields only is copied as flat.
     """
     node, name = given.function.node, given.param.name.value
     if not isinstance(node, cst.FunctionDef) or not isinstance(node.body, cst.IndentedBlock):
         return None
     if any(anatomy.module.scope_of[store.node].function is not given.function for store in given.stores):
         return None
-    if _is_step(anatomy, given):
+    if not _gives_anything(given.function) or _is_step(anatomy, given):
         return None
     body, index = node.body, 1 if node.get_docstring() is not None else 0
     found = _copier(anatomy, given, body.body[0])
@@ -42,15 +45,28 @@ def repair(anatomy: Anatomy, given: Given) -> Fix | None:
 
 
 def _copier(anatomy: Anatomy, given: Given, at: cst.CSTNode) -> Reference | None:
-    """What makes the copy: `deepcopy` of messages, `list` of what is known to be one, `copy` of another (or None)."""
+    """What makes the copy: `deepcopy` of what is edited in depth, `list` of what is known as one, else `copy`."""
     if given.level == "message":
-        return reference(anatomy.module, at, "copy", "deepcopy")
+        flat = given.kind is Kind.MESSAGE and all(_is_param(store.target, given) for store in given.stores)
+        return reference(anatomy.module, at, "copy", "copy" if flat else "deepcopy")
     module, annotation, default = anatomy.module, given.param.annotation, given.param.default
     written = ex.source(annotation.annotation) if annotation is not None else ""
     known = _LIST.match(written) and not (default is not None and ex.dotted(default) == "None")
     if known and module.scope_binding(given.function, "list") is None:
         return Reference(cst.Name("list"), frozenset())
     return reference(module, at, "copy", "copy")
+
+
+def _is_param(node: cst.BaseExpression, given: Given) -> bool:
+    return isinstance(node, cst.Name) and node.value == given.param.name.value
+
+
+def _gives_anything(function: Scope) -> bool:
+    """Whether a function returns or yields a value. If not, its edits are what it is there for."""
+    return any(
+        isinstance(node, cst.Yield) or (isinstance(node, cst.Return) and node.value is not None)
+        for node in function.nodes
+    )
 
 
 def _is_step(anatomy: Anatomy, given: Given) -> bool:

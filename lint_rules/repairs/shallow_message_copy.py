@@ -20,6 +20,7 @@ _CONVERTERS = frozenset({"list", "dict", "tuple", "sorted", "deque"})
 _LOOKERS = frozenset({"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "isinstance"})
 _HOLDERS = (cst.Return, cst.Yield, cst.StarredElement, cst.StarredDictElement, cst.BinaryOperation, cst.Element,
             cst.DictElement, cst.ListComp, cst.GeneratorExp)  # fmt: skip
+_DISPLAYS = {"list": (cst.List, cst.ListComp), "dict": (cst.Dict, cst.DictComp)}
 _TRUE = cst.Arg(
     cst.Name("True"),
     keyword=cst.Name("deep"),
@@ -35,7 +36,7 @@ def repair(anatomy: Anatomy, store: SharedStore) -> Fix | None:
     if isinstance(node, cst.Call) and ex.called_name(node) == "model_copy":
         return Fix("copy deeply: `deep=True`", "unsafe", lambda: Edits(replaced={node: _deep(node)}))
     found = reference(module, node, "copy", "deepcopy") if isinstance(node, cst.BaseExpression) else None
-    edit = _Deepening(module, copy, found).edit() if found is not None else None
+    edit = _Deepening(anatomy, copy, found).edit() if found is not None else None
     if found is None or edit is None:
         return None
     old, new = edit
@@ -106,8 +107,9 @@ def _deep(call: cst.Call) -> cst.Call:
 class _Deepening:
     """What to put in place of which part of a copying expression."""
 
-    def __init__(self, module: SourceModule, copy: Copy, deepcopy: Reference) -> None:
-        self.module = module
+    def __init__(self, anatomy: Anatomy, copy: Copy, deepcopy: Reference) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
         self.copy = copy
         self.deepcopy = deepcopy
 
@@ -148,7 +150,11 @@ class _Deepening:
 
     def _is_a(self, kind: str, source: cst.BaseExpression) -> bool:
         """Whether a value is known to be a plain list or dict, so that nothing converts it but the copy."""
-        return _annotation(self.module, source).lower().startswith(kind)
+        if _annotation(self.module, source).lower().startswith(kind):
+            return True
+        slot = self.anatomy.facts.slots.of(source) if isinstance(source, cst.Name) else None
+        values = self.anatomy.facts.assigned(slot) if slot is not None else []
+        return bool(values) and all(type(value) in _DISPLAYS.get(kind, ()) for value in values)
 
     def _display(self, starred: list[cst.BaseExpression]) -> _Edit | None:
         """`{**m}` becomes `deepcopy(m)`, and `{**m, "k": v}` becomes `{**deepcopy(m), "k": v}`."""
@@ -166,7 +172,7 @@ class _Deepening:
         if isinstance(element, cst.Call):
             inside = replace(self.copy, node=element, source=element)
             copies = ex.called_name(element) in {"copy", *_CONVERTERS}
-            return _Deepening(self.module, inside, self.deepcopy)._call(element) if copies else None
+            return _Deepening(self.anatomy, inside, self.deepcopy)._call(element) if copies else None
         if isinstance(element, cst.Name) and [element.value] == name:
             return element, self._deep(element)
         return (element, self._deep(element)) if isinstance(element, cst.Dict) and len(element.elements) == 1 else None

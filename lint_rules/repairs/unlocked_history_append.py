@@ -28,6 +28,8 @@ def repair(races: Races, write: HistoryWrite, other: HistoryWrite) -> Fix | None
     lock = next(iter(sorted((slot for slot in races.held(other) if slot != UNKNOWN), key=describe)), None)
     if lock is None:
         return None
+    if not races.facts.assigned(lock):  # made in another file: who holds it there is not seen
+        return None
     wrap = _Wrap(races, write, lock)
     name, span = wrap.name(), wrap.span()
     if name is None or span is None or not wrap.is_free_of_deadlocks(span) or not (wrap.fits() and wrap.cures()):

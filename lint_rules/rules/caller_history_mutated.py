@@ -45,8 +45,9 @@ and results to the list it got is silent, too: that is how conversations are kep
 Callers of other files are not seen.
 
 ## Fix safety
-Unsafe: the function begins with a copy, a deep one where messages are edited. A caller may count on the edit. There is
-no fix for a method that hands the messages on and whose caller is not seen: who runs such steps may copy once for all.
+Unsafe: the function begins with a copy, as deep as it edits. A caller may count on the edit. There is no fix for a
+function that returns nothing, since the edit is what it does, and none for a method that hands the messages on and whose
+caller is not seen: who runs such steps may copy once for all.
 
 ## References
 - OpenAI and Anthropic API references: the conversation is kept by the program and sent whole with each request
