@@ -78,10 +78,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.open_calls import asked_too_early, left_out, one_output_each, unsent
 from lint_rules.anatomy.calls.open_ends import MENDS, OpenEnds, mended
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
-from lint_rules.anatomy.calls.tool_answers import Answers
 from lint_rules.anatomy.calls.unanswered import Escape
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open

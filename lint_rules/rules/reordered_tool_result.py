@@ -68,9 +68,9 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.open_ends import OpenEnds, mended
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
-from lint_rules.anatomy.calls.tool_answers import Answers
 from lint_rules.anatomy.calls.waiting import call_headers, stored_calls
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.model_hooks import stored_behind_calls

@@ -71,8 +71,8 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.open_ends import OpenEnds
-from lint_rules.anatomy.calls.tool_answers import Answers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

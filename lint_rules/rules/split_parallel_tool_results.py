@@ -67,9 +67,9 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
-from lint_rules.anatomy.calls.tool_answers import is_answer
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note

@@ -1,144 +1,132 @@
-"""What becomes of a tool call: the tool message that answers it, the function it is handed to."""
+"""Answers to tool calls: where a function makes one, and where a call that it has in hand is settled in another way.
+
+An answer is a message, or a part of one, that carries a tool's result back to the model: with the id of the call, with
+the role of tools, or made by a class or function that says so. Every API has its own form; what they share is read
+here from the expression alone, so that a result counts wherever it is made: appended, returned, yielded, sent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections import defaultdict
 
 import libcst as cst
 
-from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.facts import Facts
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk_scope
 
-_CALL_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
-_RESULT_ROLES = frozenset({"tool", "function"})
-_RESULT_TYPES = frozenset({"tool_result", "function_call_output"})
-_RESULT_MAKERS = frozenset({"ToolMessage", "FunctionMessage", "from_function_response", "FunctionResponse"})
-_OF_A_CALL = frozenset({"input", "arguments", "function"})
-"""Keys beside an id that make a dict a call, not a result."""
-_PURE = frozenset(
-    {
-        "len", "bool", "any", "all", "enumerate", "list", "tuple", "sorted", "reversed", "iter", "next", "zip", "str",
-        "repr", "isinstance", "hasattr", "getattr", "set", "type", "dumps", "loads", "get", "append", "extend", "add",
-        "dict", "range", "min", "max", "model_dump", "cast", "copy", "deepcopy", "join", "format", "filter", "map",
-        "sum", "update",
-    }
-)  # fmt: skip
-_ASSIGNMENTS = frozenset({cst.Assign, cst.AnnAssign, cst.NamedExpr})
-_BLOCKS = frozenset({cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.IndentedBlock, cst.Module})
-_DEEPEST = 3
-
-
-def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], depth: int = 0) -> cst.CSTNode | None:
-    """The tool message that a function, or one of this file that it hands the call to, makes of a tool call.
-
-    `uses` are the nodes that stand for the call. What is assigned from it (arguments, results) counts as of it.
-    """
-    of_it = _Taken(anatomy, function, uses)
-    made = of_it.inside(cst.Dict, cst.Call)
-    for node in made:
-        if any(value in of_it.nodes for value in _result_parts(node)):
-            return node
-    slots = anatomy.facts.slots
-    for node in made if depth < _DEEPEST else ():
-        callee = slots.callee(node) if type(node) is cst.Call else None
-        if type(node) is not cst.Call or callee is None or callee is function:
-            continue
-        given = {slot for slot, value in slots.bindings(node, callee) if value in of_it.nodes}
-        names = [name for slot in given for name in anatomy.facts.names.get(slot, ())]
-        if given and answered(anatomy, callee, names, depth + 1) is not None:
-            return node
-    return None
+ID_KEYS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
+_RESULT_KEYS = frozenset({"content", "output", "result", "response", "error", "value"})
+_WRAPPERS = frozenset({"toolResult", "functionResponse", "function_response", "tool_result"})
+TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
+ROLES = frozenset({"tool", "function"})
+_MADE = re.compile(
+    r"^(Beta)?(Tool|Function)(Message$|((Call|Use|Execution)?(Response|Result|Return|Output|Answer)\w*$))"
+    r"|^(RetryPrompt|FunctionExecutionResultMessage|RealtimeModelSendToolOutput)"
+)
+"""Classes of messages and parts that hold a tool's result, in the SDKs and frameworks."""
+_HOLDS = re.compile(r"(Message|Result|Response|Return|Output|Answer)(?!\w*(Event|Start|Update|Chunk|Delta|Request))")
+_TOLD = re.compile(r"Event|Start|Update|Chunk|Delta|Request|Error$|Exception")
+"""What is told to user interfaces, and errors: no answers."""
+_HELPER = re.compile(r"(tool|function|call)s?_?\w*(result|response|output|message|answer|return|error)")
+NO_ANSWER = re.compile(
+    r"^_*(log|print|show|display|render|on_|emit|notify|get_|fetch|load|parse|is_|has_|count|track|record_usage|find|"
+    r"truncate|format|summar|extract|trace|debug|update_|should|check)"
+)
 
 
-def rebuilt(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode]) -> cst.CSTNode | None:
-    """The dict that a function puts the id and the input of a tool call into: the call in another API's form."""
-    of_it = _Taken(anatomy, function, uses)
-    for node in of_it.inside(cst.Dict):
-        items = ex.dict_items(node)
-        if items.keys() & _OF_A_CALL and items.keys() & {"id", *_CALL_IDS}:
-            if any(value in of_it.nodes for value in items.values()):
-                return node
-    return None
+class Answers:
+    """The answers of one file, by the function that makes them."""
+
+    def __init__(self, facts: Facts, graph: CallGraph) -> None:
+        self.facts = facts
+        self._graph = graph
+        self.made: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
+        self._reaching: dict[Scope, bool] = {}
+        self._at: dict[Point, bool] = {}
+        for node in facts.module.nodes_of(cst.Dict, cst.Call):
+            if is_answer(node):
+                self.made[facts.module.scope_of[node].function].append(node)
+
+    def reaches(self, function: Scope) -> bool:
+        """Whether running `function` may make an answer, in it or in functions of this file that it calls."""
+        found = self._reaching.get(function)
+        if found is None:
+            found = any(self.made.get(f) for f in self._graph.reachable(function))
+            self._reaching[function] = found
+        return found
+
+    def at(self, point: Point) -> bool:
+        """Whether what is evaluated at a point makes an answer, itself or in a function of this file that it runs."""
+        found = self._at.get(point)
+        if found is None:
+            found = self._at[point] = self._makes_answer(point)
+        return found
+
+    def _makes_answer(self, point: Point) -> bool:
+        for part in point.expressions():
+            for node in walk_scope(part):
+                if type(node) is cst.Dict and is_answer(node):
+                    return True
+                if type(node) is cst.Call:
+                    if is_answer(node):
+                        return True
+                    callee = self.facts.slots.callee(node)
+                    if callee is not None and self.reaches(callee):
+                        return True
+        return False
 
 
-def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a tool message is made of, if `node` makes one: its id, and its content where there are no ids."""
-    if isinstance(node, cst.Dict):
-        items = ex.dict_items(node)
-        if _OF_A_CALL & items.keys():
-            return
-        kind, role = (
-            ex.text(items["type"]) if "type" in items else None,
-            ex.text(items["role"]) if "role" in items else None,
-        )
-        ids = [value for key, value in items.items() if key in _CALL_IDS]
-        if ids:
-            yield from ids
-        elif role in _RESULT_ROLES or kind in _RESULT_TYPES:
-            yield from items.values()
-    elif isinstance(node, cst.Call):
-        keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
-        if _OF_A_CALL & keywords.keys():
-            return
-        yield from (value for key, value in keywords.items() if key in _CALL_IDS)
-        if ex.called_name(node) in _RESULT_MAKERS:
-            yield from (arg.value for arg in node.args)
+def is_answer(node: cst.CSTNode) -> bool:
+    """Whether an expression makes a message, or a part of one, that carries a tool's result."""
+    if type(node) is cst.Dict:
+        return _is_answer_dict(ex.dict_items(node))
+    if type(node) is not cst.Call:
+        return False
+    name = ex.called_name(node)
+    if name == "dict":
+        return _is_answer_dict(ex.dict_items(node))
+    if (_MADE.match(name) and not _TOLD.search(name)) or name in {
+        "tool_message",
+        "from_function_response",
+        "tool_result_message",
+    }:
+        return bool(node.args)
+    keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+    if ROLES & {_role(keywords.get("role"))}:
+        return True
+    return bool(ID_KEYS & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))
 
 
-class _Taken:
-    """What in a function is taken from a tool call: the call, its parts, what is assigned from them."""
-
-    def __init__(self, anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode]) -> None:
-        self._module = anatomy.module
-        self._slots_of = anatomy.facts.slots.of
-        self._function = function
-        self.nodes: set[cst.CSTNode] = set()
-        """The expressions and simple statements that something of the call goes into."""
-        slots: set[Slot] = set()
-        queue = list(uses)
-        while queue:
-            here = queue.pop()
-            while type(here) not in _BLOCKS and here not in self.nodes:
-                self.nodes.add(here)
-                outer = self._module.parent[here]
-                if type(outer) in _ASSIGNMENTS and outer.value is here:  # type: ignore[attr-defined]
-                    if self._module.scope_of[outer].function is function:
-                        new = set(self._bound(outer)) - slots  # type: ignore[arg-type]
-                        slots |= new
-                        queue.extend(name for slot in new for name in anatomy.facts.names.get(slot, ()))
-                here = outer
-
-    def inside(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]:
-        """Those of the function itself that are of these types, in source order."""
-        module = self._module
-        found = [n for n in self.nodes if type(n) in kinds and module.scope_of[n].function is self._function]
-        return sorted(found, key=module.order.__getitem__)
-
-    def _bound(self, node: cst.Assign | cst.AnnAssign | cst.NamedExpr) -> Iterator[Slot]:
-        targets = ex.targets(node)
-        for target in targets:
-            parts = [e.value for e in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
-            for part in parts:
-                slot = self._slots_of(part)
-                if slot is not None and slot[0] == "var":
-                    yield slot
+def _is_answer_dict(items: dict[str, cst.BaseExpression]) -> bool:
+    if _WRAPPERS & items.keys():
+        return True
+    if _role(items.get("role")) in ROLES:
+        return True
+    kind = items.get("type")
+    tag = ex.text(kind) if kind is not None else None
+    if tag in TAGS:
+        return True
+    return bool(ID_KEYS & items.keys()) and bool(_RESULT_KEYS & items.keys()) and tag is None
 
 
-def handed_on(anatomy: Anatomy, value: cst.CSTNode) -> cst.Call | None:
-    """The call that gets `value`, or a part of it, and may run a tool with it; None where it is shown or formed."""
-    for outer in anatomy.module.ancestors(value):
-        if isinstance(outer, cst.Call) and not anatomy.module.inside(value, outer.func):
-            if may_run(outer):
-                return None if handlers.shown_only(anatomy.module, outer) else outer
-        elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Dict)):
-            return None
-    return None
+def _role(node: cst.BaseExpression | None) -> str | None:
+    """The word a role says: a literal, or the last name of a constant (`Role.TOOL`, `FUNCTION`)."""
+    if node is None:
+        return None
+    literal = ex.text(node)
+    if literal is not None:
+        return literal
+    name = (ex.dotted(node) or "").removesuffix(".value").rpartition(".")[2]
+    return name.lower() if name.isupper() else None
 
 
-def may_run(call: cst.Call) -> bool:
-    """Whether a call may run a tool: not one that shows, copies, counts, or makes an object."""
-    name = ex.called_name(call)
-    return name not in _PURE and not name[:1].isupper() and not handlers.is_logging(call)
+def by_name(call: cst.Call) -> bool:
+    """Whether a function of another file says by its name that it makes or stores a tool's answer."""
+    name = ex.called_name(call).lower()
+    return bool(_HELPER.search(name)) and not NO_ANSWER.match(name) and not is_logging(call) and bool(call.args)

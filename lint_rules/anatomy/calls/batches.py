@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.answers import may_run
 from lint_rules.anatomy.calls.picks import calls_of
+from lint_rules.anatomy.calls.uses import may_run
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.calls.tool_answers import NO_ANSWER, by_name
+from lint_rules.anatomy.calls.answers import NO_ANSWER, by_name
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind

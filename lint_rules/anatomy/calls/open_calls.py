@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import is_answer
 from lint_rules.anatomy.calls.open_ends import OpenEnds
-from lint_rules.anatomy.calls.tool_answers import is_answer
 from lint_rules.anatomy.calls.waiting import Taken
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot

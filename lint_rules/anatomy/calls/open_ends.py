@@ -11,7 +11,7 @@ from types import MappingProxyType
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.tool_answers import Answers, is_answer
+from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point

@@ -7,9 +7,9 @@ import re
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.answers import answered, handed_on, may_run
 from lint_rules.anatomy.calls.picks import Pick, calls_of
 from lint_rules.anatomy.calls.stored_calls import StoredCalls
+from lint_rules.anatomy.calls.uses import answered, handed_on, may_run
 from lint_rules.anatomy.values.identity import Identity, starts_with
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy.calls.tool_answers import Answers, is_answer
+from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.calls.open_ends import OpenEnds
-from lint_rules.anatomy.calls.tool_answers import Answers
 from lint_rules.anatomy.calls.unanswered import Region
 from lint_rules.anatomy.rounds.executions import call_loops
 from lint_rules.anatomy.values.kinds import Kind
