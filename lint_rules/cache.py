@@ -7,20 +7,21 @@ none. Runs at the same time may lose entries of each other, never mix them.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import astuple
-from hashlib import blake2b
 from typing import Any
 
 from lint_rules import __version__
 from lint_rules.check import Options
 from lint_rules.finding import Finding, FixOffer, Related, Report, Span
+
+try:
+    from _blake2 import blake2b  # what hashlib hands on; but hashlib loads OpenSSL, which takes longer than to check
+except ImportError:
+    from hashlib import blake2b
 
 Digests = tuple[tuple[str, str | None], ...]
 """Modules that a file asked for, each with the digest of the source found for it, None where there was none."""
@@ -79,6 +80,8 @@ class _Index:
         self.changed = False
         self.entries: dict[str, Any] = {}
         with suppress(OSError, ValueError, RecursionError), open(path, encoding="utf-8") as file:
+            import json
+
             read = json.load(file)
             self.entries = read if isinstance(read, dict) else {}
 
@@ -99,12 +102,13 @@ class _Index:
 
     def write(self, today: int) -> None:
         """Put the whole index in the place of the old one. Raises OSError."""
-        folder = os.path.dirname(self._path)
-        os.makedirs(folder, exist_ok=True)
+        import json
+
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
         kept = {path: entry for path, entry in self.entries.items() if _is_fresh(entry, today)}
-        descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+        temporary = f"{self._path}.{os.urandom(8).hex()}.new"
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            with open(temporary, "x", encoding="utf-8") as file:
                 file.write(json.dumps(kept, separators=(",", ":")))
             os.replace(temporary, self._path)
         except BaseException:
@@ -136,7 +140,7 @@ def _make_folder(folder: str) -> None:
 
 def _fingerprint(options: Options) -> str:
     """A name for all that findings depend on beside the files: options, this program, Python, the current folder."""
-    facts = [sorted(options.codes), astuple(options.vocabulary), sys.version_info[:3], os.getcwd(), _program()]
+    facts = [sorted(options.codes), tuple(options.vocabulary), sys.version_info[:3], os.getcwd(), _program()]
     return digest(repr(facts).encode("utf-8", "surrogatepass"))
 
 
@@ -157,7 +161,7 @@ def _program() -> list[tuple[str, int, int]]:
 def _packed(content: str, day: int, report: Report, neighbours: Digests) -> list[Any]:
     if not report.findings and not report.suppressed and not neighbours:
         return [content, day]
-    return [content, day, report.suppressed, [list(astuple(f)[1:]) for f in report.findings], list(neighbours)]
+    return [content, day, report.suppressed, [list(f[1:]) for f in report.findings], list(neighbours)]
 
 
 def _unpacked(path: str, entry: Any) -> tuple[str, int, Report, Digests]:

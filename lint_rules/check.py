@@ -8,17 +8,14 @@ from __future__ import annotations
 import ast
 import codecs
 import io
-import tokenize
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import gate
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Report, Span
 from lint_rules.rules.catalogue import BY_CODE, Rule
-from lint_rules.suppress import Suppressions
 from lint_rules.syntax.depth import DEEPEST, SHALLOW, levels_of_text, with_room
 
 if TYPE_CHECKING:
@@ -35,12 +32,11 @@ Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
 _TOO_DEEP = "the code is nested too deeply to be analysed"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What to look for in one file: codes of the enabled rules, and the user's words."""
 
     codes: frozenset[str]
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    vocabulary: Vocabulary = Vocabulary()
 
 
 class Unreadable(ValueError):
@@ -87,6 +83,8 @@ def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool) -> Report:
     findings = sorted(_findings(anatomy, codes), key=lambda found: (found.span, found.code))
     if not noqa or not findings:
         return Report(tuple(findings))
+    from lint_rules.suppress import Suppressions
+
     suppressions = Suppressions(anatomy.module.text)
     kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
     return Report(kept, len(findings) - len(kept))
@@ -126,8 +124,7 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(NamedTuple):
     """What the gate saw of a file: the rules that could find something in it, and how deep it is nested."""
 
     speaking: frozenset[str] = frozenset()
@@ -186,6 +183,8 @@ def _parses_as_newer_python(source: bytes) -> bool:
 
 def _unreadable(source: bytes, problem: Exception) -> Unreadable:
     """What is wrong, in words, and where: in characters, while Python counts bytes."""
+    import tokenize
+
     if source.startswith((b"\xff\xfe", b"\xfe\xff")):
         return Unreadable("the file is UTF-16: Python reads UTF-8, or the encoding that a coding comment names")
     if b"\0" in source:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from lint_rules import __version__
 from lint_rules.errors import describe, reason
@@ -187,14 +187,14 @@ def _output_format(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> 
 def _print_findings(
     findings: Sequence[Finding], output_format: str, args: argparse.Namespace, stdin: bytes | None
 ) -> None:
-    from lint_rules.output import RENDERERS, statistics
-
     if not args.statistics:
-        lines = RENDERERS[output_format](findings, _page(args, stdin))
-    elif output_format == "json":
-        lines = statistics.render_json(findings)
+        from lint_rules.output import renderer
+
+        lines = renderer(output_format)(findings, _page(args, stdin))
     else:
-        lines = statistics.render(findings)
+        from lint_rules.output import statistics
+
+        lines = statistics.render_json(findings) if output_format == "json" else statistics.render(findings)
     for line in lines:
         print(line)
 
@@ -452,8 +452,22 @@ def _naming(name: str) -> Iterator[None]:
 # -- the parser ---------------------------------------------------------------------------------------------------
 
 
+class _Blind(argparse.HelpFormatter):
+    """Does not look for the width of the terminal: argparse makes a formatter for each option, only to check it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=80)
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises its complaints instead of printing half a page of usage."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_Blind, allow_abbrev=False, **options)
+
+    def print_help(self, file: Any = None) -> None:
+        self.formatter_class = argparse.HelpFormatter
+        super().print_help(file)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; `{self.prog} --help` shows what there is")
@@ -464,10 +478,9 @@ def _parser() -> _Parser:
         prog="looplint",
         description="The linter for agent loops: programs in which a language model calls tools in rounds.",
         epilog="Exit codes: 0 nothing found, 1 problems found, 2 something could not be done.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"looplint {__version__}")
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", prog=parser.prog)
     _add_check(commands)
     _add_rules(commands)
     _add_explain(commands)
@@ -476,7 +489,7 @@ def _parser() -> _Parser:
 
 
 def _add_check(commands: argparse._SubParsersAction[_Parser]) -> None:
-    parser = commands.add_parser("check", help="find problems in files and folders", allow_abbrev=False)
+    parser = commands.add_parser("check", help="find problems in files and folders")
     parser.set_defaults(run=_check)
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="file, folder, or - for standard input; the current folder if none"
@@ -560,20 +573,20 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_rules(commands: argparse._SubParsersAction[_Parser]) -> None:
-    parser = commands.add_parser("rules", help="list the rules", allow_abbrev=False)
+    parser = commands.add_parser("rules", help="list the rules")
     parser.set_defaults(run=_rules)
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
 def _add_explain(commands: argparse._SubParsersAction[_Parser]) -> None:
-    parser = commands.add_parser("explain", help="print the page of a rule", allow_abbrev=False)
+    parser = commands.add_parser("explain", help="print the page of a rule")
     parser.set_defaults(run=_explain)
     parser.add_argument("rule", metavar="RULE", help="code or name of the rule")
 
 
 def _add_map(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser(
-        "map", help="show what a file's parts were taken for: why there is, or is not, a finding", allow_abbrev=False
+        "map", help="show what a file's parts were taken for: why there is, or is not, a finding"
     )
     parser.set_defaults(run=_map)
     parser.add_argument("file", metavar="FILE")

@@ -7,13 +7,10 @@ import io
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
-from tokenize import detect_encoding
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lint_rules.errors import reason
 from lint_rules.paths import Patterns, absolute, pattern_error, shown, upwards
@@ -25,8 +22,7 @@ CLIMB_LIMIT = 8
 """How many folders above the importing file are searched for a module."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """A path that could not be looked at, and why. Not `fatal` when nothing was missed by it."""
 
     path: str
@@ -143,8 +139,7 @@ def _leads_back(link: str) -> bool:
 # -- .gitignore ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ignores:
+class Ignores(NamedTuple):
     """The .gitignore files that hold in a folder, outermost first: from the root of its repository down to it."""
 
     levels: tuple[Patterns, ...] = ()
@@ -220,6 +215,8 @@ def read(path: str) -> bytes:
 
 def decode(source: bytes) -> str:
     """The text of a Python file, by its BOM or coding line. Never raises: what cannot be decoded is replaced."""
+    from tokenize import detect_encoding
+
     try:
         encoding, _ = detect_encoding(io.BytesIO(source).readline)
         return source.decode(encoding, errors="replace")
@@ -232,6 +229,8 @@ def write(path: str, source: bytes) -> None:
 
     A link stays a link, to a file with the same owner and mode.
     """
+    import tempfile
+
     target = os.path.realpath(path)
     status = os.stat(target)
     if not os.access(target, os.W_OK):  # the folder alone would let us replace it

@@ -1,9 +1,8 @@
-"""What a finding is. No logic, no libcst: every door may import this cheaply."""
+"""What a finding is. No logic, no libcst, no dataclasses (which take longer to make than a file to check): cheap."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Confidence = Literal["high", "medium"]
 Applicability = Literal["safe", "unsafe", "display"]
@@ -11,8 +10,7 @@ Applicability = Literal["safe", "unsafe", "display"]
 NOT_ANALYSED = "AGL000"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A range of source text. Lines and columns are 1-based and count characters; the end is exclusive."""
 
     line: int
@@ -21,8 +19,7 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place that belongs to a finding: the other lock site, the copy, the loop.
 
     `path` is None when the place lies in the same file as the finding.
@@ -33,16 +30,14 @@ class Related:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FixOffer:
+class FixOffer(NamedTuple):
     """That a fix exists for a finding, and how far it can be trusted. The fix itself is built on demand."""
 
     applicability: Applicability
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One defect. `message` is one sentence without a full stop; `help` says what to write instead."""
 
     path: str
@@ -56,8 +51,7 @@ class Finding:
     fix: FixOffer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Findings in order of place. A file that could not be analysed has exactly one: AGL000."""
 
     findings: tuple[Finding, ...] = ()

@@ -7,8 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check
 from lint_rules.finding import Applicability, Finding, FixOffer
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """Which fixes are wanted: how far they must be trusted, and the codes of the rules that may fix."""
 
     unsafe: bool = False
@@ -40,8 +38,7 @@ class Wish:
         return ("safe", "unsafe") if self.unsafe else ("safe",)
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """A fix, with the place of its finding when it was applied (earlier fixes may have moved it)."""
 
     code: str
@@ -50,8 +47,7 @@ class Applied:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """A fix that was not applied after all, and why."""
 
     code: str
@@ -60,8 +56,7 @@ class Dropped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(NamedTuple):
     """What became of a file: its bytes, what was done to them, and what is still to be found in them."""
 
     source: bytes
@@ -77,8 +72,7 @@ def fix_source(
     return _Fixing(path, options, wish, neighbours).run(source)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     """The file at one moment."""
 
     source: bytes

@@ -103,7 +103,7 @@ class Gate(Signs):
         return (
             self.mentions(_CALL_WORDS)
             or (self.mentions({"arguments"}) and (self.mentions({"function"}) or self._has_call_display()))
-            or any("call_arg" in name and words.SAYS_ARGUMENTS.search(name) for name in self.attributes | self.texts)
+            or any(map(words.says_arguments, self.attributes | self.texts))
             or self.mentions(words.ARGUMENT_CALLBACKS)
         )
 

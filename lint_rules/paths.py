@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 
@@ -37,6 +38,8 @@ def upwards(folder: str) -> Iterator[str]:
 
 def pattern_error(line: str) -> str | None:
     """What is wrong with a pattern, or None."""
+    if re.fullmatch(r"[\w.*-][\w./*-]*", line):  # nothing can be: no need to import pathspec for it
+        return None
     try:
         Patterns(os.curdir, [line])
     except ValueError as error:

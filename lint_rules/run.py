@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check, files
 from lint_rules.cache import Cache, Digests, digest
@@ -32,20 +29,18 @@ LARGEST_CHUNK = 16
 """Files handed to a process at once: many for speed, few so that Ctrl-C need not wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One file to check. `path` is as shown to people; `source` is given for standard input only."""
 
     path: str
     options: check.Options
     source: bytes | None = None
-    wish: Wish = field(default_factory=Wish)
+    wish: Wish = Wish()
     """What may be fixed; fixed it is only if `fix` is set."""
     fix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """The bytes of a file before and after the fixes that were applied."""
 
     before: bytes
@@ -53,8 +48,7 @@ class Rewrite:
     applied: tuple[Applied, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of a task: findings, or the reason why the file could not be read or written."""
 
     path: str
@@ -69,12 +63,12 @@ class Outcome:
     """The digest of the bytes, if the same will be found in the same bytes again."""
 
 
-@dataclass(slots=True)
 class Plan:
     """The tasks of a run in their order, and the paths that could not be looked at."""
 
-    tasks: list[Task] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+        self.troubles: list[Trouble] = []
 
 
 # -- what to check ------------------------------------------------------------------------------------------------
@@ -215,8 +209,8 @@ def _offered(task: Task, outcome: Outcome) -> Outcome:
     """An outcome that offers no fixes but those that are wanted."""
     if all(finding.fix is None or task.wish.fixes(finding.code) for finding in outcome.findings):
         return outcome
-    findings = tuple(f if task.wish.fixes(f.code) else replace(f, fix=None) for f in outcome.findings)
-    return replace(outcome, findings=findings)
+    findings = tuple(f if task.wish.fixes(f.code) else f._replace(fix=None) for f in outcome.findings)
+    return outcome._replace(findings=findings)
 
 
 def _check_all(tasks: Sequence[Task], jobs: int | None) -> Iterator[Outcome]:
@@ -270,7 +264,7 @@ def save(outcome: Outcome) -> Outcome:
     try:
         files.write(outcome.path, outcome.rewrite.after)
     except OSError as error:
-        return replace(outcome, rewrite=None, error=f"cannot be written: {reason(error)}")
+        return outcome._replace(rewrite=None, error=f"cannot be written: {reason(error)}")
     return outcome
 
 
@@ -363,6 +357,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 def _context() -> BaseContext:
     """Fork where that is safe, for it starts fastest: on Linux, while there is but one thread."""
     import multiprocessing
+    import threading
 
     is_safe = sys.platform == "linux" and threading.active_count() == 1
     return multiprocessing.get_context("fork" if is_safe else "spawn")
@@ -374,6 +369,8 @@ def _follow_parent() -> None:
     And end when the parent does, however that came about: nobody would read what is found.
     """
     import multiprocessing
+    import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from lint_rules.check import Options, Vocabulary
 from lint_rules.finding import NOT_ANALYSED
@@ -37,8 +36,7 @@ class SettingsError(ValueError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """What one place says: a configuration file or the command line. None where it says nothing."""
 
     folder: str
@@ -59,12 +57,12 @@ class Layer:
     tool_call_attributes: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
 class Settings:
     """The settings that hold in one folder. The command line beats the file."""
 
-    file: Layer
-    command: Layer
+    def __init__(self, file: Layer, command: Layer) -> None:
+        self.file = file
+        self.command = command
 
     @property
     def output_format(self) -> str:
@@ -313,10 +311,19 @@ def _anchored(folder: str, pattern: str) -> str:
 
 def _read_pyproject(path: str) -> Layer | None:
     """The layer of a pyproject.toml, None where there is no such file or no table of ours in it."""
-    if not os.path.isfile(path):
+    if not os.path.isfile(path) or not _mentions_us(path):
         return None
     table = _looplint_table(_read_toml(path), shown(path))
     return None if table is None else _layer(table, path)
+
+
+def _mentions_us(path: str) -> bool:
+    """Whether a file is worth parsing: most projects have no table of ours. What cannot be read is, for the error."""
+    try:
+        with open(path, "rb") as file:
+            return b"looplint" in file.read()
+    except OSError:
+        return True
 
 
 def _read_toml(path: str) -> dict[str, Any]:

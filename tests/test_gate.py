@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,30 @@ def test_a_file_without_agents_does_not_import_libcst() -> None:
         "assert not any(name.partition('.')[0] == 'libcst' for name in sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=FIXTURES.parent)
+
+
+SLOW = {
+    "concurrent", "dataclasses", "hashlib", "inspect", "libcst", "multiprocessing", "pathlib", "pathspec", "random",
+    "shutil", "signal", "tempfile", "tokenize", "tomllib", "unicodedata",
+}  # fmt: skip
+"""Modules that take longer to import than a small file to check."""
+
+
+@pytest.mark.parametrize("options", [[], ["--no-cache", "--isolated"]])
+def test_a_file_without_agents_imports_little(options: list[str], tmp_path: Path) -> None:
+    """Some of these may be there before we begin: what the interpreter's own start brings is not ours."""
+    (tmp_path / "a.py").write_text("def f(messages):\n    print(messages)\n")
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    script = (
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "from lint_rules.cli import main\n"
+        f"assert main(['check', *{options}, 'a.py']) == 0\n"
+        f"assert not (set(sys.modules) - before) & {SLOW}, set(sys.modules) & {SLOW}\n"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
+    for _ in range(2):  # the second time, the cache knows it
+        subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env=environ)
 
 
 def test_links_that_other_plugins_leave_on_the_tree_are_not_followed() -> None:

@@ -10,7 +10,7 @@ import pytest
 from marked_engine import Project, reporting
 
 from lint_rules.finding import Finding, FixOffer, Related, Span
-from lint_rules.output import RENDERERS
+from lint_rules.output import renderer
 from lint_rules.output.page import Page
 
 SOURCE = """\
@@ -37,7 +37,7 @@ def finding(span: Span, *related: Related, help: str = "", message: str = "what 
 def drawn(source: str, span: Span, *related: Related, help: str = "", others: dict[str, str] | None = None) -> str:
     """The text block of one finding, without its header."""
     files = {"agent.py": source, **(others or {})}
-    header, *rows = RENDERERS["text"]([finding(span, *related, help=help)], Page(files.get))
+    header, *rows = renderer("text")([finding(span, *related, help=help)], Page(files.get))
     assert header == f"agent.py:{span.line}:{span.column}: AGL301 stale-history-snapshot: what goes wrong"
     assert rows.pop() == ""
     return "\n".join(rows) + "\n"
@@ -203,15 +203,15 @@ def test_lines_end_where_python_says() -> None:
 
 def test_colour_changes_no_character() -> None:
     findings = [finding(Span(6, 22, 6, 29), Related(Span(2, 15, 2, 33), "copied"), help="copy")]
-    bare = list(RENDERERS["text"](findings, Page(lambda _: SOURCE)))
-    coloured = list(RENDERERS["text"](findings, Page(lambda _: SOURCE, colour=True)))
+    bare = list(renderer("text")(findings, Page(lambda _: SOURCE)))
+    coloured = list(renderer("text")(findings, Page(lambda _: SOURCE, colour=True)))
     assert coloured != bare
     assert [re.sub("\x1b\\[[0-9;]*m", "", line) for line in coloured] == bare
 
 
 def test_a_file_that_is_gone_leaves_the_header_and_the_help() -> None:
     found = finding(Span(1, 1, 1, 2), help="help")
-    assert list(RENDERERS["text"]([found], Page(lambda _: None)))[1:] == ["  = help: help", ""]
+    assert list(renderer("text")([found], Page(lambda _: None)))[1:] == ["  = help: help", ""]
 
 
 # -- concise ------------------------------------------------------------------------------------------------------

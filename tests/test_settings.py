@@ -320,4 +320,4 @@ def test_a_mistake_above_all_files_is_told_once(project: Project) -> None:
 
 
 def test_every_format_has_a_renderer() -> None:
-    assert set(settings.OUTPUT_FORMATS) == set(output.RENDERERS)
+    assert set(settings.OUTPUT_FORMATS) == set(output.FORMATS)

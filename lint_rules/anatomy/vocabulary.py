@@ -7,11 +7,11 @@ generate_content), AWS (Bedrock converse), Mistral, Ollama, LiteLLM and LangChai
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """The user's words beside these: wrappers that call a model, names of histories, of tool-call lists."""
 
     llm_calls: tuple[str, ...] = ()
@@ -120,8 +120,13 @@ HISTORY_NAMES = frozenset(
 )  # fmt: skip
 """Names of histories: never enough alone."""
 
-SAYS_ARGUMENTS = re.compile(r"(tool|function)_call_arg\w*(str|json|text|buffer|raw)|^raw_(tool|function)_call_arg")
-"""Attributes that say they hold a call's arguments as text."""
+
+@lru_cache(maxsize=4096)
+def says_arguments(name: str) -> bool:
+    """Whether an attribute says that it holds a call's arguments as text."""
+    said = r"(tool|function)_call_arg\w*(str|json|text|buffer|raw)|^raw_(tool|function)_call_arg"
+    return "call_arg" in name and re.search(said, name) is not None
+
 
 TEXT_FUNCTIONS = frozenset(
     {

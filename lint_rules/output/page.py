@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _STYLES = {
     "error": "1;31",
@@ -17,8 +17,7 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """What is needed to show findings: the text of a file by its path (None if it is gone), and whether in colour."""
 
     source: Callable[[str], str | None]

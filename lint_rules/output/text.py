@@ -16,10 +16,9 @@ Drawn in ASCII: it looks the same on every terminal and in every log.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
+from typing import NamedTuple
 
 from lint_rules.finding import Finding, Related, Span
 from lint_rules.output.page import Page, plain
@@ -32,11 +31,10 @@ LEAD = 40
 CUT = "..."
 _OPTIONS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "display": "by hand"}
 
-_LINE_END = re.compile("\r\n|\r|\n")  # what Python takes for one; str.splitlines knows more
+_LINE_END = "\r\n|\r|\n"  # what Python takes for one; str.splitlines knows more
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place to underline. `main` is the place of the finding itself."""
 
     path: str
@@ -105,7 +103,7 @@ def _frames(finding: Finding, page: Page) -> Iterator[tuple[str | None, list[Row
     for path, group in groupby(marks, key=lambda mark: mark.path):
         of_file = list(group)
         text = page.source(path)
-        rows = [] if text is None else list(_rows(_LINE_END.split(text), of_file, page))
+        rows = [] if text is None else list(_rows(re.split(_LINE_END, text), of_file, page))
         if path == finding.path:
             if rows:
                 yield None, rows
@@ -193,7 +191,11 @@ def _cell(character: str) -> str:
         return TAB
     if character < " ":
         return chr(0x2400 + ord(character))
-    if character.isprintable() or unicodedata.category(character) == "Zs" or character == "\u200d":
+    if character.isprintable():
+        return character
+    import unicodedata  # not at the top: few files have such characters
+
+    if unicodedata.category(character) == "Zs" or character == "\u200d":
         return character
     return "\N{REPLACEMENT CHARACTER}"
 
@@ -202,6 +204,8 @@ def _width(cell: str) -> int:
     """Columns that a cell takes on a terminal."""
     if cell.isascii():
         return len(cell)
+    import unicodedata
+
     if unicodedata.category(cell) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(cell) in "WF" else 1

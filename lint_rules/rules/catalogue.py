@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 Group = Literal["correctness", "suspicious", "opt-in"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule's entry: `code` (AGL + three digits), `name` (kebab-case, also its module), group and one-line summary."""
 
     code: str

@@ -62,15 +62,14 @@ def _in_thread(function: Callable[[], Result]) -> Result:
     return returned[0]
 
 
-_TOKEN = re.compile(
+_TOKEN = (
     rb"#[^\n]*"
     rb"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)|(?P<end>[;\n])"
     rb'|(?P<more>"""(?:[^\\"]|\\.|"(?!""))*"""'
     rb"|'''(?:[^\\']|\\.|'(?!''))*'''"
     rb'|"(?:[^\\"\n]|\\.)*"'
     rb"|'(?:[^\\'\n]|\\.)*'"
-    rb"|\w+|[^\w\s])",
-    re.DOTALL,
+    rb"|\w+|[^\w\s])"
 )
 _INDENTS = 100
 """Python allows no more."""
@@ -80,7 +79,7 @@ def levels_of_text(source: bytes) -> int:
     """An upper bound of the nesting of a text that may be no Python at all: it counts tokens between commas."""
     counts = [0]
     here = deepest = 0
-    for token in _TOKEN.finditer(source):
+    for token in re.finditer(_TOKEN, source, re.DOTALL):
         kind = token.lastgroup
         if kind == "open":
             counts.append(1)

@@ -81,7 +81,7 @@ class Forms(Known):
             return shown(Kind.CALL, "is a message's `toolUse` block")
         if name == "function_calls" and Kind.REPLY in of:
             return shown(Kind.CALLS, "is a reply's `function_calls`", of[Kind.REPLY])
-        if words.SAYS_ARGUMENTS.search(name):
+        if words.says_arguments(name):
             return shown(Kind.ARGUMENTS_TEXT, f"is called `{name}`")
         if name == "partial_json":
             return shown(Kind.ARGUMENTS_TEXT, "is a streamed piece of a tool's input")
