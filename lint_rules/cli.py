@@ -187,6 +187,8 @@ def _output_format(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> 
 def _print_findings(
     findings: Sequence[Finding], output_format: str, args: argparse.Namespace, stdin: bytes | None
 ) -> None:
+    if not findings and output_format != "json":
+        return
     if not args.statistics:
         from lint_rules.output import renderer
 

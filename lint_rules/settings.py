@@ -311,19 +311,10 @@ def _anchored(folder: str, pattern: str) -> str:
 
 def _read_pyproject(path: str) -> Layer | None:
     """The layer of a pyproject.toml, None where there is no such file or no table of ours in it."""
-    if not os.path.isfile(path) or not _mentions_us(path):
+    if not os.path.isfile(path):
         return None
     table = _looplint_table(_read_toml(path), shown(path))
     return None if table is None else _layer(table, path)
-
-
-def _mentions_us(path: str) -> bool:
-    """Whether a file is worth parsing: most projects have no table of ours. What cannot be read is, for the error."""
-    try:
-        with open(path, "rb") as file:
-            return b"looplint" in file.read()
-    except OSError:
-        return True
 
 
 def _read_toml(path: str) -> dict[str, Any]:
