@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
 """Below either, starting processes costs more than it saves."""
-LARGEST_CHUNK = 16
-"""Files handed to a process at once: many for speed, few so that Ctrl-C need not wait."""
+CHUNK_FILES = 16
+CHUNK_BYTES = 64 * 1024
+"""Files handed to a process at once: many for speed, few so that none is left with work when the others have none."""
 
 
 class Task(NamedTuple):
@@ -215,8 +216,10 @@ def _offered(task: Task, outcome: Outcome) -> Outcome:
 
 def _check_all(tasks: Sequence[Task], jobs: int | None) -> Iterator[Outcome]:
     workers = min(jobs or _cpus(), len(tasks))
-    if workers > 1 and _are_many(tasks):
-        return _check_in_processes(tasks, workers)
+    if workers > 1 and len(tasks) >= FEW_FILES:
+        sizes = [_size(task.path) for task in tasks]
+        if sum(sizes) >= FEW_BYTES:
+            return _check_in_processes(tasks, sizes, workers)
     return map(check_task, tasks)
 
 
@@ -274,18 +277,6 @@ def _failure(path: str, message: str) -> Outcome:
     return Outcome(path, (Finding(path, Span(1, 1, 1, 2), NOT_ANALYSED, "not-analysed", message, help=advice),))
 
 
-def _are_many(tasks: Sequence[Task]) -> bool:
-    """Whether there is work enough to share."""
-    if len(tasks) < FEW_FILES:
-        return False
-    total = 0
-    for task in tasks:
-        total += _size(task.path)
-        if total >= FEW_BYTES:
-            return True
-    return False
-
-
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
@@ -303,21 +294,42 @@ def _cpus() -> int:
 # -- several processes --------------------------------------------------------------------------------------------
 
 
-def _check_in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Outcome]:
+def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: int) -> Iterator[Outcome]:
+    """The largest chunks begin first, so that all processes end at nearly the same time; outcomes keep their order."""
     from concurrent.futures.process import BrokenProcessPool
 
     done = 0
     try:
         with _pool(workers) as pool:
-            chunk = max(1, min(LARGEST_CHUNK, len(tasks) // (workers * 4)))
-            for outcome in pool.map(check_task, tasks, chunksize=chunk):
-                yield outcome
-                done += 1
+            chunks = list(_chunks(sizes, workers))
+            by_size = sorted(chunks, key=lambda chunk: -sum(sizes[place] for place in chunk))
+            running = {chunk: pool.submit(_check_chunk, tasks[chunk.start : chunk.stop]) for chunk in by_size}
+            for chunk in chunks:
+                for outcome in running.pop(chunk).result():
+                    yield outcome
+                    done += 1
     except BrokenProcessPool:
         yield from _check_carefully(tasks[done:])
     except (ImportError, NotImplementedError, OSError):
         # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
         yield from map(check_task, tasks[done:])
+
+
+def _chunks(sizes: Sequence[int], workers: int) -> Iterator[range]:
+    """Places of neighbouring files in chunks of nearly the same size, several for each process."""
+    most = max(1, min(CHUNK_FILES, len(sizes) // (workers * 4)))
+    start = held = 0
+    for place, size in enumerate(sizes):
+        if place > start and (held + size > CHUNK_BYTES or place - start == most):
+            yield range(start, place)
+            start, held = place, 0
+        held += size
+    if sizes:
+        yield range(start, len(sizes))
+
+
+def _check_chunk(tasks: Sequence[Task]) -> list[Outcome]:
+    return [check_task(task) for task in tasks]
 
 
 def _check_carefully(tasks: Sequence[Task]) -> Iterator[Outcome]:
