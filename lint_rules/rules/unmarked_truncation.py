@@ -57,6 +57,7 @@ from lint_rules.anatomy.messages.message_texts import MessageText, texts
 from lint_rules.repairs.unmarked_truncation import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
 
 _HELP = (
     "keep head and tail and say how much is missing between them: "
@@ -80,7 +81,24 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
     name = ex.source(head.text, 40)
     what = "the result of a tool call" if text.answers else "a stored message"
-    message = f"{what} is cut to the head of `{name}`: the model cannot know that its end is missing"
+    message = (
+        f"{what} is cut to the head of `{name}` and dots: the model cannot know how much is missing"
+        if _has_dots(anatomy, head.node)
+        else f"{what} is cut to the head of `{name}`: the model cannot know that its end is missing"
+    )
     inside = anatomy.module.inside(head.node, text.node)
     notes = () if inside else (Note(text.node, f"{what} gets it here"),)
     return Draft(head.node, message, _HELP, notes, fix=repair(anatomy, head))
+
+
+def _has_dots(anatomy: Anatomy, head: cst.CSTNode) -> bool:
+    """`text[:n] + "..."`, `f"{text[:n]}..."`."""
+    whole = head
+    for outer in anatomy.module.ancestors(head):
+        if not isinstance(outer, (cst.BinaryOperation, cst.FormattedString, cst.FormattedStringExpression)):
+            break
+        whole = outer
+    return any(
+        isinstance(part, (cst.SimpleString, cst.FormattedStringText)) and ("..." in part.value or "…" in part.value)
+        for part in walk(whole)
+    )

@@ -91,13 +91,15 @@ _IN_PLACE = re.compile(
     r"|on|handle|enrich|annotate|decorate|augment|hydrate|migrate|finali[sz]e|complete|fill|populate|assign|change|modify"
     r"|adjust|clean|discard|filter|maybe|try|dedup|expand|refresh|collapse|drain|revert|rollback|normali[sz]e)(_|$|[A-Z])"
 )
+_SHRINKS = re.compile(r"(^|_)(compact|compress|trim|prune|truncate|shrink|snip|redact|mask|sanitize|evict)(_|$)")
+"""Words that say so wherever they stand in a name: `micro_compact`."""
 _SAYS_SO = re.compile(r"in[- ]?place|mutat|modif(y|ies)|updates? the|caller'?s|append(s|ed)? to|side effect", re.I)
 
 
 def says_so(function: Scope) -> bool:
     """Whether a function's name or docstring says that it edits what it gets."""
     node = function.node
-    if not isinstance(node, cst.FunctionDef) or _IN_PLACE.match(function.name):
+    if not isinstance(node, cst.FunctionDef) or _IN_PLACE.match(function.name) or _SHRINKS.search(function.name):
         return True
     if any((ex.dotted(d) or "").endswith("setter") for d in decorators(function)):
         return True

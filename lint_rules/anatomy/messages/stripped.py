@@ -182,12 +182,22 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
             starred = any(isinstance(e, cst.StarredDictElement) for e in getattr(items["function"], "elements", ()))
             if "arguments" not in function and not starred:
                 yield Stripped(node, "arguments", source)
-            elif "id" not in items and ids:
+            elif "id" not in items and ids and not _answered_by_name(anatomy, node):
                 yield Stripped(node, "id", source)
         elif "type" in items and ex.text(items["type"]) == "tool_use":
             lost = next((part for part in ("input", "id") if part not in items), None)
             if lost is not None:
                 yield Stripped(node, lost, source)
+
+
+def _answered_by_name(anatomy: Anatomy, node: cst.Dict) -> bool:
+    """Whether the same function makes results that name the tool and no id: the form of an API without ids."""
+    for other in anatomy.module.scope_of[node].function.nodes_of(cst.Dict):
+        items = ex.dict_items(other)
+        if "role" in items and ex.text(items["role"]) == "tool" and {"tool_name", "name"} & set(items):
+            if not any("id" in key.split("_") for key in items):
+                return True
+    return False
 
 
 def stripped_results(anatomy: Anatomy) -> Iterator[Stripped]:
