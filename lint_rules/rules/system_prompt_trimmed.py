@@ -102,8 +102,19 @@ def _keeps_front(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             break
         here = outer
-    others = (node for node in trim.function.nodes if not anatomy.module.inside(node, trim.node))
-    return any(_is_front(contents, node) and not _is_read(anatomy, node) for node in others)
+    others = [node for node in trim.function.nodes if not anatomy.module.inside(node, trim.node)]
+    if any(_is_front(contents, node) and not _is_read(anatomy, node) for node in others):
+        return True
+    return any(_is_taken_off(contents, node) for site in anatomy.calls.sites[trim.function]
+               for node in site.caller.nodes)  # fmt: skip
+
+
+def _is_taken_off(contents: Contents, node: cst.CSTNode) -> bool:
+    """`h.pop(0)` in the function that asks for the rest to be cut."""
+    if not isinstance(node, cst.Call) or ex.called_name(node) != "pop" or len(node.args) != 1:
+        return False
+    base = ex.receiver(node)
+    return ex.integer(node.args[0].value) == 0 and base is not None and contents.history(base) is not None
 
 
 def _is_read(anatomy: Anatomy, node: cst.CSTNode) -> bool:

@@ -91,8 +91,12 @@ def _is_stored(anatomy: Anatomy, taken: Taken) -> bool:
     assert taken.loop is not None
     slots = anatomy.facts.slots
     part = slots.of(taken.loop.iter)
-    if part is None:
-        return False
+    if part is None:  # `calls[:n]` itself: in the loop, and in the message
+        taken_part = ex.source(taken.loop.iter, 200)
+        carried = [s.calls for s in anatomy.transcript.stored(taken.function) if s.calls is not None]
+        carried += [value for calls in carried for value in anatomy.facts.values_of(calls)]
+        parts = (n for calls in carried for n in walk(calls) if isinstance(n, cst.Subscript))
+        return any(ex.source(node, 200) == taken_part for node in parts)
     for stored in anatomy.transcript.stored(taken.function):
         if stored.calls is not None and any(slots.of(n) == part for n in walk(stored.calls) if type(n) is cst.Name):
             return True
