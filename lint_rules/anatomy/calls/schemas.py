@@ -72,8 +72,8 @@ class _SchemaCopies(Copies):
     def is_kept(self, source: cst.BaseExpression, since: cst.CSTNode, depth: int = 0) -> bool:
         """Whether the tool came from elsewhere: from a caller, an object or the module, and was not made here."""
         pair = ex.member(source)
-        if pair is not None and Kind.CALL in self.facts.kinds(pair[0]):
-            return False  # what a model wrote for a tool
+        if pair is not None and (Kind.CALL in self.facts.kinds(pair[0]) or self._is_signature(pair[0])):
+            return False  # what a model wrote for a tool; what Python knows of a function
         here = _root(source)
         if isinstance(here, cst.Call):
             given = ex.positional(here)
@@ -88,6 +88,17 @@ class _SchemaCopies(Copies):
             return slot[2] not in _own_names(self.function)
         sources = [*self.facts.assigned(slot), *self._iterated(slot[2])]
         return bool(sources) and all(self.is_kept(value, since, depth + 1) for value in sources)
+
+    def _is_signature(self, node: cst.BaseExpression) -> bool:
+        """`inspect.signature(f)`, also by a name, and parameters annotated `Signature`."""
+        values = [node, *self.facts.values_of(node)]
+        if any(isinstance(value, cst.Call) and ex.called_name(value) == "signature" for value in values):
+            return True
+        return isinstance(node, cst.Name) and any(
+            param.name.value == node.value and param.annotation is not None
+            and (ex.dotted(param.annotation.annotation) or "").endswith("Signature")
+            for param in parameters(self.function)
+        )  # fmt: skip
 
     def _iterated(self, name: str) -> Iterator[cst.BaseExpression]:
         """What loops that bind a name go through."""
