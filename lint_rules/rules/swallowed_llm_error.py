@@ -63,10 +63,10 @@ from collections.abc import Collection, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending
 from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.turns.forgotten import tells_calls
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
@@ -102,7 +102,7 @@ def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
     """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
     for node in loop.function.nodes:
         if isinstance(node, (cst.If, cst.While, cst.For)) and anatomy.module.inside(node, loop.node):
-            if tells_calls(anatomy, node.iter if isinstance(node, cst.For) else node.test):
+            if tells_calls(anatomy.facts, node.iter if isinstance(node, cst.For) else node.test):
                 return True
             if isinstance(node, cst.For) and Kind.CALLS in anatomy.facts.kinds(node.iter):
                 return True

@@ -8,8 +8,10 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
+_SAYS_CALLS = frozenset({"stop_reason", "finish_reason", "stopReason", "function_call", "done_reason"})
+_CONTENTS = frozenset({"content", "parts", "output"})
 _CALL_WORDS = frozenset({"tool_use", "tool_calls", "function_call", "tool_call", "toolUse"})
 _NAMES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
 _KINDS = (Kind.CALLS, Kind.CALL, Kind.FUNCTION)
@@ -55,3 +57,33 @@ def is_about_part(module: SourceModule, guard: cst.If) -> bool:
     return any(
         isinstance(outer, cst.For) and read & set(ex.target_names(outer.target)) for outer in module.ancestors(guard)
     )
+
+
+def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
+    """Whether a test is about tool calls; `text or calls` also holds for a reply without any.
+
+    The content of a reply may hold calls beside its text: that there is some says nothing.
+    """
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        return tells_calls(facts, test.left) and tells_calls(facts, test.right)
+    stack: list[cst.CSTNode] = [test]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.BaseExpression):
+            pair = ex.member(node)
+            if pair is not None and pair[1] in _SAYS_CALLS:
+                return True
+            if _is_content(facts, node):
+                continue
+            kinds = facts.kinds(node)
+            if Kind.CALLS in kinds or Kind.CALL in kinds or Kind.FUNCTION in kinds:
+                return True
+        stack.extend(children(node))
+    return False
+
+
+def _is_content(facts: Facts, node: cst.BaseExpression) -> bool:
+    """`reply.content`, or a name for it."""
+    slot = facts.slots.of(node) if type(node) is cst.Name else None
+    values = [node, *(facts.assigned(slot) if slot is not None else ())]
+    return any((ex.member(ex.inner(value)) or (node, ""))[1] in _CONTENTS for value in values)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.turns.forgotten import tells_calls
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -172,7 +172,7 @@ def _calls(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
         told = [_calls(anatomy, test.left), _calls(anatomy, test.right)]
         wanted = isinstance(test.operator, cst.And)
         return wanted if wanted in told else None
-    if not tells_calls(anatomy, test):
+    if not tells_calls(anatomy.facts, test):
         return None
     if isinstance(test, cst.UnaryOperation):
         inside = _calls(anatomy, test.expression)

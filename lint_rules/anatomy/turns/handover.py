@@ -18,8 +18,8 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.forgotten import is_store, stores_by_name
 from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.reply_places import is_store, stores_by_name
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex

@@ -1,0 +1,195 @@
+"""Where a reply that a function has got is stored, and where it leaves for a user or a caller."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import children
+
+_STORING = re.compile(
+    r"append|dump|save|store|record|remember|persist|insert|extend|commit|upsert|histor|memor|transcript|conversation"
+    r"|(?<![a-z])(add|put|set|push|log|write|update|track|sync|insert)(?![a-z])"
+)
+_STORES = re.compile(
+    r"memory|history|session|store|conversation|messages|thread|database|(?<![a-z])(db|repo|state)(?![a-z])"
+)
+_NO_STORES = frozenset({"Message", "markdown", "print", "Text", "Markdown", "Panel"})
+_SHOWING = frozenset(
+    {
+        "send", "send_message", "reply", "reply_text", "answer", "respond", "markdown", "Message", "stream_token",
+        "emit", "say", "speak", "edit_text", "render", "show", "display", "notify", "publish", "write", "write_stream",
+        "text", "caption", "chat_message", "send_text", "send_json", "followup", "edit_message_text", "tts",
+    }
+)  # fmt: skip
+_ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
+_HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
+_BINDING = frozenset({cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor})
+
+
+class ReplyPlaces:
+    """The places of replies in the functions of one file. A reply is named by the request, `call`.
+
+    `taken` are the names that hold it, or a part of it: those that `derived` gives.
+    """
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+
+    def derived(self, function: Scope, call: cst.Call) -> set[str]:
+        """The names of a function that hold the reply of `call`, or a part of it."""
+        module = self.anatomy.module
+        names: set[str] = set()
+        nodes = [n for n in function.nodes if type(n) in _BINDING]
+        for _ in range(4):
+            before = len(names)
+            for node in nodes:
+                value, targets = _bound(node)
+                if value is not None and (module.inside(call, value) or _reads(value, names)):
+                    names.update(name for target in targets for name in _roots(target))
+            if len(names) == before:
+                break
+        return names - {module.self_name(function) or ""}
+
+    def kept(self, function: Scope, call: cst.Call, taken: set[str], slot: Slot | None = None) -> list[cst.CSTNode]:
+        """Where the reply may be stored: in any history, or in that of `slot`; by calls that store what they get."""
+        stored = self.anatomy.transcript.stored(function)
+        places = [s.node for s in stored if (slot is None or s.slot == slot) and _may_be_reply(s)]
+        places += [n for n in function.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
+        return [place for place in places if place is not call]
+
+    def stores(self, function: Scope, slot: Slot, call: cst.Call, taken: set[str]) -> set[Point]:
+        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls."""
+        module = self.anatomy.module
+        places = self.kept(function, call, taken, slot)
+        found = set(self.anatomy.points(function, places))
+        for place in places:
+            for outer in module.ancestors(place):
+                if outer is function.node:
+                    break
+                if type(outer) in _HEADERS and not module.inside(call, outer) and not self.about_calls(outer):
+                    found.update(self.anatomy.flow(function).at(outer))
+        return found
+
+    def about_calls(self, header: cst.CSTNode) -> bool:
+        """Whether an `if` or loop is about the tool calls of a reply: without any, it is passed by."""
+        if isinstance(header, (cst.If, cst.While)):
+            return tells_calls(self.anatomy.facts, header.test)
+        return isinstance(header, cst.For) and tells_calls(self.anatomy.facts, header.iter)
+
+    def _keeps_reply(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
+        """Whether a call may store the reply that it gets: by its name, or that of its object."""
+        name = ex.called_name(node)
+        if node is call or name in _NO_STORES or is_logging(node) or not self._gets(node, call, taken):
+            return False
+        if self.anatomy.facts.slots.constructed(node) is not None:
+            return False
+        base = ex.receiver(node)
+        owner = (ex.dotted(base) or "").lower() if base is not None else ""
+        if name in _SHOWING and not _STORES.search(owner):
+            return False
+        if self._pieces(node, base):
+            return False
+        return stores_by_name(node)
+
+    def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
+        """A local list that pieces of the reply are put into is no store."""
+        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
+            return False
+        assigned = self.anatomy.facts.assigned(slot)
+        return bool(assigned) and all(isinstance(v, cst.List) and not v.elements for v in assigned) and (
+            Kind.HISTORY not in self.anatomy.facts.of(slot)
+        )  # fmt: skip
+
+    def _gets(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
+        module = self.anatomy.module
+        return any(module.inside(call, arg.value) or _reads(arg.value, taken) for arg in node.args)
+
+    def leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
+        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user."""
+        module = self.anatomy.module
+        views = {
+            name
+            for node in function.nodes
+            if type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken)
+            for name in _roots(ex.receiver(node) or node)
+        }
+        backwards = function.nodes[::-1]
+        for node in sorted(backwards, key=lambda n: type(n) is cst.Return):
+            if type(node) is cst.Return or type(node) is cst.Yield:
+                value = node.value
+                if isinstance(value, cst.From):
+                    value = value.item
+                if value is not None and (module.inside(call, value) or _reads(value, taken)):
+                    yield node
+            elif type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken):
+                yield node
+            elif type(node) is cst.Call and ex.called_name(node) in {"update", "send"} and not node.args:
+                base = ex.receiver(node)
+                if isinstance(base, cst.Name) and base.value in views | taken:
+                    yield node  # the message object that was filled piece by piece is complete
+
+    @staticmethod
+    def _shows(node: cst.Call) -> bool:
+        full = ex.dotted(node.func) or ""
+        return ex.called_name(node) in _SHOWING or "print" in full.rpartition(".")[2] or full.startswith("st.")
+
+
+def stores_by_name(call: cst.Call) -> bool:
+    """Whether a call stores what it gets, as far as its name and that of its object tell."""
+    return bool(_STORING.search(ex.called_name(call).lower())) or is_store(ex.receiver(call))
+
+
+def is_store(owner: cst.BaseExpression | None) -> bool:
+    """Whether an object is a store, by its name."""
+    name = (ex.dotted(owner) or "").lower() if owner is not None else ""
+    return _STORES.search(name) is not None
+
+
+def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
+    if isinstance(node, cst.Assign):
+        return node.value, [t.target for t in node.targets]
+    if isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+        return node.value, [node.target]
+    if isinstance(node, (cst.For, cst.CompFor)):
+        return node.iter, [node.target]
+    if isinstance(node, cst.WithItem) and node.asname is not None:
+        return node.item, [node.asname.name]
+    return None, []
+
+
+def _roots(target: cst.CSTNode) -> Iterator[str]:
+    """The names that a target binds; of `x.y` and `x["y"]` the name x, which then holds it."""
+    while isinstance(target, (cst.Attribute, cst.Subscript)):
+        target = target.value
+    yield from ex.target_names(target)
+
+
+def _reads(value: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a value is made of what these names hold; what a response says of itself is not the reply."""
+    stack = [value] if names else []
+    while stack:
+        node = stack.pop()
+        if type(node) is cst.Name and node.value in names:
+            return True
+        if type(node) is not cst.Attribute or node.attr.value not in _ABOUT:
+            stack.extend(children(node))
+    return False
+
+
+def _may_be_reply(stored: Stored) -> bool:
+    """Whether what is stored may be the reply, or makes it needless: anything but other people's messages."""
+    return stored.kind not in GROWING or stored.role in {None, "assistant"}
