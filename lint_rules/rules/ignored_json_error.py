@@ -142,7 +142,7 @@ def _is_test(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
     given = call.args[0].value
     evidence = _written_by_model(anatomy, call, function)
-    if evidence is None or _own_json(anatomy, call, function):
+    if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, evidence):
         return
     text = ex.source(given, 50)
     note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
@@ -170,6 +170,13 @@ def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evid
     if Kind.MODEL_TEXT in kinds and dispatch.reads_tool_request(anatomy.facts, call, function):
         return kinds[Kind.MODEL_TEXT]
     return dispatch.runs_tool_with(anatomy.facts, call, function)
+
+
+def _is_made_here(anatomy: Anatomy, evidence: Evidence) -> bool:
+    """What shows the call is a dict of this file whose arguments are written by `json.dumps`: never malformed."""
+    function = ex.dict_items(evidence.root.node).get("function") if isinstance(evidence.root.node, cst.Dict) else None
+    arguments = ex.dict_items(function).get("arguments") if function is not None else None
+    return arguments is not None and anatomy.facts.encoder(arguments) is not None
 
 
 def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:

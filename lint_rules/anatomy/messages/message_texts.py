@@ -44,12 +44,22 @@ def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
     seen: set[cst.CSTNode] = set()
     for function in anatomy.module.functions:
         for stored in anatomy.transcript.stored(function):
+            if stored.answers and _is_note(stored):
+                continue
             content = stored.message.content if stored.message is not None else None
             for given in [content] if content is not None else _handed_on(anatomy, stored):
                 where = anatomy.module.scope_of[given].function
                 for part in _said(given) if given not in seen else ():
                     yield MessageText(stored.node, part, where, stored.answers, False)
                 seen.add(given)
+
+
+def _is_note(stored: Stored) -> bool:
+    """`{"tool_call_id": id, "content": text}`: without a role or type it is a record of a result, no message."""
+    given = ex.positional(stored.node) if isinstance(stored.node, cst.Call) else []
+    value = stored.write.value if stored.write is not None else next(iter(given[-1:]), None)
+    items = ex.dict_items(value) if value is not None else {}
+    return bool(items) and not {"role", "type"} & set(items)
 
 
 def _made(anatomy: Anatomy) -> Iterator[MessageText]:

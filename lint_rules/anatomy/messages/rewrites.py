@@ -19,12 +19,13 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.walk import walk
 
 _SAVERS = frozenset(
     {"set", "setex", "put", "save", "store", "write", "write_text", "hset", "put_item", "upsert", "replace", "update"}
 )
+_DEEPEST = 4
 _LOADERS = ("load", "get", "fetch", "read", "history")
 
 
@@ -67,7 +68,7 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
     wait = _wait_between(races, function, reads, write.node)
     if wait is None or _cuts_exactly(write) or _rereads(races, function, slot, wait[1], write.node):
         return
-    if _one_lock(races, function, wait[0], write.node):
+    if _one_lock(races, function, wait[0], write.node) or not _derives(races, write.value, slot, function, 0):
         return
     other = _other_writer(
         races, function, [w for w in races.anatomy.writes.by_slot[slot] if not races.is_setup(w.function)]
@@ -76,6 +77,43 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
         return
     node, who = other
     yield Rewrite(write.node, function, slot, describe(slot), wait[0], wait[1], _waited(wait[1]), node, who)
+
+
+def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, function: Scope, depth: int) -> bool:
+    """Whether what is written may hold what was read: by names, lists that grow, and functions that read it, too."""
+    if value is None or depth > _DEEPEST:
+        return True
+    facts = races.facts
+    for part in walk(value):
+        if isinstance(part, cst.Call):
+            callee = facts.slots.callee(part)
+            if callee is not None and any(_reads(races, inner, slot) for inner in races.graph.reachable(callee)):
+                return True
+        if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and facts.slots.of(part) == slot:
+            return True
+        own = facts.slots.of(part) if isinstance(part, cst.Name) else None
+        if own is None or own[0] != "var" or own[1] is not function:
+            continue
+        values = facts.assigned(own)
+        if not values and own[2] in parameter_names(function):
+            continue
+        if not values or facts.put(own) or _grows(function, part.value):  # type: ignore[attr-defined]
+            return True
+        if any(_derives(races, each, slot, function, depth + 1) for each in values if each is not value):
+            return True
+    return False
+
+
+def _grows(function: Scope, name: str) -> bool:
+    """`xs.extend(...)`, `xs += ...`, `xs[k] = ...`."""
+    for node in function.nodes:
+        if isinstance(node, cst.AugAssign) and ex.dotted(node.target) == name:
+            return True
+        if isinstance(node, cst.Call) and ex.called_name(node) in {"extend", "insert", "update"}:
+            base = ex.receiver(node)
+            if base is not None and ex.dotted(base) == name:
+                return True
+    return False
 
 
 def _reads(races: Races, function: Scope, slot: Slot) -> list[cst.CSTNode]:

@@ -47,7 +47,11 @@ def is_logging(call: cst.Call) -> bool:
     """Whether a call only shows something to people: logging, printing, a console."""
     full = ex.dotted(call.func) or ""
     name = ex.called_name(call)
-    if full in {"print", "pprint", "cprint", "rprint"} or "print" in name or name.startswith(("log", "_log", "debug")):
+    if (
+        full in {"print", "pprint", "cprint", "rprint"}
+        or "print" in name
+        or name.startswith(("log", "_log", "debug", "visualize", "visualise"))
+    ):
         return True
     if not isinstance(call.func, cst.Attribute):
         return False

@@ -107,7 +107,7 @@ class Races:
             return any(w.function is not self.module.top for w in self.anatomy.writes.by_slot[slot])
         if slot is root:
             return any(w.function is not scope for w in self.anatomy.writes.by_slot[slot])
-        return any(name == p.name.value for p in parameters(scope))
+        return any(name == p.name.value and p.star != "**" for p in parameters(scope))  # `**kwargs` is the call's own
 
     def is_setup(self, function: Scope) -> bool:
         """`__init__`, class and module bodies, and methods that only these call: nobody else has the object yet."""
