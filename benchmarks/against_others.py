@@ -25,7 +25,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 MARK = "<!-- made by benchmarks/against_others.py -->\n"
-ROUNDS = 2
 
 SETS = {
     "peers": ["ruff", "flake8", "flake8-bugbear", "flake8-async", "fixit"],
@@ -39,16 +38,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--tools", type=Path, default=Path(tempfile.gettempdir()) / "looplint-benchmark-tools")
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = parser.parse_args()
     files = [path for folder in args.folders for path in sorted(folder.rglob("*.py"))]
     sources = [path.read_bytes() for path in files]
     folders = [str(folder) for folder in args.folders]
-    plain = cpu_of(lambda: parse(sources))
+    plain = cpu_of(lambda: parse(sources), args.rounds)
     lines = sum(source.count(b"\n") for source in sources)
     rows = [f"| `ast.parse` of every file | {plain:.2f} | 1.0 |"]
     for name, command, prepare in tools(args.tools, folders):
-        seconds = best(command, prepare)
+        if not Path(command[0]).exists():
+            rows.append(f"| {name} | cannot be installed | |")
+            continue
+        seconds = best(command, prepare, args.rounds)
         rows.append(f"| {name} | {seconds:.2f} | {seconds / plain:.1f} |")
         print(rows[-1], flush=True)
     table = page(rows, len(files), lines)
@@ -96,13 +99,13 @@ def environment(folder: Path, packages: list[str]) -> Path:
     """The `bin` folder of a virtual environment with these packages."""
     if not folder.is_dir():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *packages], check=True)
+        subprocess.run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *packages], check=False)
     return folder / "bin"
 
 
-def best(command: list[str], prepare: Callable[[], None]) -> float:
+def best(command: list[str], prepare: Callable[[], None], rounds: int) -> float:
     found = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         prepare()
         begun = children()
         quietly(command)
@@ -122,9 +125,9 @@ def children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def cpu_of(work: Callable[[], None]) -> float:
+def cpu_of(work: Callable[[], None], rounds: int) -> float:
     found = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         begun = time.process_time()
         work()
         found = min(found, time.process_time() - begun)
