@@ -205,12 +205,14 @@ class Gate(Signs):
         )
 
     def _made(self) -> Iterator[str]:
-        """What is called for a value that is kept: assigned, given back, or the default of a parameter."""
-        nodes = self.nodes
+        """What is called for a value that is assigned or given back."""
         for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return):
-            yield from (_maker(node.value) for node in nodes[kind])
-        for node in nodes[ast.arguments]:
-            yield from map(_maker, (*node.defaults, *node.kw_defaults))
+            yield from (_maker(node.value) for node in self.nodes[kind])
+
+    def _defaults_elsewhere(self) -> bool:
+        """A default argument that is an object of a class of another file, with signs of an agent."""
+        made = {_maker(value) for node in self.nodes[ast.arguments] for value in (*node.defaults, *node.kw_defaults)}
+        return any(map(_shows_agent, self._sources_of(made)))
 
     def _lists_elsewhere(self, *said: bytes) -> bool:
         """A class of another file that may be one of messages, or keep them, and that an annotation names."""
@@ -241,8 +243,8 @@ class Gate(Signs):
         return self._writes and self.agent
 
     def shares_history(self) -> bool:
-        """A history; or an object that keeps one, in the hands of a framework."""
-        return self.agent or (self._serves() and self.keeps_elsewhere())
+        """A history; or an object that keeps one, in the hands of a framework or of all calls of a function."""
+        return self.agent or (self._serves() and self.keeps_elsewhere()) or self._defaults_elsewhere()
 
     def overlaps_turns(self) -> bool:
         """A history; or an object that keeps one, and something that runs concurrently."""
@@ -255,7 +257,8 @@ class Gate(Signs):
     def _serves(self) -> bool:
         """A function that a framework calls for each user."""
         used = {name.partition(".")[0] for name in self.imported.values()} | self.imported.keys()
-        return not used.isdisjoint(words.FRAMEWORKS) and (
+        known = not used.isdisjoint(words.FRAMEWORKS) or any("gradio" in name for name in self.imported.values())
+        return known and (
             not _SERVED.isdisjoint(self.attributes | self.names)
             or any(name.endswith("Handler") for name in self.called)
         )
@@ -309,7 +312,7 @@ class Gate(Signs):
         return (self.has(ast.Compare) or "get" in self.called) and self.calls
 
     def picks_messages(self) -> bool:
-        return self.has(ast.Subscript) and self.messages
+        return self.has(ast.Subscript) and self.agent
 
     def parses_calls(self) -> bool:
         """JSON that a model wrote is decoded, or put back for lack of a default."""
