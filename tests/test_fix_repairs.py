@@ -509,6 +509,28 @@ def as_request(message: dict) -> dict:
     assert fixed(source, options=GIVEN).source.decode() == wanted
 
 
+def test_a_message_that_is_handed_back_is_copied_in_depth() -> None:
+    """Who gets it may edit what is in it."""
+    source = """\
+import copy
+
+
+class Room:
+    def told(self, message: Message) -> Message:
+        if message.role not in ["system", "user"]:
+            message.role = "user"
+        return message
+
+    def publish(self, message: Message) -> None:
+        told = self.told(message)
+        told.receivers.add("lead")
+        self.queue.put(told)
+        self.memory.add(message)
+"""
+    wanted = source.replace("        if", "        message = copy.deepcopy(message)\n        if")
+    assert fixed(source, options=GIVEN).source.decode() == wanted
+
+
 def test_a_list_that_is_known_as_one_is_not_made_one_before_it_is_copied() -> None:
     source = """\
 import copy

@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.given import Given, owned_by_callers
+from lint_rules.anatomy.messages.given import Given, hands_back, owned_by_callers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Reference, reference
@@ -48,6 +48,7 @@ def _copier(anatomy: Anatomy, given: Given, at: cst.CSTNode) -> Reference | None
     """What makes the copy: `deepcopy` of what is edited in depth, `list` of what is known as one, else `copy`."""
     if given.level == "message":
         flat = given.kind is Kind.MESSAGE and all(_is_param(store.target, given) for store in given.stores)
+        flat = flat and not hands_back(anatomy, given)  # who gets it may edit it further
         return reference(anatomy.module, at, "copy", "copy" if flat else "deepcopy")
     module, annotation, default = anatomy.module, given.param.annotation, given.param.default
     written = ex.source(annotation.annotation) if annotation is not None else ""
