@@ -113,7 +113,13 @@ class Gate(Signs):
     @cached_property
     def messages(self) -> bool:
         """Messages: by their class, by a role and a part, as the message of a choice, or by what calls show."""
-        return self.mentions(_MESSAGE_WORDS) or self.calls or self._shows_roles() or self._reads_choices()
+        return (
+            self.mentions(_MESSAGE_WORDS)
+            or self.calls
+            or self._shows_roles()
+            or self._reads_choices()
+            or self._lists_called_messages()
+        )
 
     def _shows_roles(self) -> bool:
         if "role" in self.keywords or any("Message" in name for name in self.called):
@@ -146,6 +152,14 @@ class Gate(Signs):
         return any(
             (name in {"message", "delta"} and _is_choice(base)) or (name == "choices" and asks and self._is_reply(base))
             for base, name in self.members
+        )
+
+    def _lists_called_messages(self) -> bool:
+        """A parameter `messages: list[dict]`, and a `content`."""
+        return "content" in self.texts and any(
+            node.arg in words.CALLED_HISTORIES
+            and any(getattr(part, "id", getattr(part, "attr", "")) in {"dict", "Dict"} for part in _parts(node))
+            for node in self.nodes[ast.arg]
         )
 
     def _is_reply(self, base: ast.expr) -> bool:
@@ -401,6 +415,11 @@ def _makes_message(call: ast.Call) -> bool:
         return True
     role = keywords.get("role", call.args[0] if call.args else None)
     return "Message" in name and text(role) in words.ROLES
+
+
+def _parts(node: ast.arg) -> Iterator[ast.AST]:
+    """The nodes of a parameter's annotation."""
+    return ast.walk(node.annotation) if node.annotation is not None else iter(())
 
 
 def _strings(node: ast.Compare) -> Iterator[str]:

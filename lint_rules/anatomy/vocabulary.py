@@ -120,6 +120,11 @@ HISTORY_NAMES = frozenset(
 )  # fmt: skip
 """Names of histories: never enough alone."""
 
+CALLED_HISTORIES = frozenset(
+    {"messages", "msgs", "chat_messages", "message_history", "chat_history", "conversation_history", "history"}
+)
+"""Names of parameters: with a list of dicts as annotation, and a `content` in these, enough."""
+
 
 @lru_cache(maxsize=4096)
 def says_arguments(name: str) -> bool:

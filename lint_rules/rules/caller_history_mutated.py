@@ -2,7 +2,8 @@
 
 ## What it does
 Reports functions that prepare a request or convert messages, and for that edit the messages of their caller: they write
-into an element, remove messages, or add an instruction, while neither name nor docstring says so.
+into an element, remove messages, or add an instruction, while neither name nor docstring says so. Also properties,
+`__str__` and their like that show a message, and edit it for that.
 
 ## Why is this bad
 The caller's history keeps the edit. The next request holds the instruction twice, after a retry three times; an image
@@ -41,6 +42,10 @@ with a piece of its stream: it is put together from them; a private function or 
 callers that all pass something made for the call, or put the result in its place. An agent loop that appends replies
 and results to the list it got is silent, too: that is how conversations are kept.
 
+The objects of a class are messages when a method without arguments makes one of them. Of such a class, members that are
+only read (`@property`, `__str__`, `__repr__`, `__rich__`) are reported when they store under a key of an element that
+a loop takes out of the object; attributes of elements are not, as these are often kept for later.
+
 ## Known problems
 Callers of other files are not seen.
 
@@ -61,6 +66,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.given import Given, edited, hands_back, is_put_together, owned_by_callers, says_so
+from lint_rules.anatomy.messages.shown import ShownEdit, shown_edits
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.repairs.caller_history_mutated import repair
@@ -83,6 +89,21 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if stores and given.param not in reported and _is_secret(anatomy, given):
             reported.add(given.param)
             yield _draft(anatomy, given, stores)
+    told: set[cst.CSTNode] = set()
+    for edit in shown_edits(anatomy):
+        if edit.function.node not in told:
+            told.add(edit.function.node)
+            yield _shown(edit)
+
+
+def _shown(edit: ShownEdit) -> Draft:
+    kept = ex.source(edit.kept, 40)
+    message = (
+        f"`{edit.function.name}` is only read, and edits an element of `{kept}`: what it shortens to show it is"
+        " shortened in the conversation, too"
+    )
+    notes = (Note(edit.evidence.root.node, "objects of this class are messages: one is made of them here"),)
+    return Draft(edit.node, message, "build what is shown anew: `{**element, key: value}`", notes)
 
 
 def _is_secret(anatomy: Anatomy, given: Given) -> bool:

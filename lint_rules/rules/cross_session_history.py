@@ -53,7 +53,8 @@ and no key picks one history of many. Handlers are known for FastAPI, Starlette,
 Discord libraries, aiogram, telebot, python-telegram-bot, Pyrogram, Slack Bolt, Chainlit and Gradio. An object counts
 when its class, in this file or another one of the project, adds to a history of its own that a model is sent, or when
 a library says so: Gemini chats, memories of LangChain and LlamaIndex, sessions of the OpenAI Agents SDK. Class
-attributes and default arguments count when the list grows, under any name it gets in the file.
+attributes and default arguments count when the list grows, under any name it gets in the file; so does a default object
+of a class from elsewhere, in which the file makes a history grow.
 
 Silent: fields of dataclasses and pydantic models, which are copied; defaults that are only read, copied or spread;
 dicts keyed by session; a history that the handler begins anew; handlers that turn away all but one user or room;

@@ -47,13 +47,13 @@ place that stores the same message in the same list: made of the same values, no
 nothing taken out of the history. Helpers of the file are read with the arguments of their call. Loops count when they
 go over tool calls, over the pieces of a reply, or come back after a failed request only; `@retry` functions when they
 store what they got before they ask. What is loaded from a session or memory and added to the same one is reported,
-too, also where helpers of the file load and add. A condition that reads a flag set beside it, the history, or the
-number of the turn keeps the rule silent, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI,
-Anthropic, Gemini, Bedrock, Ollama and LangChain are known.
+too, also where helpers of the file load and add, or hand the list back with the new messages behind it. A condition
+that reads a flag set beside it, the history, or the number of the turn keeps the rule silent, and so do fixed texts,
+which may be repeated on purpose. Messages of OpenAI, Anthropic, Gemini, Bedrock, Ollama and LangChain are known.
 
 ## Known problems
-Two names for one list, and a store that removes doubles by id, are not seen. Errors are
-followed from requests, tools, JSON and what is awaited only.
+Two names for one list (but for a list that a helper hands back), and a store that removes doubles by id, are not seen.
+Errors are followed from requests, tools, JSON and what is awaited only.
 
 ## Fix safety
 Unsafe: a statement that stands in the loop itself moves before the loop over the calls or attempts, or behind the

@@ -27,7 +27,8 @@ def shorten(message):
 ```
 
 ## How it decides
-A copy of something known to be a message, a history or tool calls is followed through the function's control flow,
+A copy of something known to be a message, a history or tool calls (also a parameter that is called messages, annotated
+as a list of dicts, and whose elements have a `content`) is followed through the function's control flow,
 through loop variables, keys, unpacking and helpers of the same file. A store counts when it reaches deeper than the
 copy is new, and somebody else (a caller, an object, later code) still holds the original. Replacing a top-level key
 of a copied message is harmless and silent, and so is a nested part that was replaced by a new object first, and an

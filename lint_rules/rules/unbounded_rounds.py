@@ -34,7 +34,8 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The branches that lead out of the loop are found on its control-flow graph. What they test is followed backwards:
-through flags and other variables that the loop sets, and through functions of the same file. The loop is reported when
+through flags and other variables that the loop sets, through functions of the same file, and through objects that the
+loop makes to read the reply. The loop is reported when
 all that is found there is the model's reply. A limit is a test of a counter, the clock, the length of what the loop
 fills, tokens or cost; a name that says limit, budget or deadline; a guard against repeats; a timeout around the loop or
 around a call of its function; tools that are no longer offered after some rounds; an exception that a called function

@@ -16,6 +16,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.again import Again, Loop
+from lint_rules.anatomy.messages.handed_back import held_whole, keeps, made_by
 from lint_rules.anatomy.messages.snapshots import parameter_path, passed_arguments, resolved
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.turns.stores import Stores, adds, loads
@@ -126,6 +127,7 @@ class _Finder:
         for stored in self.places:
             yield from self._returned(stored)
             yield from self._loaded(stored)
+            yield from self._handed_back(stored)
         yield from self._added_to_store()
         yield from self._by_callback()
 
@@ -452,6 +454,39 @@ class _Finder:
             if self.facts.slots.of(source) == slot or self._holds_all(source, slot, depth + 1):
                 return True
         return False
+
+    def _handed_back(self, stored: Stored) -> Iterator[Double]:
+        """`history.extend(self.step(history))`, where `step` returns what it got with the new messages behind it."""
+        write = stored.write
+        if stored.kind != "extend" or write is None or write.node is not stored.node or write.value is None:
+            return
+        made = made_by(self.anatomy, write.value, self.function)
+        callee = self.facts.slots.callee(made[0]) if made is not None else None
+        if made is None or callee is None:
+            return
+        held = held_whole(self.anatomy, callee, made[1])
+        for parameter, value in self.facts.slots.bindings(made[0], callee) if held else ():
+            if parameter[2] in held and self._is_the_list(value, stored.slot):
+                if self.again.follows(made[0], stored.node, self._replaced(stored.slot)):
+                    yield Double(How.LOADED, stored, made[0])
+                    return
+
+    def _is_the_list(self, value: cst.BaseExpression, slot: Slot | None) -> bool:
+        """Whether a value may be the very list in a slot: itself, or a name that it was given before."""
+        if self.facts.slots.of(value) == slot:
+            return True
+        points = self.again.points(value) if isinstance(value, cst.Name) else []
+        for bound in self.anatomy.reaching(self.function).at(points[0], value.value) if points else ():  # type: ignore[attr-defined]
+            alias = bound.value if bound.kind == "assign" else None
+            if isinstance(alias, (cst.Name, cst.Attribute)) and self.facts.slots.of(alias) == slot:
+                if self.again.follows(alias, value, self._replaced(slot)):
+                    return True
+        return False
+
+    def _replaced(self, slot: Slot | None) -> set[Point]:
+        """The points at which another list takes the place of the one in a slot."""
+        renewed = self.again.renewed([slot] if slot is not None else [], grown=False)
+        return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}
 
     def _added_to_store(self) -> Iterator[Double]:
         """`messages = session.load_messages()`, then `session.add_messages(messages)`: what was stored is added too."""

@@ -86,11 +86,12 @@ _QUANTITY = re.compile(
 """Names of things that grow with the rounds, or bound them; for comparisons."""
 _LIMIT = re.compile(
     r"(max_|_max|limit|budget|deadline|time_?d?_?out|exceed|exhaust|remaining|quota|too_(many|long)|expired|_left"
-    r"|(retries|attempts|iterations|rounds|turns|steps)$|should_(stop|continue|exit|end|break)|can_continue|circuit"
-    r"|stuck|loop_detect|repeat|duplicate|stall)",
+    r"|(retries|attempts|iterations|rounds|turns|steps)$|circuit|stuck|loop_detect|repeat|duplicate|stall)",
     re.IGNORECASE,
 )
 """Names that say so themselves, without a comparison."""
+_VERDICT = re.compile(r"should_(stop|continue|exit|end|break)|can_continue", re.IGNORECASE)
+"""Names of what somebody has decided: a limit may be behind it where the file does not show how."""
 _OVER = re.compile(r"(exceed|exhaust|expired|timed_out|too_(many|long))", re.IGNORECASE)
 """Names that say that a limit is passed: where the loop goes on then, it is none of the loop's."""
 _RATE = re.compile(r"(^|[._])(rate|rpm|tpm|rps|throttle)", re.IGNORECASE)
@@ -403,7 +404,37 @@ class Limits:
                 return True
         elif not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
             return False
-        return any(kind in self.facts.kinds(node) for kind in _REPLIES)
+        if any(kind in self.facts.kinds(node) for kind in _REPLIES):
+            return True
+        return isinstance(node, cst.Name) and self.facts.slots.of(node) in self._collectors
+
+    @cached_property
+    def _collectors(self) -> set[Slot | None]:
+        """Objects that a round makes and hands the reply to, under the names they have in called functions, too."""
+        found: set[Slot | None] = set()
+        for function, node in self._run():
+            if type(node) is cst.Call and function is self.function:
+                slot = self.facts.slots.of(base) if (base := ex.receiver(node)) is not None else None
+                if slot is not None and slot[0] == "var" and self._is_made_here(slot):
+                    if any(Kind.REPLY in self.facts.kinds(arg.value) for arg in node.args):
+                        found.add(slot)
+        calls = [node for _, node in self._run() if isinstance(node, cst.Call)] if found else []
+        for call in calls:
+            callee = self.facts.slots.callee(call)
+            for slot, value in self.facts.slots.bindings(call, callee) if callee is not None else ():
+                if self.facts.slots.of(value) in found:
+                    found.add(slot)
+        return found
+
+    def _is_made_here(self, slot: Slot) -> bool:
+        """Whether all that a variable holds are new objects of the loop: `parser = StreamParser()`."""
+        values = self.facts.assigned(slot)
+        return bool(values) and all(
+            isinstance(value, cst.Call)
+            and ex.called_name(value)[:1].isupper()
+            and self.module.inside(value, self.node.body)
+            for value in values
+        )
 
     def _limit_in(self, part: cst.CSTNode) -> cst.CSTNode | None:
         """The limit that an expression tests."""
@@ -412,11 +443,24 @@ class Limits:
                 if self._is_limit(node):
                     return node
             elif isinstance(node, (cst.Name, cst.Attribute)):
-                if _LIMIT.search(ex.last_name(node)) and self._stands_alone(node):
+                if self._is_called_limit(node) and self._stands_alone(node):
                     return node
                 if self._is_counter(node) and self._stands_alone(node):
                     return node
         return None
+
+    def _is_called_limit(self, node: cst.Name | cst.Attribute) -> bool:
+        name = ex.last_name(node)
+        return bool(_LIMIT.search(name)) or (bool(_VERDICT.search(name)) and not self._is_shown(node))
+
+    def _is_shown(self, node: cst.Name | cst.Attribute) -> bool:
+        """Whether functions of this file work out all that a variable holds: then they say what it hangs on."""
+        slot = self.facts.slots.of(node)
+        values = [ex.inner(value) for value in self.facts.assigned(slot)] if slot is not None else []
+        calls = [value.expression if isinstance(value, cst.Await) else value for value in values]
+        return bool(calls) and all(
+            isinstance(call, cst.Call) and self.facts.slots.callee(call) is not None for call in calls
+        )
 
     def _is_limit(self, test: cst.Comparison) -> bool:
         sides = list(_sides(test))

@@ -73,15 +73,26 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
     if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
         return True
-    return isinstance(node, cst.While) and any(call in facts.calls for call in calls) and _stores(calls, graph, writes)
+    return (
+        isinstance(node, cst.While)
+        and any(call in facts.calls for call in calls)
+        and any(_stores(call, node, graph, writes) for call in calls)
+    )
 
 
-def _stores(calls: list[cst.Call], graph: CallGraph, writes: Writes) -> bool:
-    """Whether a method that the loop calls, and that asks nobody, puts messages into a history of the object."""
-    for call in calls:
-        callee = graph.facts.slots.callee(call)
-        if callee is not None and not graph.reaches_llm(callee):
-            if any(w.kind in GROWING and w.slot[0] == "attr" for w in writes.reached_from(callee)):
+def _stores(call: cst.Call, node: cst.While, graph: CallGraph, writes: Writes) -> bool:
+    """Whether a call in the loop, of a function that asks nobody, puts messages into a history that outlives a round.
+
+    That is one of the object, or one that the loop hands to the function and has not made itself.
+    """
+    callee = graph.facts.slots.callee(call)
+    if callee is None or graph.reaches_llm(callee):
+        return False
+    given = {slot: graph.facts.slots.of(value) for slot, value in graph.facts.slots.bindings(call, callee)}
+    for write in writes.reached_from(callee):
+        if write.kind in GROWING:
+            handed = given.get(write.slot)
+            if write.slot[0] == "attr" or (handed is not None and not _made_within(handed, node, graph)):
                 return True
     return False
 

@@ -18,6 +18,8 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _IDS = frozenset({"uuid1", "uuid4", "token_hex", "token_urlsafe", "ULID", "nanoid", "generate"})
+_MARKERS = frozenset({"Depends", "Security", "Inject", "Injected", "Provide", "FromDishka"})
+"""Defaults that a framework puts something else in the place of, for each call."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -107,7 +109,7 @@ def _of_made_default(anatomy: Anatomy, param: cst.Param, slot: Slot, default: cs
             yield GrownDefault("key", param, slot, *used)
         return
     made = made_class(anatomy, default)
-    if made is None and not keeps_conversation(anatomy.module, default):
+    if made is None and not keeps_conversation(anatomy.module, default) and not _makes_state(default):
         return
     names = {slot, *_other_names(anatomy, slot, False)}
     for write in anatomy.writes.all:
@@ -122,6 +124,12 @@ def _of_made_default(anatomy: Anatomy, param: cst.Param, slot: Slot, default: cs
             if any(s in names for s in _holders(anatomy, base)):
                 yield GrownDefault("default", param, slot, call, None)
                 return
+
+
+def _makes_state(default: cst.Call) -> bool:
+    """`State()` of a class that is not at hand: what grows in it, the writes of this file show."""
+    name = ex.called_name(default)
+    return name[:1].isupper() and name not in _MARKERS and not default.args
 
 
 def _adds(call: cst.Call) -> bool:

@@ -205,6 +205,8 @@ class Flows(Forms):
             told = shapes.annotated(node.annotation.annotation)
             if told is not None:
                 self.learn(slot, told[0], Evidence(told[1], node, used=True))
+            elif node.name.value in words.CALLED_HISTORIES and shapes.lists_dicts(node.annotation.annotation):
+                self.learn(slot, Kind.CALLED_HISTORY, Evidence(f"is called `{node.name.value}`", node))
 
     def _result(self, node: cst.Dict, scope: Scope) -> None:
         """The content of a tool message is a tool's result."""
@@ -249,6 +251,10 @@ class Flows(Forms):
             self._mark_reply(base, node, f"its `{name}` is read")
         elif name == "tool_call_id" and isinstance(node, cst.Subscript):  # events of user interfaces have the attribute
             self._mark(base, Kind.MESSAGE, Evidence("its `tool_call_id` is used", node, used=True))
+        elif name == "content" and not isinstance(node, cst.Attribute):
+            called = self.kinds(base).get(Kind.CALLED_MESSAGE)
+            if called is not None:
+                self._mark(base, Kind.MESSAGE, Evidence("has `content`", node, True, called))
         elif name == "choices":
             self._mark_reply(base, node, "its `choices` are read")
         elif name == "arguments":

@@ -11,6 +11,7 @@ from lint_rules.anatomy.values.known import PLAIN, TWO_WAY, Known, sources
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
 
+_COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
 _TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
 
 
@@ -159,7 +160,7 @@ class Forms(Known):
         base = ex.receiver(node)
         for source in sources(node):
             kinds = self.kinds(source)
-            found.update({k: e for k, e in kinds.items() if k in TWO_WAY or k is Kind.ARGUMENTS_TEXT})
+            found.update({k: e for k, e in kinds.items() if k in _COPIED})
         if name in words.TEXT_FUNCTIONS or (name.startswith(("extract", "parse")) and not found):
             found.update(self._text_of(node))
         elif name in {"pop", "popleft"} and base is not None:

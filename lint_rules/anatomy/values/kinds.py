@@ -25,6 +25,8 @@ class Kind(Enum):
     REPLY = "model reply"
     MODEL_TEXT = "model-written text"
     MODEL = "model client"
+    CALLED_HISTORY = "list of dicts that is called messages"
+    CALLED_MESSAGE = "element of a list that is called messages"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,5 +78,5 @@ class LLMCall:
 
 Kinds = dict[Kind, Evidence]
 
-ELEMENT = {Kind.HISTORY: Kind.MESSAGE, Kind.CALLS: Kind.CALL}
+ELEMENT = {Kind.HISTORY: Kind.MESSAGE, Kind.CALLS: Kind.CALL, Kind.CALLED_HISTORY: Kind.CALLED_MESSAGE}
 CONTAINER = {element: container for container, element in ELEMENT.items()}

@@ -12,6 +12,7 @@ from lint_rules.syntax import expressions as ex
 
 _EQUAL = (cst.Equal, cst.NotEqual)
 _AMONG = (cst.In, cst.NotIn)
+_LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"})
 
 
 def message(node: cst.BaseExpression) -> str | None:
@@ -126,6 +127,20 @@ def type_tests(call: cst.Call) -> tuple[cst.BaseExpression, Kind, str] | None:
     return (call.args[0].value, told[0], told[1].replace("annotated", "tested to be a")) if told is not None else None
 
 
+def lists_dicts(annotation: cst.BaseExpression) -> bool:
+    """`list[dict]`, `List[Dict[str, Any]]`, `Sequence[dict] | None`."""
+    if isinstance(annotation, cst.BinaryOperation):
+        return lists_dicts(annotation.left) or lists_dicts(annotation.right)
+    inside = ex.index(annotation)
+    outer = (ex.dotted(annotation.value) or "").rpartition(".")[2] if isinstance(annotation, cst.Subscript) else ""
+    if inside is None or outer not in _LISTS | {"Optional"}:
+        return False
+    if outer == "Optional":
+        return lists_dicts(inside)
+    element = inside.value if isinstance(inside, cst.Subscript) else inside
+    return (ex.dotted(element) or "").rpartition(".")[2] in {"dict", "Dict"}
+
+
 def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
     """What an annotation says: `list[ChatCompletionMessageParam]` is a history, `ToolUseBlock` a tool call."""
     name = (ex.dotted(annotation) or "").rpartition(".")[2]
@@ -143,7 +158,7 @@ def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
         told = annotated(inside) if inside is not None else None
         if told is None or outer in {"Callable", "type", "Type", "dict", "Dict", "Mapping"}:
             return None
-        if outer in {"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"}:
+        if outer in _LISTS:
             kind = {Kind.MESSAGE: Kind.HISTORY, Kind.CALL: Kind.CALLS}.get(told[0])
             return None if kind is None else (kind, f"is annotated `{ex.source(annotation, 50)}`")
         return told
