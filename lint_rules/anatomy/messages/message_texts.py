@@ -113,18 +113,26 @@ def _said(content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 
 def _changed(anatomy: Anatomy) -> Iterator[MessageText]:
-    """`m["content"] = ...`, `{**m, "content": ...}` for a message m."""
+    """`m["content"] = ...`, `{**m, "content": ...}` for a message m.
+
+    Where only a name says that it is one, nothing says that the text is for a model: it may be a trace or a page.
+    """
     for node in anatomy.module.nodes_of(cst.Assign):
         pair = ex.member(node.targets[0].target)
-        if pair is not None and pair[1] == "content" and Kind.MESSAGE in anatomy.facts.kinds(pair[0]):
+        if pair is not None and pair[1] == "content" and _is_shown_message(anatomy, pair[0]):
             if _reads_content(anatomy, node.value):
                 yield MessageText(node, node.value, anatomy.module.scope_of[node].function, False, True)
     for display in anatomy.module.nodes_of(cst.Dict):
         first = display.elements[0] if display.elements else None
         content = ex.dict_items(display).get("content")
         if isinstance(first, cst.StarredDictElement) and content is not None:
-            if Kind.MESSAGE in anatomy.facts.kinds(first.value):
+            if _is_shown_message(anatomy, first.value):
                 yield MessageText(display, content, anatomy.module.scope_of[display].function, False, True)
+
+
+def _is_shown_message(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
+    known = anatomy.facts.kinds(node).get(Kind.MESSAGE)
+    return known is not None and not any(fact.reason.startswith("is called `") for fact in known.chain())
 
 
 def _reads_content(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

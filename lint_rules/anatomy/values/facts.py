@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cached_property
 
 import libcst as cst
@@ -12,7 +13,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import SourceModule, parameters
+from lint_rules.syntax.module import Scope, SourceModule, parameters
 
 _MOST_PASSES = 12
 
@@ -42,6 +43,12 @@ class Facts(Flows):
         scope_of = self.module.scope_of
         steps = [(flows[type(node)], node, scope_of[node]) for node in self.module.nodes_of(*flows)]
         self._waiting.update(range(len(steps)))
+        self._settle(steps)
+        if self._learn_called():
+            self._settle(steps)
+        self._memo = {}
+
+    def _settle(self, steps: list[tuple[Callable[..., None], cst.CSTNode, Scope]]) -> None:
         for _ in range(_MOST_PASSES):
             self._changed = False
             for number, (flow, node, scope) in enumerate(steps):
@@ -52,7 +59,19 @@ class Facts(Flows):
             if not self._changed:
                 break
         self._running = None
-        self._memo = {}
+
+    def _learn_called(self) -> bool:
+        """Messages by their name and `content`, where nothing better is known of them; whether there are any."""
+        if not any(Kind.CALLED_HISTORY in kinds for kinds in self._known.values()):
+            return False
+        found = False
+        for node in self.module.nodes_of(cst.Subscript, cst.Call):
+            base, name = ex.member(node) or (None, "")
+            kinds = self.kinds(base) if base is not None and name == "content" else {}
+            if base is not None and Kind.CALLED_MESSAGE in kinds and Kind.MESSAGE not in kinds:
+                self._mark(base, Kind.MESSAGE, Evidence("has `content`", node, True, kinds[Kind.CALLED_MESSAGE]))
+                found = True
+        return found
 
     def _learn_names(self) -> None:
         """The names that the user has listed as histories."""

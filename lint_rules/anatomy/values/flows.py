@@ -251,10 +251,6 @@ class Flows(Forms):
             self._mark_reply(base, node, f"its `{name}` is read")
         elif name == "tool_call_id" and isinstance(node, cst.Subscript):  # events of user interfaces have the attribute
             self._mark(base, Kind.MESSAGE, Evidence("its `tool_call_id` is used", node, used=True))
-        elif name == "content" and not isinstance(node, cst.Attribute):
-            called = self.kinds(base).get(Kind.CALLED_MESSAGE)
-            if called is not None:
-                self._mark(base, Kind.MESSAGE, Evidence("has `content`", node, True, called))
         elif name == "choices":
             self._mark_reply(base, node, "its `choices` are read")
         elif name == "arguments":
