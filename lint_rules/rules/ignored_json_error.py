@@ -142,7 +142,7 @@ def _is_test(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:
     given = call.args[0].value
     evidence = _written_by_model(anatomy, call, function)
-    if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, evidence):
+    if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
         return
     text = ex.source(given, 50)
     note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
@@ -172,8 +172,13 @@ def _written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evid
     return dispatch.runs_tool_with(anatomy.facts, call, function)
 
 
-def _is_made_here(anatomy: Anatomy, evidence: Evidence) -> bool:
-    """What shows the call is a dict of this file whose arguments are written by `json.dumps`: never malformed."""
+def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
+    """What shows the call is a dict of this file whose arguments are written by `json.dumps`: never malformed.
+
+    For `literal_eval` it may be: `true` and `null` are no Python.
+    """
+    if ex.called_name(call) == "literal_eval":
+        return False
     function = ex.dict_items(evidence.root.node).get("function") if isinstance(evidence.root.node, cst.Dict) else None
     arguments = ex.dict_items(function).get("arguments") if function is not None else None
     return arguments is not None and anatomy.facts.encoder(arguments) is not None
@@ -201,7 +206,8 @@ def _is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:
     names = [name for target in statement.targets for name in ex.target_names(target.target)]
     uses = [use for name in names for use in handlers.uses_after(anatomy.module, name, statement, function.node)]
     written = [use for use in uses if _is_encoded(anatomy, use)]
-    return bool(written) and all(use in written or _is_stored_into(anatomy, use) for use in uses)
+    edited = [use for use in uses if _is_stored_into(anatomy, use)]
+    return bool(written and edited) and len(written) + len(edited) == len(uses)
 
 
 def _is_encoded(anatomy: Anatomy, use: cst.Name) -> bool:

@@ -116,14 +116,20 @@ def _is_stored(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the text lies in something that a call of the program gives, no model's reply: a stored message."""
-    here = ex.inner(call.args[0].value)
-    while isinstance(here, (cst.Attribute, cst.Subscript)):
-        here = ex.inner(here.value)
-    slot = anatomy.facts.slots.of(here) if isinstance(here, cst.Name) else None
-    source = source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
-    while isinstance(source, cst.Await):
-        source = source.expression
-    return isinstance(source, cst.Call) and source not in anatomy.facts.calls and ex.called_name(source)[:1].islower()
+    here: cst.BaseExpression | None = call.args[0].value
+    for _ in range(_DEEPEST):
+        here = ex.inner(here.expression) if isinstance(here, cst.Await) else here
+        pair = ex.member(here) if here is not None else None
+        if pair is not None:
+            here = pair[0]
+        elif isinstance(here, cst.Subscript):
+            here = here.value
+        elif isinstance(here, cst.Name):
+            slot = anatomy.facts.slots.of(here)
+            here = source_of(anatomy, slot) if slot is not None and slot[0] == "var" else None
+        else:
+            break
+    return isinstance(here, cst.Call) and here not in anatomy.facts.calls and ex.called_name(here)[:1].islower()
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
