@@ -1,0 +1,125 @@
+"""What a failed parse leaves behind when its error is swallowed: a neutral value that goes on, or nothing at all."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.parse_attempts import is_tried_otherwise
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+# -- a value in its place ---------------------------------------------------------------------------------------
+
+
+def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
+    if handling.ending is Ending.DROPS:
+        return _returned_after(anatomy, call, handling)
+    neutral, target = handling.neutral, handling.target
+    if neutral is None:
+        return None
+    if target is None:
+        is_none = isinstance(neutral, cst.Name)
+        if not _hands_back(anatomy, call, function):
+            return None
+        return _replaced_by_callers(anatomy, function) if is_none else neutral
+    if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
+        return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
+    uses = handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
+    if any(handlers.is_tested(anatomy.module, use, neutral) for use in uses):
+        return None
+    flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
+    read = provenance.reads_reply(anatomy, call)
+    return neutral if any(read or not _is_sent_back(anatomy, use) for use in flowing) else None
+
+
+def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+    """`try: return json.loads(x)` / `except: pass` / `return {}`: what comes right after takes the value's place."""
+    if not any(isinstance(n, cst.Return) for n in walk(handling.guard.body)):
+        return None
+    following = next(iter(_after(anatomy, handling.guard)), None)
+    if isinstance(following, cst.SimpleStatementLine) and isinstance(following.body[0], cst.Return):
+        value = following.body[0].value
+        if value is not None and handlers.is_neutral(value) and not isinstance(value, cst.Name):
+            return value
+    return None
+
+
+def _after(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.CSTNode]:
+    block = anatomy.module.parent[node]
+    body: list[cst.CSTNode] = list(block.body) if isinstance(block, (cst.IndentedBlock, cst.Module)) else []
+    return body[body.index(node) + 1 :] if node in body else []
+
+
+def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Whether the function gives back what it parsed: a title or a hint that is made of it may well be empty."""
+    statement = anatomy.module.statement(call)
+    names: set[str] = set()
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        targets = ex.targets(statement)
+        names = {name for target in targets for name in ex.target_names(target)}
+    for node in function.nodes:
+        if isinstance(node, cst.Return) and node.value is not None:
+            for part in ex.alternatives(node.value):
+                if part is call or (isinstance(part, cst.Name) and part.value in names):
+                    return True
+    return isinstance(statement, cst.Return)
+
+
+def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpression | None:
+    """The `{}` of `parse(text) or {}`: a None that says "failed" is taken for "no arguments"."""
+    for site in anatomy.calls.sites[function]:
+        parent = anatomy.module.parent.get(site.node)
+        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or):
+            if parent.left is site.node and handlers.is_neutral(parent.right):
+                return parent.right
+    return None
+
+
+def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
+    evidence = anatomy.facts.kinds(call.args[0].value).get(Kind.ARGUMENTS_TEXT)
+    return evidence is not None and any("stream" in e.reason or "pieces" in e.reason for e in evidence.chain())
+
+
+def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
+    """Whether a value goes into a `tool_use` block: a past call put into another provider's form, that runs nothing."""
+    return any(
+        ex.text(items["type"]) == "tool_use"
+        for outer in anatomy.module.ancestors(use)
+        if isinstance(outer, cst.Dict) and "type" in (items := ex.dict_items(outer))
+    )
+
+
+# -- nothing ----------------------------------------------------------------------------------------------------
+
+
+def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether the call that a model wrote is lost with the error: nothing else is tried, and it would be used."""
+    return (
+        handling.ending is Ending.DROPS
+        and not is_tried_otherwise(anatomy, call, handling)
+        and _is_put_to_use(anatomy, call)
+    )
+
+
+def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a parsed value is run or stored; one that is only looked into (a search, a test) loses no call."""
+    statement = anatomy.module.statement(call)
+    if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        return True
+    targets = ex.targets(statement)
+    names = {name for target in targets for name in ex.target_names(target)}
+    function = anatomy.module.scope_of[call].function
+    uses = [n for n in function.nodes if isinstance(n, cst.Name) and n.value in names]
+    return not names or any(
+        handlers.flows_on(anatomy.module, use)
+        and not any(isinstance(o, cst.Comparison) for o in anatomy.module.ancestors(use))
+        for use in uses
+        if not isinstance(anatomy.module.parent.get(use), cst.AssignTarget)
+    )

@@ -1,0 +1,95 @@
+"""JSON of tool calls: texts of a model that a file parses, and values of calls that it writes as JSON.
+
+Both give the evidence that it is a call's, or None: also where the file itself has written the text, which is then
+never malformed.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values import dispatch, provenance
+from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+
+def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    """Evidence that what a call parses was written by a model, and by no `json.dumps` of this file."""
+    evidence = _evidence(anatomy, call, function)
+    if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
+        return None
+    return evidence
+
+
+def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    """Evidence that the text is a tool call's arguments, or model text that is parsed as a tool request."""
+    kinds = anatomy.facts.kinds(call.args[0].value)
+    if Kind.ARGUMENTS_TEXT in kinds:
+        return kinds[Kind.ARGUMENTS_TEXT]
+    if Kind.MODEL_TEXT in kinds and dispatch.reads_tool_request(anatomy.facts, call, function):
+        return kinds[Kind.MODEL_TEXT]
+    return dispatch.runs_tool_with(anatomy.facts, call, function)
+
+
+def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
+    """What shows the call is a dict of this file whose arguments are written by `json.dumps`: never malformed.
+
+    For `literal_eval` it may be: `true` and `null` are no Python.
+    """
+    if ex.called_name(call) == "literal_eval":
+        return False
+    function = ex.dict_items(evidence.root.node).get("function") if isinstance(evidence.root.node, cst.Dict) else None
+    arguments = ex.dict_items(function).get("arguments") if function is not None else None
+    return arguments is not None and anatomy.facts.encoder(arguments) is not None
+
+
+def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Arguments this file has written itself with `json.dumps`, read back from messages: never malformed."""
+    if isinstance(call.args[0].value, cst.Attribute) or not provenance.renders_the_past(anatomy, call, function):
+        return False
+    return any(
+        "arguments" in (items := ex.dict_items(node)) and any(anatomy.facts.encoder(n) for n in walk(items["arguments"])
+        if isinstance(n, cst.Call))
+        for node in anatomy.module.scope_of
+        if isinstance(node, cst.Dict)
+    )  # fmt: skip
+
+
+def part_of_call(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
+    kinds = anatomy.facts.kinds(call.args[0].value)
+    for kind in (Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT, Kind.RESULT):
+        if kind in kinds:
+            return kinds[kind]
+    if isinstance(anatomy.module.statement(call), cst.Return):
+        return anatomy.facts.of(("return", function)).get(Kind.RESULT)
+    return None
+
+
+def is_rewritten(anatomy: Anatomy, call: cst.Call) -> bool:
+    """An editor of stored calls: what is parsed of a message that was looked up goes back into JSON text, changed."""
+    function, statement = anatomy.module.scope_of[call].function, anatomy.module.statement(call)
+    if not isinstance(statement, cst.Assign) or anatomy.calls.reaches_llm(function):
+        return False
+    if not provenance.is_looked_up(anatomy, call):
+        return False
+    names = [name for target in statement.targets for name in ex.target_names(target.target)]
+    uses = [use for name in names for use in handlers.uses_after(anatomy.module, name, statement, function.node)]
+    written = [use for use in uses if _is_encoded(anatomy, use)]
+    edited = [use for use in uses if _is_stored_into(anatomy, use)]
+    return bool(written and edited) and len(written) + len(edited) == len(uses)
+
+
+def _is_encoded(anatomy: Anatomy, use: cst.Name) -> bool:
+    """`json.dumps(use)`."""
+    call = anatomy.module.parent.get(anatomy.module.parent[use])
+    return isinstance(call, cst.Call) and anatomy.facts.encoder(call) is not None
+
+
+def _is_stored_into(anatomy: Anatomy, use: cst.Name) -> bool:
+    """`use[key] = value`."""
+    parent = anatomy.module.parent[use]
+    return isinstance(parent, cst.Subscript) and isinstance(anatomy.module.parent[parent], cst.AssignTarget)

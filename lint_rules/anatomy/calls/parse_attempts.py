@@ -1,0 +1,129 @@
+"""Parses that may well fail: of a text that still grows, of one of unknown form, or with something else to try next."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+
+def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
+    """Whether the failure of a parse that is handled says nothing of a call that waits for its tool."""
+    return (
+        _is_streaming(anatomy, call, function)
+        or _is_probe(anatomy, call, handling)
+        or provenance.renders_the_past(anatomy, call, function)
+    )
+
+
+def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
+    if isinstance(anatomy.module.parent.get(call), cst.Expr):
+        return handling.ending is not Ending.DROPS or _falls_through(handling)
+    return Kind.ARGUMENTS_TEXT not in anatomy.facts.kinds(call.args[0].value) and (
+        Kind.MODEL_TEXT in anatomy.facts.kinds(call.args[0].value)
+    )
+
+
+def _falls_through(handling: Handling) -> bool:
+    """Whether the code after the handler runs on, instead of the next turn of a loop."""
+    return not any(isinstance(n, (cst.Continue, cst.Break, cst.Return)) for n in walk(handling.handler.body)) or (
+        isinstance(handling.handler, cst.With)
+    )
+
+
+def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """Text that has just grown, in a loop: a try at each piece is a display of what there is so far."""
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    loop = next((n for n in anatomy.module.ancestors(call) if isinstance(n, (cst.For, cst.While))), None)
+    if slot is None or loop is None:
+        return False
+    for node in function.nodes:
+        if isinstance(node, cst.AugAssign) and anatomy.facts.slots.of(node.target) == slot:
+            if anatomy.module.inside(node, loop) and _comes_next(anatomy, node, call, loop):
+                return True
+    return False
+
+
+def _comes_next(anatomy: Anatomy, piece: cst.AugAssign, call: cst.Call, loop: cst.For | cst.While) -> bool:
+    """Whether the try follows the piece in one turn of the loop, and no test of the event stands before it."""
+    blocks = [node for node in anatomy.module.ancestors(piece) if isinstance(node, cst.IndentedBlock)]
+    for block in blocks:
+        if anatomy.module.inside(call, block):
+            return block is blocks[0] or not _tests_the_event(anatomy, call, block, loop)
+        branch = anatomy.module.parent[block]
+        alone = isinstance(branch, cst.If) and branch.orelse is None
+        if not alone or isinstance(anatomy.module.parent[branch], cst.If):
+            return False
+    return False
+
+
+def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+    """Whether an `if` between the block and the parse asks what the event is: it may be the one that ends the text."""
+    events = set(ex.target_names(loop.target)) if isinstance(loop, cst.For) else set()
+    for node in walk(loop.body):
+        if isinstance(node, cst.Assign) and any(
+            isinstance(n, cst.Name) and n.value in events for n in walk(node.value)
+        ):
+            events.update(name for target in node.targets for name in ex.target_names(target.target))
+    events -= {n.value for n in walk(call.args[0].value) if isinstance(n, cst.Name)}  # what the text is kept in
+    for node in anatomy.module.ancestors(call):
+        if node is block:
+            return False
+        if isinstance(node, cst.If) and any(isinstance(n, cst.Name) and n.value in events for n in walk(node.test)):
+            return True
+    return False
+
+
+# -- another way ------------------------------------------------------------------------------------------------
+
+
+def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
+    statement = anatomy.module.statement(call)
+    if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
+        return True
+    if not isinstance(statement, cst.Assign):
+        return False
+    if _falls_through(handling) and _keeps_its_value(anatomy, statement, call):
+        return True
+    return any(isinstance(outer, cst.For) and _varies(outer, call) for outer in anatomy.module.ancestors(call))
+
+
+def _varies(loop: cst.For, call: cst.Call) -> bool:
+    """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
+    names = set(ex.target_names(loop.target))
+    given = call.args[0].value
+    return isinstance(given, cst.BinaryOperation) and any(
+        isinstance(n, cst.Name) and n.value in names for n in walk(given)
+    )
+
+
+def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) -> bool:
+    """`x = json.loads(x)`, `b = b.with_input(json.loads(raw))`: what fails leaves the name with what it had."""
+    target = statement.targets[0].target
+    slot = anatomy.facts.slots.of(target)
+    if slot is not None and slot == anatomy.facts.slots.of(call.args[0].value):
+        return True
+    return (
+        isinstance(target, cst.Name)
+        and statement.value is not call
+        and any(isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value))
+    )
+
+
+def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether the text itself is used further down: what could not be parsed is passed on as it is."""
+    given = call.args[0].value
+    if not isinstance(given, cst.Name) or not _falls_through(handling):
+        return False
+    function = anatomy.module.scope_of[call].function
+    uses = handlers.uses_after(anatomy.module, given.value, handling.guard, function.node)
+    return any(not handlers.shown_only(anatomy.module, use) for use in uses)
