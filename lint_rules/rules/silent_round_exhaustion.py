@@ -154,7 +154,7 @@ class _Silence:
         )
 
     def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
-        if self.limits.leads_out(value):
+        if self.limits.exits.leads_out(value):
             return True
         block = self.anatomy.module.parent.get(self.anatomy.module.parent[self.anatomy.module.statement(value)])
         tested = {n.value for n in walk(self.loop.node.test) if isinstance(n, cst.Name)} if isinstance(
@@ -187,7 +187,7 @@ class _Silence:
         if slot is None or Kind.HISTORY in self.anatomy.facts.of(slot):
             return False
         asked = [v for v in self.anatomy.facts.assigned(slot) if self.anatomy.module.inside(v, self.loop.node.body)]
-        return bool(asked) and not any(self.limits.leads_out(v) for v in asked) and self._is_text(slot, asked)
+        return bool(asked) and not any(self.limits.exits.leads_out(v) for v in asked) and self._is_text(slot, asked)
 
     def _leaves_without_calls(self) -> bool:
         """Whether the reply ends the loop when it asks for no tools."""
