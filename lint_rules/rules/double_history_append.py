@@ -69,7 +69,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.doubles import Double, How, doubles
+from lint_rules.anatomy.messages.doubles import doubles
+from lint_rules.anatomy.messages.places import Double, How
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.repairs.double_history_append import repair

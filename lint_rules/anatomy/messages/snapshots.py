@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.passing import Parameter, parameter_path, passed_arguments, resolved
 from lint_rules.anatomy.messages.sending import Loop, Sending
+from lint_rules.anatomy.messages.views import Views
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.copies import Path, path_of
-from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
-
-_RENDERERS = frozenset({"dumps", "join", "deepcopy", "copy", "list", "tuple", "str", "sorted", "model_copy"})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,6 +69,7 @@ class _Finder:
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.function = function
+        self.views = Views(anatomy)
 
     # -- snapshots --------------------------------------------------------------------------------------------
 
@@ -84,85 +85,9 @@ class _Finder:
                 continue
             path = path_of(target)
             for key, part in [("", value), *ex.dict_items(value).items()]:
-                made = self.made_of(part)
+                made = self.views.made_of(part)
                 if made is not None and path is not None:
                     yield _Snapshot(node, part, (*path, key) if key else path, *made)
-
-    def made_of(self, value: cst.BaseExpression) -> tuple[Slot, Evidence] | None:
-        """The history that `value` is a copy or view of; None when it is the live list, or none."""
-        value = ex.inner(value)
-        if isinstance(value, cst.Dict):
-            return None
-        source = self._copied(value)
-        if source is None:
-            return None
-        slot = self.facts.slots.of(source)
-        evidence = self.facts.kinds(source).get(Kind.HISTORY)
-        if slot is None or evidence is None or slot[0] in {"call", "return"}:
-            return None
-        return slot, evidence
-
-    def _copied(self, value: cst.BaseExpression) -> cst.BaseExpression | None:
-        if type(value) is cst.Subscript:
-            return value.value if ex.slice_of(value) is not None else None
-        if type(value) is cst.ListComp or type(value) is cst.GeneratorExp:
-            return _bare(value.for_in.iter)
-        if type(value) is cst.List:
-            return self._growing([e.value for e in value.elements if type(e) is cst.StarredElement])
-        if type(value) is cst.BinaryOperation and type(value.operator) is cst.Add:
-            return self._growing([value.left, value.right])
-        if type(value) is cst.Call:
-            return self._called(value)
-        return None
-
-    def _called(self, call: cst.Call) -> cst.BaseExpression | None:
-        """`list(h)`, `h.copy()`, `json.dumps(h)`, and functions of this file that make a new list of what they get."""
-        name, base = ex.called_name(call), ex.receiver(call)
-        given = ex.positional(call)
-        if name in {"copy", "model_copy"} and base is not None and not given:
-            return base
-        if name in _RENDERERS and given:
-            inside = given[0]
-            if isinstance(inside, (cst.GeneratorExp, cst.ListComp)):
-                return _bare(inside.for_in.iter)
-            return _bare(inside)
-        callee = self.facts.slots.callee(call)
-        if callee is None or callee.name == "__init__":
-            return None
-        for slot, value in self.facts.slots.bindings(call, callee):
-            if self.facts.is_kind(value, Kind.HISTORY) and path_of(value) and self._renews(callee, slot):
-                return value
-        return None
-
-    def _growing(self, parts: list[cst.BaseExpression]) -> cst.BaseExpression | None:
-        """Of the histories that a list is put together from, the one that is written anywhere, else the first."""
-        found = []
-        for part in parts:
-            bare = _bare(part)
-            inside = bare if path_of(bare) is not None else self._copied(bare) or self._handed_through(bare)
-            if inside is not None and self.facts.is_kind(inside, Kind.HISTORY):
-                found.append(inside)
-        slots = {part: self.facts.slots.of(part) for part in found}
-        grown = [p for p in found if any(w.kind in GROWING for w in self.anatomy.writes.by_slot.get(slots[p], ()))]  # type: ignore[arg-type]
-        return next(iter(grown + found), None)
-
-    def _handed_through(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The history that a function of this file gets and gives back, whole or in part."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
-        for slot, value in self.facts.slots.bindings(node, callee) if callee is not None else ():  # type: ignore[arg-type]
-            returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]  # type: ignore[union-attr]
-            parts = [_bare(part) for whole in returned for part in ex.alternatives(whole)]
-            if any(self.facts.slots.of(part) == slot for part in parts):
-                return value
-        return None
-
-    def _renews(self, callee: Scope, parameter: Slot) -> bool:
-        """Whether a function of this file returns a list of its own, never the one it got, nor one it keeps."""
-        returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
-        slots = [self.facts.slots.of(value) for value in returned]
-        own = [s for s in slots if s is not None and s[0] == "var" and s[1] is callee and s != parameter]
-        made = [v for v in returned if isinstance(v, (cst.List, cst.ListComp, cst.BinaryOperation))]
-        return bool(own or made) and not any(s is not None and s[0] == "attr" for s in slots)
 
     # -- the same function ------------------------------------------------------------------------------------
 
@@ -192,9 +117,13 @@ class _Finder:
         if grows is None or self._sends_live(loop, snapshot.slot) or not self._asks_again(grows, sends, snapshot.node):
             return None
         return Stale(
-            snapshot.node, ".".join(snapshot.path), ex.source(self._original(snapshot.value), 40), snapshot.evidence,
+            snapshot.node, ".".join(snapshot.path), self._written(snapshot.value), snapshot.evidence,
             loop, sends, grows, self.anatomy, passed=False,
         )  # fmt: skip
+
+    def _written(self, value: cst.BaseExpression) -> str:
+        """The original of a view as the program writes it."""
+        return ex.source(self.views.original(value), 40)
 
     def _sends_live(self, loop: Loop, slot: Slot) -> bool:
         """Whether another request of the loop holds the history itself: the model sees what has grown."""
@@ -213,9 +142,6 @@ class _Finder:
         starts, goals = flow.enclosing(grows, self.module.parent), flow.enclosing(sends, self.module.parent)
         renewal = flow.enclosing(snapshot, self.module.parent)
         return any(flow.reaches(start, goal, renewal) for start in starts for goal in goals)
-
-    def _original(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        return self._copied(ex.inner(value)) or value
 
     def _grows_in(self, loop: Loop, slot: Slot) -> cst.CSTNode | None:
         """Where the original grows in a loop of this function: written there, or by what is called there."""
@@ -255,14 +181,14 @@ class _Finder:
     def _passed(
         self, value: cst.BaseExpression, named: dict[Path, _Snapshot]
     ) -> tuple[Slot, Evidence, cst.BaseExpression] | None:
-        direct = self.made_of(value)
+        direct = self.views.made_of(value)
         if direct is not None:
-            return (*direct, self._original(value))
+            return (*direct, self.views.original(value))
         path = path_of(value)
         snapshot = named.get(path) if path is not None else None
         if snapshot is None or not self._still_is(snapshot, value):
             return None
-        return snapshot.slot, snapshot.evidence, self._original(snapshot.value)
+        return snapshot.slot, snapshot.evidence, self.views.original(snapshot.value)
 
     def _still_is(self, snapshot: _Snapshot, use: cst.BaseExpression) -> bool:
         """Whether a name still stands for the snapshot where it is passed: one of its definitions that reach there."""
@@ -275,10 +201,10 @@ class _Finder:
     def _stale_callee(
         self,
         call: cst.Call,
-        parameter: tuple[int | str, str],
+        parameter: Parameter,
         value: cst.BaseExpression,
         made: tuple[Slot, Evidence, cst.BaseExpression],
-        given: dict[tuple[int | str, str], cst.BaseExpression],
+        given: dict[Parameter, cst.BaseExpression],
     ) -> Stale | None:
         found = resolved(self.anatomy, call)
         if found is None:
@@ -307,7 +233,7 @@ class _Finder:
         callee: Scope,
         loop: Loop,
         slot: Slot,
-        given: dict[tuple[int | str, str], cst.BaseExpression],
+        given: dict[Parameter, cst.BaseExpression],
     ) -> cst.CSTNode | None:
         """Where the original grows while the callee's loop runs: by its own object, or through a callback."""
         if where is self.anatomy:
@@ -333,22 +259,6 @@ class _Finder:
 
 
 # -- helpers --------------------------------------------------------------------------------------------------
-
-
-def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`h` of `list(h)`, `h[1:]`, `h.copy()`."""
-    while True:
-        node = ex.inner(node)
-        if isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
-            node = node.value
-        elif isinstance(node, cst.Call) and ex.dotted(node.func) in {"list", "tuple", "reversed"} and node.args:
-            node = node.args[0].value
-        elif isinstance(node, cst.Call) and ex.called_name(node) == "copy" and not node.args:
-            node = ex.receiver(node) or node
-            if isinstance(node, cst.Call):
-                return node
-        else:
-            return node
 
 
 def _is_round_loop(anatomy: Anatomy, loop: Loop, function: Scope) -> bool:
@@ -379,58 +289,3 @@ def _calls_in(anatomy: Anatomy, function: Scope, loop: Loop, path: Path) -> bool
         if any(path_of(arg.value) == path for arg in call.args):
             return True
     return False
-
-
-def resolved(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-    """The function that a call runs, of this file or imported from the project, with the file it stands in."""
-    callee = anatomy.facts.slots.callee(call)
-    if callee is not None:
-        return anatomy, callee
-    if isinstance(call.func, cst.Name):
-        found = anatomy.imported(call.func.value)
-        if found is not None:
-            there, name = found
-            for function in there.module.functions:
-                if function.name == name and function.parent is there.module.top:
-                    return there, function
-    return None
-
-
-_Parameter = tuple["int | str", str]
-
-
-def passed_arguments(
-    call: cst.Call,
-) -> Iterator[tuple[_Parameter, cst.BaseExpression, dict[_Parameter, cst.BaseExpression]]]:
-    """The arguments of a call, those inside an options object (`run(Turn(history=h))`) included."""
-    given: dict[_Parameter, cst.BaseExpression] = {}
-    for index, arg in enumerate(call.args):
-        if arg.star:
-            continue
-        place: int | str = arg.keyword.value if arg.keyword is not None else index
-        given[place, ""] = arg.value
-        if isinstance(arg.value, cst.Call) and ex.called_name(arg.value)[:1].isupper():
-            for option in arg.value.args:
-                if option.keyword is not None:
-                    given[place, option.keyword.value] = option.value
-    for parameter, value in given.items():
-        yield parameter, value, given
-
-
-def parameter_path(callee: Scope, parameter: _Parameter) -> Path | None:
-    """The path in `callee` under which an argument is known: `(messages,)`, `(opts, history)`."""
-    from lint_rules.anatomy.values.slots import is_method
-    from lint_rules.syntax.module import parameters
-
-    names = [p.name.value for p in parameters(callee)]
-    place, option = parameter
-    if isinstance(place, int):
-        place += is_method(callee)
-        if place >= len(names):
-            return None
-        name = names[place]
-    else:
-        name = place
-        if name not in names:
-            return None
-    return (name, option) if option else (name,)

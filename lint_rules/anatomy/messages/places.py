@@ -1,0 +1,139 @@
+"""Places where a function adds messages to its histories, and which message each of them adds.
+
+Two places add the same message when it is made of the same values. A `Double` is a place whose message is in the
+history already, with the place of the other time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.again import Again
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+
+class How(Enum):
+    """How a message comes to be stored twice."""
+
+    PER_CALL = "once for each tool call"
+    PER_CHUNK = "once for each piece of the stream"
+    AGAIN = "a second time"
+    RETRY = "once for each attempt"
+    RETRIED = "once for each attempt of the whole function"
+    RETURNED = "by the function that gives it back, too"
+    LOADED = "with everything that was there before"
+    CALLBACK = "by a callback, too"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Double:
+    """`stored` is the place to report, `other` what makes it the second time: a loop, a decorator, another place.
+
+    `where` is the file of `other`, if it is another one.
+    """
+
+    how: How
+    stored: Stored
+    other: cst.CSTNode
+    where: Anatomy | None = None
+
+
+class Places:
+    """The places of one function: `all` of them, and `again` for the paths between them."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.module = anatomy.module
+        self.function = function
+        self.again = Again(anatomy, function)
+        stored = anatomy.transcript.stored(function)
+        self.all = [place for place in stored if place.slot is not None and self.again.grows(place)]
+
+    def value(self, stored: Stored) -> cst.BaseExpression | None:
+        """What a place stores, as written in this function."""
+        if stored.write is not None and stored.write.node is stored.node:
+            return stored.write.value
+        content = stored.message.content if stored.message is not None else None
+        return content if content is not None and self._is_here(content) else None
+
+    def _is_here(self, node: cst.CSTNode) -> bool:
+        scope = self.module.scope_of.get(node)
+        return scope is not None and scope.function is self.function
+
+    def tells(self, stored: Stored) -> bool:
+        """Whether a message says something that came from outside or from the model: fixed texts may be repeated."""
+        value = self.value(stored)
+        return value is not None and any(self._varies(slot) for slot in self.again.parts(value))
+
+    def _varies(self, slot: Slot) -> bool:
+        while slot[0] in {"member", "item"}:
+            slot = slot[1]
+        return slot[0] == "var" and (slot[1].kind != "module" or self.function.kind == "module")
+
+    def depends(self, stored: Stored) -> set[Slot]:
+        """The slots that make a place another one: those of its value, and of the list it is written to."""
+        value = self.value(stored)
+        found = self.again.parts(value) if value is not None else set()
+        target = self._list_of(stored)
+        return found | (self.again.parts(target) if target is not None else set())
+
+    @staticmethod
+    def _list_of(stored: Stored) -> cst.BaseExpression | None:
+        return ex.receiver(stored.node) if isinstance(stored.node, cst.Call) else None
+
+    def key(self, stored: Stored) -> tuple[str, str, frozenset[Slot]] | None:
+        """What tells one message from another: its role and its content, with what both are made of."""
+        message = stored.message
+        if message is None or not self.tells(stored):
+            return None
+        content, value = message.content, self.value(stored)
+        if message.role in {"user", "assistant"} and content is not None and self._is_here(content):
+            origin = self._origin(content)
+            slots = self.again.parts(origin)
+            if any(self._varies(slot) for slot in slots):
+                made = self.again.parts(value) if isinstance(value, cst.Name) else set()
+                return message.role, ex.source(origin, 400), frozenset(slots | made)
+            return None
+        if value is None or stored.kind == "extend" or not isinstance(value, (cst.Name, cst.Attribute)):
+            return None
+        return "", ex.source(value, 400), frozenset(self.again.parts(value))
+
+    def _origin(self, content: cst.BaseExpression) -> cst.BaseExpression:
+        """What a content was taken from: `message.content` for `text = message.content or ""`."""
+        for _ in range(3):
+            content = next(iter(ex.alternatives(content)))
+            if not isinstance(content, cst.Name):
+                break
+            points = self.again.points(content)
+            bound = self.anatomy.reaching(self.function).only(points[0], content.value) if points else None
+            if (
+                bound is None
+                or bound.kind != "assign"
+                or not isinstance(bound.value, (cst.Attribute, cst.BooleanOperation))
+            ):
+                break
+            content = bound.value
+        return content
+
+    def bound_to(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        """What a name holds where it is used, when that is certain; anything else is what it is."""
+        value = ex.inner(value)
+        if isinstance(value, cst.Name):
+            points = self.again.points(value)
+            bound = self.anatomy.reaching(self.function).only(points[0], value.value) if points else None
+            if bound is not None and bound.kind == "assign" and bound.value is not None:
+                return ex.inner(bound.value)
+        return value
+
+    def made_by(self, value: cst.BaseExpression) -> cst.Call | None:
+        """The call that a name was bound to."""
+        value = self.bound_to(value)
+        return value if isinstance(value, cst.Call) else None
