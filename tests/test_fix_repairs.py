@@ -531,6 +531,35 @@ class Room:
     assert fixed(source, options=GIVEN).source.decode() == wanted
 
 
+LATE = """\
+def as_request(message: Message, wants_json: bool) -> dict:
+    request = {"role": message.role, "content": message.content}
+    if message.role == "system" and wants_json:
+        message.content += " Answer in JSON."
+    if message.images:
+        request["content"] = [{"type": "text", "text": message.content}, *message.images]
+    return request
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "offered"),
+    [
+        (("", ""), False),
+        (("    return", "    if message.content is None:\n        return None\n    return"), False),
+        (("    return request", "    return {**request, 'content': message.content}"), True),
+        (("    return request", "    return {**request, 'content': message.get('content')}"), True),
+        (("    return request", "    return {**request, 'name': message.get('name')}"), False),
+        (("    return request", "    return message.model_dump()"), True),
+        (("    return request", "    self.sent.append(message)\n    return request"), True),
+    ],
+    ids=["late", "looked at", "read again", "by its key", "another field", "a method of it", "handed on"],
+)
+def test_an_edit_that_came_too_late_is_not_hidden_in_a_copy(change: tuple[str, str], offered: bool) -> None:
+    """The request holds the old text: only the caller's message shows the edit."""
+    assert given(LATE.replace(*change)) == [("AGL202", offered)]
+
+
 def test_a_list_that_is_known_as_one_is_not_made_one_before_it_is_copied() -> None:
     source = """\
 import copy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import libcst as cst
@@ -30,7 +31,7 @@ def repair(anatomy: Anatomy, given: Given) -> Fix | None:
         return None
     if any(anatomy.module.scope_of[store.node].function is not given.function for store in given.stores):
         return None
-    if not _gives_anything(given.function) or _is_step(anatomy, given):
+    if not _gives_anything(given.function) or _is_step(anatomy, given) or _is_lost(anatomy, given):
         return None
     body, index = node.body, 1 if node.get_docstring() is not None else 0
     found = _copier(anatomy, given, body.body[0])
@@ -68,6 +69,49 @@ def _gives_anything(function: Scope) -> bool:
         isinstance(node, cst.Yield) or (isinstance(node, cst.Return) and node.value is not None)
         for node in function.nodes
     )
+
+
+def _is_lost(anatomy: Anatomy, given: Given) -> bool:
+    """Whether a result may be returned with no look at what was edited of a passed message.
+
+    The request had been put together before: only the caller's message shows the edit, and a copy would hide it.
+    """
+    if given.kind is not Kind.MESSAGE:
+        return False
+    parent, flow = anatomy.module.parent, anatomy.flow(given.function)
+    names = anatomy.facts.names.get(anatomy.facts.slots.parameter(given.function, given.param.name.value), ())
+    stored = {point for store in given.stores for point in flow.enclosing(store.node, parent)}
+    fields = {name: _field(parent, name) for name in names if name is not given.param.name}
+    edits = {node for store in given.stores for node in walk(store.target)}
+    edited = {field for name, field in fields.items() if name in edits}
+    read = set()
+    for name, field in fields.items():
+        points = flow.enclosing(name, parent)
+        if field is None:
+            return False  # handed on whole: the edit goes along, whenever it is made
+        if field in edited or _is_called(parent, name):
+            read |= {point for point in points if type(point.statement) is not cst.If}
+    results = [point for point in flow.points if _is_result(point.statement) and point not in read]
+    return flow.reaches(stored, results, read - stored, exceptions=False)
+
+
+def _field(parent: Mapping[cst.CSTNode, cst.CSTNode], name: cst.Name) -> str | None:
+    """`k` for `name` in `name.k`, `name["k"]` and `name.get("k")`; None where it stands for itself."""
+    above = parent[name]
+    here = (above, parent[above]) if type(above) is cst.Attribute else (above,)
+    found = [pair[1] for node in here if (pair := ex.member(node)) is not None and pair[0] is name]
+    return found[-1] if found else None
+
+
+def _is_called(parent: Mapping[cst.CSTNode, cst.CSTNode], name: cst.Name) -> bool:
+    """Whether a method of it is called, which may read all of it: `name.to_dict()`."""
+    above = parent[name]
+    call = parent[above] if type(above) is cst.Attribute else above
+    return type(call) is cst.Call and call.func is above and ex.key(call) is None
+
+
+def _is_result(node: cst.CSTNode | None) -> bool:
+    return type(node) is cst.Return and node.value is not None and ex.dotted(node.value) != "None"
 
 
 def _is_step(anatomy: Anatomy, given: Given) -> bool:

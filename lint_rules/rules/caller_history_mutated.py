@@ -51,8 +51,9 @@ Callers of other files are not seen.
 
 ## Fix safety
 Unsafe: the function begins with a copy, as deep as it edits. A caller may count on the edit. There is no fix for a
-function that returns nothing, since the edit is what it does, and none for a method that hands the messages on and
-whose caller is not seen: who runs such steps may copy once for all.
+function that returns nothing, since the edit is what it does; none for a method that hands the messages on and whose
+caller is not seen: who runs such steps may copy once for all; and none where a message is edited after its request was
+put together: a copy would only hide that the edit came too late.
 
 ## References
 - OpenAI and Anthropic API references: the conversation is kept by the program and sent whole with each request
