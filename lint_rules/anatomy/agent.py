@@ -19,7 +19,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax.module import Scope, SourceModule
-from lint_rules.syntax.reaching import Reaching, reaching
+from lint_rules.syntax.reaching import Definition, Reaching, reaching
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.messages.contents import Contents
@@ -96,6 +96,19 @@ class Anatomy:
         if found is None:
             found = self._reaching[function] = reaching(self.flow(function))
         return found
+
+    def definitions(self, name: cst.Name) -> list[Definition]:
+        """Which definitions may have given a name the value that it has where it stands."""
+        function = self.module.scope_of[name].function
+        if function.kind == "class":
+            return []
+        found = (d for point in self.points(function, [name]) for d in self.reaching(function).at(point, name.value))
+        return list(dict.fromkeys(found))
+
+    def assigned(self, name: cst.Name) -> cst.BaseExpression | None:
+        """What a name was assigned, where no other definition reaches it."""
+        found = self.definitions(name)
+        return found[0].value if len(found) == 1 and found[0].kind == "assign" else None
 
     def readers(self, function: Scope, slot: Slot) -> dict[cst.CSTNode, list[cst.Name]]:
         """Where in a function a name may hold what a statement has bound it to: the names by statement."""

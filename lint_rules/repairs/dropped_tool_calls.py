@@ -79,12 +79,10 @@ def _message_behind(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpr
         return None
     part = next(iter(ex.alternatives(content)))
     if isinstance(part, cst.Name):
-        function = anatomy.module.scope_of[part].function
-        points = anatomy.flow(function).enclosing(part, anatomy.module.parent)
-        bound = anatomy.reaching(function).only(points[0], part.value) if points else None
-        if bound is None or bound.value is None or bound.kind != "assign":
+        assigned = anatomy.assigned(part)
+        if assigned is None:
             return None
-        part = next(iter(ex.alternatives(bound.value)))
+        part = next(iter(ex.alternatives(assigned)))
     pair = ex.member(part)
     if pair is None or pair[1] != "content" or not isinstance(pair[0], cst.Name):
         return None

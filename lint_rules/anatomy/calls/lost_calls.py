@@ -212,9 +212,7 @@ class _Finder:
 
     def _bound_to(self, name: cst.Name) -> list[cst.BaseExpression]:
         """What a name may hold where it stands; pieces that are added to it later do not count."""
-        function = self.module.scope_of[name].function
-        points = self.anatomy.flow(function).enclosing(name, self.module.parent)
-        bound = self.anatomy.reaching(function).at(points[0], name.value) if points else []
+        bound = self.anatomy.definitions(name)
         values = [found.value for found in bound if found.kind in {"assign", "walrus"}]
         known = all(found.kind in {"assign", "walrus", "augmented"} for found in bound)
         return [value for value in values if value is not None] if known else []

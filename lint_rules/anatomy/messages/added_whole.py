@@ -60,7 +60,7 @@ class AddedWhole:
 
     def _handed_back(self, stored: Stored, value: cst.BaseExpression) -> cst.Call | None:
         """`history.extend(self.step(history))`, where `step` returns what it got with the new messages behind it."""
-        made = made_by(self.anatomy, value, self.function)
+        made = made_by(self.anatomy, value)
         callee = self.facts.slots.callee(made[0]) if made is not None else None
         if made is None or callee is None:
             return None
@@ -76,8 +76,7 @@ class AddedWhole:
         """Whether a value may be the very list in a slot: itself, or a name that it was given before."""
         if self.facts.slots.of(value) == slot:
             return True
-        points = self.again.points(value) if isinstance(value, cst.Name) else []
-        for bound in self.anatomy.reaching(self.function).at(points[0], value.value) if points else ():  # type: ignore[attr-defined]
+        for bound in self.anatomy.definitions(value) if isinstance(value, cst.Name) else ():
             alias = bound.value if bound.kind == "assign" else None
             if isinstance(alias, (cst.Name, cst.Attribute)) and self.facts.slots.of(alias) == slot:
                 if self.again.follows(alias, value, self._replaced(slot)):

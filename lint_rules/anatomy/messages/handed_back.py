@@ -18,14 +18,16 @@ _SAVES = re.compile(r"a?(create|save|persist|insert|store|add|upsert|write|bulk)
 _DEEPEST = 4
 
 
-def made_by(anatomy: Anatomy, value: cst.BaseExpression, function: Scope) -> tuple[cst.Call, int | None] | None:
+def made_by(anatomy: Anatomy, value: cst.BaseExpression) -> tuple[cst.Call, int | None] | None:
     """The one call that a value is the result of, and which part of its result: `a, b = f(x)` makes `b` part 1."""
     value = ex.inner(value)
     if isinstance(value, cst.Call):
         return value, None
-    points = anatomy.points(function, [value]) if isinstance(value, cst.Name) else []
-    bound = anatomy.reaching(function).only(points[0], value.value) if points else None  # type: ignore[attr-defined]
-    if bound is None or bound.kind not in {"assign", "unpack"} or not isinstance(bound.point.statement, cst.Assign):
+    found = anatomy.definitions(value) if isinstance(value, cst.Name) else []
+    if len(found) != 1 or found[0].kind not in {"assign", "unpack"}:
+        return None
+    bound = found[0]
+    if not isinstance(bound.point.statement, cst.Assign):
         return None
     made, target = ex.inner(bound.point.statement.value), bound.point.statement.targets[0].target
     if not isinstance(made, cst.Call):

@@ -112,26 +112,17 @@ class Places:
             content = next(iter(ex.alternatives(content)))
             if not isinstance(content, cst.Name):
                 break
-            points = self.again.points(content)
-            bound = self.anatomy.reaching(self.function).only(points[0], content.value) if points else None
-            if (
-                bound is None
-                or bound.kind != "assign"
-                or not isinstance(bound.value, (cst.Attribute, cst.BooleanOperation))
-            ):
+            assigned = self.anatomy.assigned(content)
+            if not isinstance(assigned, (cst.Attribute, cst.BooleanOperation)):
                 break
-            content = bound.value
+            content = assigned
         return content
 
     def bound_to(self, value: cst.BaseExpression) -> cst.BaseExpression:
         """What a name holds where it is used, when that is certain; anything else is what it is."""
         value = ex.inner(value)
-        if isinstance(value, cst.Name):
-            points = self.again.points(value)
-            bound = self.anatomy.reaching(self.function).only(points[0], value.value) if points else None
-            if bound is not None and bound.kind == "assign" and bound.value is not None:
-                return ex.inner(bound.value)
-        return value
+        assigned = self.anatomy.assigned(value) if isinstance(value, cst.Name) else None
+        return ex.inner(assigned) if assigned is not None else value
 
     def made_by(self, value: cst.BaseExpression) -> cst.Call | None:
         """The call that a name was bound to."""

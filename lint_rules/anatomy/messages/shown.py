@@ -72,21 +72,17 @@ def _edits(anatomy: Anatomy, function: Scope, evidence: Evidence) -> Iterator[Sh
             continue
         for point in anatomy.flow(function).points:
             for container, node in stores_at(point):
-                if anatomy.module.inside(node, loop.body) and _is_element(anatomy, function, container, names, loop):
+                if anatomy.module.inside(node, loop.body) and _is_element(anatomy, container, names, loop):
                     if not isinstance(node, cst.Assign) or isinstance(node.targets[0].target, cst.Subscript):
                         yield ShownEdit(function, kept, node, evidence)
 
 
-def _is_element(
-    anatomy: Anatomy, function: Scope, container: cst.BaseExpression, names: list[str], loop: cst.For
-) -> bool:
+def _is_element(anatomy: Anatomy, container: cst.BaseExpression, names: list[str], loop: cst.For) -> bool:
     """Whether a container is, or lies in, what the loop stands at: not a copy under the same name."""
     here = container
     while (pair := ex.member(here)) is not None or isinstance(here, cst.Subscript):
         here = pair[0] if pair is not None else here.value  # type: ignore[attr-defined]
     if not isinstance(here, cst.Name) or here.value not in names:
         return False
-    bound = [
-        d for point in anatomy.points(function, [container]) for d in anatomy.reaching(function).at(point, here.value)
-    ]
+    bound = anatomy.definitions(here)
     return bool(bound) and all(d.point.statement is loop for d in bound)

@@ -194,9 +194,7 @@ class _Finder:
         """Whether a name still stands for the snapshot where it is passed: one of its definitions that reach there."""
         if not isinstance(use, cst.Name):
             return True
-        reaching = self.anatomy.reaching(self.function)
-        points = self.anatomy.flow(self.function).enclosing(use, self.module.parent)
-        return any(found.value is snapshot.value for point in points for found in reaching.at(point, use.value))
+        return any(found.value is snapshot.value for found in self.anatomy.definitions(use))
 
     def _stale_callee(
         self,

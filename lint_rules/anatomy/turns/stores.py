@@ -17,7 +17,6 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.reaching import Definition
 
 _NOUNS = ("messages", "items", "history", "turns")
 _LOADS = ("get_", "load", "fetch", "read", "aget_", "list_")
@@ -143,7 +142,7 @@ class Stores:
                 continue
             seen.add(id(here))
             if isinstance(here, cst.Name):
-                for definition in self._definitions(here, function):
+                for definition in self.anatomy.definitions(here):
                     if definition.kind == "parameter":
                         yield Held(here.value, None)
                     elif definition.kind == "assign" and definition.value is not None:
@@ -175,10 +174,6 @@ class Stores:
                     for held in self.held(node.value, function, depth + 1)
                 ]
         return self._returned[function]
-
-    def _definitions(self, name: cst.Name, function: Scope) -> list[Definition]:
-        points = self.anatomy.flow(function).enclosing(name, self.module.parent)
-        return self.anatomy.reaching(function).at(points[0], name.value) if points else []
 
     def _given(self, call: cst.Call, callee: Scope) -> dict[str, cst.BaseExpression]:
         """The arguments of a call by the names of the parameters that they are bound to."""
