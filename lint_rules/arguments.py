@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from lint_rules import __version__
-from lint_rules.settings import OUTPUT_FORMATS, Layer, SettingsError, check_patterns, parse_file_ignores, selectors
+from lint_rules.layer import OUTPUT_FORMATS, Layer, SettingsError, check_patterns, parse_file_ignores, selectors
 
 Command = Callable[[argparse.Namespace], int]
 """Does what it is told, and returns the exit code."""

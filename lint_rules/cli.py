@@ -17,12 +17,8 @@ from lint_rules import arguments
 from lint_rules.arguments import UsageError
 from lint_rules.errors import describe, reason
 from lint_rules.finding import NOT_ANALYSED
-from lint_rules.settings import (
-    Resolver,
-    SettingsError,
-    suggestion,
-    unknown_rule,
-)
+from lint_rules.layer import SettingsError, suggestion, unknown_rule
+from lint_rules.settings import Resolver
 
 if TYPE_CHECKING:
     from lint_rules.cache import Cache

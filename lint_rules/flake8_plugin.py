@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol
 
 from lint_rules import check
 from lint_rules.finding import NOT_ANALYSED, Finding, Related
+from lint_rules.layer import SettingsError, selectors
 from lint_rules.rules import catalogue
-from lint_rules.settings import SettingsError, selectors
 
 Entry = tuple[int, int, str, type]
 """(line from 1, column from 0 in characters, `CODE message`, plugin class), as flake8 wants it."""

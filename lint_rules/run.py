@@ -14,8 +14,9 @@ from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
 from lint_rules.fix import Applied, Dropped, Fixed, Wish, fix_source
+from lint_rules.layer import SettingsError
 from lint_rules.paths import absolute, shown
-from lint_rules.settings import Resolver, SettingsError
+from lint_rules.settings import Resolver
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor

@@ -15,8 +15,9 @@ from test_fix import SHALLOW, STALE
 
 from lint_rules import check, files
 from lint_rules.fix import Wish, fix_source
+from lint_rules.layer import Layer
 from lint_rules.rules.catalogue import RULES
-from lint_rules.settings import Layer, Resolver
+from lint_rules.settings import Resolver
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links")
 real_check = check.check_source

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from marked_engine import Project, seeing
 
-from lint_rules import check, output, settings
+from lint_rules import check, layer, output, settings
 from lint_rules.rules import catalogue
 from lint_rules.rules.catalogue import Rule
 
@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         for code in sorted(ALL)
     )
     monkeypatch.setattr(settings, "RULES", rules)
-    for place in (catalogue, settings):
+    for place in (catalogue, layer, settings):
         monkeypatch.setattr(place, "BY_CODE", {rule.code: rule for rule in rules})
         monkeypatch.setattr(place, "BY_NAME", {rule.name: rule for rule in rules})
     return Project(tmp_path, monkeypatch, capsys)
@@ -320,4 +320,4 @@ def test_a_mistake_above_all_files_is_told_once(project: Project) -> None:
 
 
 def test_every_format_has_a_renderer() -> None:
-    assert set(settings.OUTPUT_FORMATS) == set(output.FORMATS)
+    assert set(layer.OUTPUT_FORMATS) == set(output.FORMATS)
