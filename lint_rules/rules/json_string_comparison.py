@@ -84,8 +84,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards.call_parts import Part
 from lint_rules.anatomy.guards.guards import Guard
-from lint_rules.anatomy.guards.signatures import Made, Part
+from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.repairs.json_string_comparison import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -72,8 +72,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.guards.call_parts import ARGUMENTS, Part
 from lint_rules.anatomy.guards.guards import Guard
-from lint_rules.anatomy.guards.signatures import ARGUMENTS, Part, Signature
+from lint_rules.anatomy.guards.signatures import Signature
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields

@@ -74,8 +74,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards import outcomes
+from lint_rules.anatomy.guards.call_parts import ARGUMENTS, Part
 from lint_rules.anatomy.guards.guards import Guard
-from lint_rules.anatomy.guards.signatures import ARGUMENTS, Made, Part
+from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.repairs.signature_without_values import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -9,7 +9,8 @@ from typing import Literal
 
 import libcst as cst
 
-from lint_rules.anatomy.guards.signatures import Part, Signature, Signatures
+from lint_rules.anatomy.guards.call_parts import Part
+from lint_rules.anatomy.guards.signatures import Signature, Signatures
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex

@@ -6,47 +6,22 @@ and text are followed back to the calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 import libcst as cst
 
-from lint_rules.anatomy.calls.call_places import ARGUMENT_NAMES, LISTS, CallPlaces
+from lint_rules.anatomy.calls.call_places import LISTS
+from lint_rules.anatomy.guards.call_parts import OF_CALLS, Bound, CallParts, Comprehension, Part, elements
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.walk import children, walk
+from lint_rules.syntax.walk import children
 
 _DEEPEST = 12
 _MOST_SITES = 4
 
-
-class Part(Enum):
-    """A part of a tool call, and the form it has in a value."""
-
-    NAME = "name"
-    VALUES = "parsed arguments"
-    TEXT = "arguments as the model wrote them"
-    EITHER = "arguments, parsed or not"
-    DUMPED = "arguments as text, unsorted"
-    SORTED = "arguments as text, sorted"
-    FIELDS = "argument names"
-    WHOLE = "whole call"
-    ONE = "one argument"
-    ID = "id"
-    WORDS = "text of the model"
-    VOLATILE = "time or chance"
-
-
-ARGUMENTS = frozenset({Part.VALUES, Part.TEXT, Part.EITHER, Part.DUMPED, Part.SORTED})
-OF_CALLS = ARGUMENTS | {Part.NAME, Part.FIELDS, Part.WHOLE}
-
-_NAMES = frozenset({"name", "tool_name", "function_name", "tool"})
-_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
-_WORDS = frozenset({"content", "reasoning", "reasoning_content", "thinking", "thought", "text"})
 _SAYS_NOTHING = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
 _TEXT_MAKERS = frozenset({"str", "repr", "format"})
 _ORDERED = frozenset({"sorted", "frozenset", "set"})
@@ -61,13 +36,6 @@ _FOLLOWED_METHODS = frozenset(
         "encode", "hexdigest", "digest", "strip", "lower", "upper", "casefold", "join", "format", "get", "pop",
         "popleft", "items", "values", "keys", "copy", "model_dump", "to_dict", "dict", "model_dump_json", "replace",
         "setdefault", "split", "rstrip", "lstrip", "most_common",
-    }
-)  # fmt: skip
-_CLOCKS = frozenset(
-    {
-        "time.time", "time.time_ns", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.now",
-        "datetime.datetime.utcnow", "datetime.utcnow", "uuid.uuid4", "uuid.uuid1", "uuid4", "random.random",
-        "secrets.token_hex", "random.randint",
     }
 )  # fmt: skip
 
@@ -106,25 +74,24 @@ class Signature:
         return not OF_CALLS.isdisjoint(self.parts)
 
 
-_Bound = dict[Slot, "tuple[cst.BaseExpression, _Bound]"]
 _Wrap = tuple[Part, cst.BaseExpression] | None
 
 
-class Signatures(CallPlaces):
+class Signatures(CallParts):
     """Makes signatures of the expressions of one file."""
 
     def __init__(self, graph: CallGraph) -> None:
         super().__init__(graph)
-        self._known: dict[tuple[cst.CSTNode, bool], Signature] = {}
+        self._made: dict[tuple[cst.CSTNode, bool], Signature] = {}
 
     def of(self, node: cst.BaseExpression, *, stored: bool = False) -> Signature:
         """The signature of a value; with `stored`, of what is put into the set, list or dict that it is."""
         key = (node, stored)
-        if key not in self._known:
+        if key not in self._made:
             trace = _Trace(self)
             trace.follow(node, 0, {}, None, stored=stored)
-            self._known[key] = trace.found
-        return self._known[key]
+            self._made[key] = trace.found
+        return self._made[key]
 
 
 class _Trace:
@@ -136,21 +103,28 @@ class _Trace:
         self._seen: set[tuple[Slot, _Wrap, bool]] = set()
         self.found = Signature()
 
-    def follow(self, node: cst.CSTNode, depth: int, bound: _Bound, wrap: _Wrap, *, stored: bool = False) -> None:
+    def follow(self, node: cst.CSTNode, depth: int, bound: Bound, wrap: _Wrap, *, stored: bool = False) -> None:
         """Notes the parts of `node`; with `stored`, of what is in the container that it is."""
         if depth > _DEEPEST:
             self.found.opaque = True
             return
         if isinstance(node, cst.BaseExpression):
             node = ex.inner(node)
-            if self._is_part(node, depth, bound, wrap):
+            parts = self._all.parts_at(node, bound)
+            for part in parts or ():
+                self._add(part, node, bound, wrap)
+            if parts is not None:
                 return
         if isinstance(node, cst.Call):
             self._call(node, depth, bound, wrap, stored)
         elif isinstance(node, cst.FormattedStringExpression):
             self.follow(node.expression, depth + 1, bound, wrap or (Part.DUMPED, node.expression))
-        elif isinstance(node, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
-            self._comprehension(node, depth, bound, wrap)
+        elif isinstance(node, Comprehension):
+            taken = self._all.taken_from_arguments(node)
+            if taken is not None:
+                self._add(taken, node, bound, wrap)
+            for element in elements(node) if taken is None else ():
+                self.follow(element, depth + 1, bound, wrap)
         elif isinstance(node, cst.IfExp):
             self.follow(node.body, depth + 1, bound, wrap)
             self.follow(node.orelse, depth + 1, bound, wrap)
@@ -160,94 +134,17 @@ class _Trace:
             for child in children(node):
                 self.follow(child, depth, bound, wrap)
 
-    def _add(self, part: Part, node: cst.BaseExpression, bound: _Bound, wrap: _Wrap = None) -> bool:
+    def _add(self, part: Part, node: cst.BaseExpression, bound: Bound, wrap: _Wrap = None) -> None:
         self._note_way(node, bound)
         if wrap is not None and (part is Part.VALUES or (part in {Part.TEXT, Part.EITHER} and _is_dump(wrap[1]))):
             self.found.made.append(Made(wrap[0], node, wrap[1]))
         else:  # text that is put into other text stays what it is
             self.found.made.append(Made(part, node))
-        return True
-
-    # -- parts ----------------------------------------------------------------------------------------------------
-
-    def _is_part(self, node: cst.BaseExpression, depth: int, bound: _Bound, wrap: _Wrap) -> bool:
-        """Whether the value is a part of a call itself; then it is noted."""
-        if isinstance(node, cst.Call) and self._is_volatile(node):
-            return self._add(Part.VOLATILE, node, bound)
-        if isinstance(node, (cst.SimpleString, cst.Integer)):
-            return True
-        pair = ex.member(node)
-        if isinstance(node, (cst.Subscript, cst.Call)) and self._is_one_argument(node):
-            return self._add(Part.ONE, node, bound)
-        if pair is not None and self._is_call(pair[0], bound):
-            name = pair[1]
-            if name in ARGUMENT_NAMES:
-                return self._add(self._form(node), node, bound, wrap)
-            if name in _NAMES:
-                return self._add(Part.NAME, node, bound)
-            if name in _IDS:
-                return self._add(Part.ID, node, bound)
-            if name != "function":
-                return True
-        kinds = self._facts.kinds(node)
-        if Kind.ARGUMENTS in kinds and Kind.ARGUMENTS_TEXT not in kinds and not self._is_bound(node):
-            return self._add(Part.VALUES, node, bound, wrap)
-        if Kind.ARGUMENTS_TEXT in kinds and Kind.ARGUMENTS not in kinds and pair is not None:
-            return self._add(Part.TEXT, node, bound, wrap)
-        if pair is not None and pair[1] in _WORDS and self._is_reply(pair[0]):
-            return self._add(Part.WORDS, node, bound)
-        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-            if Kind.CALL in kinds:
-                return self._add(Part.WHOLE, node, bound)
-            if Kind.FUNCTION in kinds:  # name and arguments, without the id
-                return self._add(Part.NAME, node, bound) and self._add(Part.EITHER, node, bound, wrap)
-        if isinstance(node, (cst.Name, cst.Attribute)) and Kind.CALLS in kinds:
-            return self._add(Part.WHOLE, node, bound)
-        return False
-
-    def _is_call(self, node: cst.BaseExpression, bound: _Bound) -> bool:
-        if self._all.is_call(node):
-            return True
-        slot = self._facts.slots.of(node)
-        if slot in bound:
-            value, outer = bound[slot]
-            return self._is_call(value, outer)
-        return False
-
-    def _is_bound(self, node: cst.BaseExpression) -> bool:
-        """Whether it is known what was put there, or made of it: then that is followed."""
-        if isinstance(node, cst.Call):
-            return self._facts.decoder(node) is None
-        slot = self._facts.slots.of(node)
-        return slot is not None and (slot in self._all.loops or bool(self._facts.assigned(slot)))
-
-    def _is_one_argument(self, node: cst.Subscript | cst.Call) -> bool:
-        """`args["path"]`, `args.get("path")`, `args[key]`."""
-        if isinstance(node, cst.Subscript):
-            return self._are_arguments(node.value)
-        base = ex.receiver(node)
-        return base is not None and ex.called_name(node) in {"get", "pop"} and self._are_arguments(base)
-
-    def _form(self, node: cst.BaseExpression) -> Part:
-        """Arguments that stand on a call: parsed or text, as far as the file tells by what it does with them."""
-        if Kind.ARGUMENTS in self._facts.kinds(node):
-            return Part.VALUES
-        way = self._all.way(node)
-        if way in self._all.parsed:
-            return Part.TEXT if way not in self._all.mapped else Part.EITHER
-        return Part.VALUES if way in self._all.mapped else Part.EITHER
-
-    def _is_reply(self, node: cst.BaseExpression) -> bool:
-        kinds = self._facts.kinds(node)
-        return Kind.REPLY in kinds or Kind.MESSAGE in kinds
-
-    def _is_volatile(self, node: cst.Call) -> bool:
-        return self._facts.module.imports.resolve(ex.dotted(node.func) or "") in _CLOCKS
 
     # -- names ----------------------------------------------------------------------------------------------------
 
     def _place(
-        self, node: cst.Name | cst.Attribute | cst.Subscript, depth: int, bound: _Bound, wrap: _Wrap, stored: bool
+        self, node: cst.Name | cst.Attribute | cst.Subscript, depth: int, bound: Bound, wrap: _Wrap, stored: bool
     ) -> None:
         slot = self._facts.slots.of(node)
         if slot is not None and slot in bound:
@@ -289,7 +186,7 @@ class _Trace:
                 if into == slot:
                     self.follow(value, depth + 2, {}, wrap, stored=stored)
 
-    def _note_way(self, node: cst.BaseExpression, bound: _Bound) -> None:
+    def _note_way(self, node: cst.BaseExpression, bound: Bound) -> None:
         """The variables that a part came through, and the history it was taken from."""
         here: cst.BaseExpression | None = node
         for _ in range(_DEEPEST):
@@ -304,7 +201,7 @@ class _Trace:
                 self.found.slots.append(slot)
             here = self._came_from(here, bound)
 
-    def _came_from(self, node: cst.BaseExpression, bound: _Bound) -> cst.BaseExpression | None:
+    def _came_from(self, node: cst.BaseExpression, bound: Bound) -> cst.BaseExpression | None:
         slot = self._facts.slots.of(node)
         if slot is not None and slot in bound:
             return bound[slot][0]
@@ -331,7 +228,7 @@ class _Trace:
 
     # -- calls and comprehensions -----------------------------------------------------------------------------------
 
-    def _call(self, node: cst.Call, depth: int, bound: _Bound, wrap: _Wrap, stored: bool) -> None:
+    def _call(self, node: cst.Call, depth: int, bound: Bound, wrap: _Wrap, stored: bool) -> None:
         name, base = ex.called_name(node), ex.receiver(node)
         if name in _SAYS_NOTHING and base is None:
             if name in {"any", "all"}:
@@ -353,7 +250,7 @@ class _Trace:
             wrap = (Part.SORTED if self._sorts(node) else Part.DUMPED, node)
         elif name in _TEXT_MAKERS and base is None:
             wrap = (Part.DUMPED, node)
-        elif self._takes_fields(node):
+        elif self._all.takes_fields(node):
             self._add(Part.FIELDS, node, bound)
             return
         elif name in _ORDERED and base is None:
@@ -366,7 +263,7 @@ class _Trace:
         for arg in node.args:
             self.follow(arg.value, depth + 1, bound, wrap, stored=stored or (base is None and name in LISTS))
 
-    def _helper(self, node: cst.Call, callee: Scope, depth: int, bound: _Bound, wrap: _Wrap) -> bool:
+    def _helper(self, node: cst.Call, callee: Scope, depth: int, bound: Bound, wrap: _Wrap) -> bool:
         """What a function of this file makes of its arguments; False if it returns nothing.
 
         Where a part of it cannot be followed, it is no signature but the work of the function: a tool's result.
@@ -391,57 +288,6 @@ class _Trace:
         option = ex.argument(node, "sort_keys") or ex.argument(node, "option")
         return any(arg.star for arg in node.args) or (option is not None and ex.dotted(option) != "False")
 
-    def _takes_fields(self, node: cst.Call) -> bool:
-        """`args.keys()`, and `sorted(args)`, `list(args)`: the names of the arguments."""
-        base = ex.receiver(node)
-        if base is not None:
-            return ex.called_name(node) == "keys" and self._are_arguments(base)
-        return ex.called_name(node) in LISTS and bool(node.args) and self._only_fields(node.args[0].value)
-
-    def _only_fields(self, node: cst.BaseExpression) -> bool:
-        """`args` and `args.keys()` in `sorted(...)`: what is left of the arguments are their names."""
-        if isinstance(node, cst.Call) and ex.called_name(node) == "keys":
-            base = ex.receiver(node)
-            return base is not None and self._are_arguments(base)
-        if isinstance(node, (cst.BooleanOperation,)):
-            return self._only_fields(node.left)
-        return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) and self._are_arguments(node)
-
-    def _are_arguments(self, node: cst.BaseExpression) -> bool:
-        node = node.left if isinstance(node, cst.BooleanOperation) else node
-        pair = ex.member(node)
-        if pair is not None and pair[1] in ARGUMENT_NAMES and self._all.is_call(pair[0]):
-            return True
-        return Kind.ARGUMENTS in self._facts.kinds(node)
-
-    def _comprehension(
-        self,
-        node: cst.ListComp | cst.GeneratorExp | cst.SetComp | cst.DictComp,
-        depth: int,
-        bound: _Bound,
-        wrap: _Wrap,
-    ) -> None:
-        source = node.for_in.iter
-        base = ex.receiver(source) if isinstance(source, cst.Call) and not source.args else source
-        if base is not None and self._are_arguments(base):
-            names = ex.target_names(node.for_in.target)
-            used = {
-                n.value
-                for part in ([node.key, node.value] if isinstance(node, cst.DictComp) else [node.elt])
-                for n in _names(part)
-            }
-            if len(names) == 2 and names[1] not in used:
-                self._add(Part.FIELDS, node, bound)
-                return
-            if len(names) == 1 and base is source and not any(isinstance(n, cst.Subscript) for n in walk(node)):
-                self._add(Part.FIELDS, node, bound)
-                return
-            self._add(Part.VALUES, node, bound, wrap)
-            return
-        parts = [node.key, node.value] if isinstance(node, cst.DictComp) else [node.elt]
-        for part in parts:
-            self.follow(part, depth + 1, bound, wrap)
-
 
 def _is_empty(node: cst.BaseExpression) -> bool:
     """`[]`, `list()`, `set()`: what it holds is put into it later."""
@@ -452,7 +298,3 @@ def _is_empty(node: cst.BaseExpression) -> bool:
 
 def _is_dump(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call) and ex.called_name(node) == "dumps"
-
-
-def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
-    return (n for n in walk(node) if isinstance(n, cst.Name))
