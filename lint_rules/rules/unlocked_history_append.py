@@ -73,7 +73,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.busy import follows_its_last
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -81,6 +80,7 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns.common_histories import common_histories
 from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.repairs.unlocked_history_append import repair
 from lint_rules.rules.draft import Draft, Note

@@ -6,10 +6,8 @@ alarm, a request handler), or from two places that run beside each other (a back
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -17,16 +15,15 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.program.busy import is_flagged, is_joined
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.program.serving import servings
-from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.turns import Turn, Turns, is_keyed
+from lint_rules.anatomy.turns.unguarded import Reach, Unguarded, on_loop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, name_of, parameters
 from lint_rules.syntax.walk import walk
 
-_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 _TIMERS = frozenset({"Timer", "call_later", "call_at"})
 _PAUSES = frozenset({"sleep", "wait", "wait_for"})
 _DEEPEST = 4
@@ -49,22 +46,22 @@ class Overlaps:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self.races = Races(anatomy)
+        self.unguarded = Unguarded(anatomy)
+        self.races = self.unguarded.races
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls
         self.turns = Turns(self.races)
         self.flow = anatomy.flow
         self._safe: dict[Turn, bool] = {}
-        self.served = set(servings(anatomy.calls)) if self.races.starts else set()
 
     def all(self) -> Iterator[Overlap]:
         """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
         if not self.races.starts or not self.turns.by_function:
             return
         told: set[Turn] = set()
-        starts = [s for s in self.races.starts if not self.races.is_owned(s) and not self._is_for_each(s)]
-        reach = {s: self._reach(s.function, s) for s in starts}
+        starts = self.unguarded.starts
+        reach = {s: self.unguarded.reach(s.function, s) for s in starts}
         yield from self._rearmed(starts)
         for start in starts:
             for turn in self._turns_in(reach[start], start):
@@ -79,55 +76,9 @@ class Overlaps:
                         told.add(turn)
                         yield found
 
-    def repeating(self) -> Iterator[tuple[Start, dict[Scope, bool]]]:
-        """The starts of which several may run at once, with what they reach unguarded, on objects that they share."""
-        for start in self.races.starts:
-            if not self.races.is_owned(start) and not self._is_for_each(start) and not is_joined(self.anatomy, start):
-                if start.kind == "handler" or self._is_many(start):
-                    yield start, self._reach(start.function, start)
+    # -- turns that nothing keeps apart ------------------------------------------------------------------------
 
-    # -- what a start reaches, with nothing that keeps runs apart ---------------------------------------------
-
-    def _reach(self, first: Scope, start: Start | None) -> dict[Scope, bool]:
-        """The functions that run without lock or flag, and whether in a thread of their own."""
-        found = {first: start is not None and not _on_loop(start)}
-        queue = [first]
-        while queue:
-            here = queue.pop()
-            for callee, node, thread in self._steps(here):
-                if callee in found and (found[callee] or not (thread or found[here])):
-                    continue
-                if node is not None and self._is_guarded(node, here):
-                    continue
-                found[callee] = thread or found[here]
-                queue.append(callee)
-        return found
-
-    def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
-        for site in self.graph.calls[here]:
-            if not self.races.on_own_object(site.node, here):
-                yield site.callee, site.node, False
-        for function in self._nested.get(here, ()):
-            yield function, None, False
-        for start in self.races.starts:
-            if self.module.scope_of[start.node].function is here and is_joined(self.anatomy, start):
-                if not self.races.is_owned(start):
-                    yield start.function, start.node, start.kind == "thread"
-
-    @cached_property
-    def _nested(self) -> dict[Scope, list[Scope]]:
-        """The functions that each function defines, but for those that are started or served by themselves."""
-        apart = {start.function for start in self.races.starts} | self.served
-        found: dict[Scope, list[Scope]] = defaultdict(list)
-        for function in self.module.functions:
-            if function.kind == "function" and function.parent is not None and function not in apart:
-                found[function.parent.function].append(function)
-        return found
-
-    def _is_guarded(self, node: cst.CSTNode, function: Scope) -> bool:
-        return bool(self.races.locks.around(node, function)) or is_flagged(self.anatomy, node, function)
-
-    def _turns_in(self, reach: dict[Scope, bool], start: Start) -> Iterator[Turn]:
+    def _turns_in(self, reach: Reach, start: Start) -> Iterator[Turn]:
         for function in reach:
             for turn in self.turns.by_function.get(function, ()):
                 if not self._is_safe(turn) and (reach[function] or self._gives_way(turn)):
@@ -192,7 +143,7 @@ class Overlaps:
             again += [site.node for site in self.graph.calls[function] if site.callee is scheduling is not function]
             parent, flow = self.module.parent, self.flow(function)
             for node in again:
-                if self._is_guarded(node, function) and is_flagged(self.anatomy, node, function):
+                if self.unguarded.is_guarded(node, function) and is_flagged(self.anatomy, node, function):
                     continue
                 for turn, call in self._turns_from(function):
                     starts_at, goals = flow.enclosing(node, parent), flow.enclosing(call, parent)
@@ -205,8 +156,8 @@ class Overlaps:
         for turn in self.turns.by_function.get(function, ()):
             yield turn, turn.asks[0]
         for site in self.graph.calls[function]:
-            if not self._is_guarded(site.node, function):
-                for reached in self._reach(site.callee, None):
+            if not self.unguarded.is_guarded(site.node, function):
+                for reached in self.unguarded.reach(site.callee, None):
                     for turn in self.turns.by_function.get(reached, ()):
                         yield turn, site.node
 
@@ -216,66 +167,9 @@ class Overlaps:
             return False
         if start.kind == "handler":
             return turn.tools
-        return (turn.tools or not is_keyed(turn.slot)) and self._is_many(start)
+        return (turn.tools or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
 
-    def _is_many(self, start: Start) -> bool:
-        """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
-        where = self.module.scope_of[start.node].function
-        if self._is_guarded(start.node, where) or self._has_one_worker(start):
-            return False
-        looped = any(
-            isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
-            for outer in self.module.ancestors(start.node)
-            if where.kind == "module" or self.module.inside(outer, where.node)
-        )
-        name = ex.called_name(start.node) if isinstance(start.node, cst.Call) else ""
-        mapped = name in {"map", "imap", "imap_unordered", "starmap"} or (name == "gather" and start.many)
-        return looped or mapped or self._per_event(where, set())
-
-    def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
-        """A handler, or what handlers call without a guard."""
-        if function in seen:
-            return False
-        seen.add(function)
-        if function in self.served:
-            return True
-        return any(
-            not self._is_guarded(site.node, site.caller)
-            and not self.races.on_own_object(site.node, site.caller)
-            and self._per_event(site.caller, seen)
-            for site in self.graph.sites[function]
-        )
-
-    def _has_one_worker(self, start: Start) -> bool:
-        base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
-        slot = self.facts.slots.of(base) if base is not None else None
-        made = list(self.facts.assigned(slot)) if slot is not None else []
-        for item in self.module.nodes_of(cst.WithItem):
-            if item.asname is not None and slot is not None and self.facts.slots.of(item.asname.name) == slot:
-                made.append(item.item)
-        return any(isinstance(v, cst.Call) and ex.integer(ex.argument(v, "max_workers", 0)) == 1 for v in made)
-
-    def _is_for_each(self, start: Start) -> bool:
-        """`for agent in agents: create_task(agent.run())`: another object each time."""
-        base = start.target.value if isinstance(start.target, cst.Attribute) else None
-        root = base
-        while isinstance(root, (cst.Attribute, cst.Subscript)):
-            root = root.value
-        return isinstance(root, cst.Name) and root.value in self._loop_names(start.node)
-
-    def _loop_names(self, node: cst.CSTNode) -> set[str]:
-        """The names that loops around a node bind, and what their bodies bind before it."""
-        names: set[str] = set()
-        for outer in self.module.ancestors(node):
-            if isinstance(outer, cst.For):
-                names.update(ex.target_names(outer.target))
-                inner = (n for n in walk(outer.body) if isinstance(n, cst.AssignTarget))
-                names.update(name for n in inner for name in ex.target_names(n.target))
-            elif isinstance(outer, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
-                names.update(ex.target_names(outer.for_in.target))
-        return names
-
-    def _same_history(self, start: Start, turn: Turn, reach: dict[Scope, bool]) -> bool:
+    def _same_history(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether several runs share the history: a parameter must be given the same object each time."""
         slot = turn.slot
         while slot[0] in {"member", "item"}:
@@ -286,7 +180,7 @@ class Overlaps:
             return start.function is not slot[1] and slot[1] not in reach
         return self._given_the_same(slot, start, reach, 0)
 
-    def _given_the_same(self, parameter: Slot, start: Start, reach: dict[Scope, bool], depth: int) -> bool:
+    def _given_the_same(self, parameter: Slot, start: Start, reach: Reach, depth: int) -> bool:
         function = parameter[1]
         if function is start.function or depth > _DEEPEST:
             return False
@@ -319,15 +213,13 @@ class Overlaps:
         if turn.function is start.function or turn.function.within(start.function):
             return turn.asks[0]
         for site in self.graph.calls[start.function]:
-            if turn.function in self._reach(site.callee, None):
+            if turn.function in self.unguarded.reach(site.callee, None):
                 return site.node
         return turn.asks[0]
 
     # -- two at once ------------------------------------------------------------------------------------------
 
-    def _beside(
-        self, start: Start, turn: Turn, starts: list[Start], reach: dict[Start, dict[Scope, bool]]
-    ) -> Overlap | None:
+    def _beside(self, start: Start, turn: Turn, starts: list[Start], reach: dict[Start, Reach]) -> Overlap | None:
         """Another start, the code that goes on after this one, or a public method, with a turn on the same history."""
         for other in starts:
             if other is start or is_joined(self.anatomy, other) or other.function is start.function:
@@ -354,36 +246,43 @@ class Overlaps:
         for function, begun in places:
             if function.kind in {"class", "lambda"} or function is start.function:
                 continue
-            flow, parent = self.flow(function), self.module.parent
             base = start.target if begun is start.node else begun.func
-            for site in self.graph.calls[function]:
-                if site.node is begun or self._is_guarded(site.node, function) or not _same_owner(base, site.node.func):
-                    continue
-                if not flow.reaches(flow.enclosing(begun, parent), flow.enclosing(site.node, parent)):
-                    continue
-                for reached, _ in self._reach(site.callee, None).items():
-                    for second in self.turns.by_function.get(reached, ()):
-                        if second.slot == turn.slot and not self._is_safe(second):
-                            if not _on_loop(start) or (function.is_async and self._gives_way(second)):
-                                return self._two(start, turn, second, site.node, site.callee.name)
+            for site in self._calls_after(begun, function):
+                if _same_owner(base, site.node.func):
+                    for second in self._on_history(turn.slot, self.unguarded.reach(site.callee, None)):
+                        if not on_loop(start) or (function.is_async and self._gives_way(second)):
+                            return self._two(start, turn, second, site.node, site.callee.name)
         return None
 
-    def _public_entry(self, start: Start, turn: Turn, reach: dict[Scope, bool]) -> Overlap | None:
+    def _calls_after(self, begun: cst.Call, function: Scope) -> Iterator[CallSite]:
+        """The unguarded calls of functions of this file that may follow a call in the same function."""
+        flow, parent = self.flow(function), self.module.parent
+        for site in self.graph.calls[function]:
+            if site.node is not begun and not self.unguarded.is_guarded(site.node, function):
+                if flow.reaches(flow.enclosing(begun, parent), flow.enclosing(site.node, parent)):
+                    yield site
+
+    def _on_history(self, slot: Slot, functions: Iterable[Scope]) -> Iterator[Turn]:
+        """The turns on a history that nothing keeps apart, in these functions."""
+        for function in functions:
+            for turn in self.turns.by_function.get(function, ()):
+                if turn.slot == slot and not self._is_safe(turn):
+                    yield turn
+
+    def _public_entry(self, start: Start, turn: Turn, reach: Reach) -> Overlap | None:
         """A method that others call at any time, beside a background turn that comes by the clock."""
         if turn.slot[0] != "attr" or not self._by_the_clock(start, turn):
             return None
         for method in turn.slot[1].methods.values():
             if method in reach or not self.races.is_public(method) or self.races.is_setup(method):
                 continue
-            if any(
-                site.caller in reach or self._is_guarded(site.node, site.caller) for site in self.graph.sites[method]
-            ):
+            sites = self.graph.sites[method]
+            if any(site.caller in reach or self.unguarded.is_guarded(site.node, site.caller) for site in sites):
                 continue
-            for reached, thread in self._reach(method, None).items():
-                for second in self.turns.by_function.get(reached, ()):
-                    apart = not _on_loop(start) or thread or self._gives_way(second)
-                    if second.slot == turn.slot and not self._is_safe(second) and apart:
-                        return self._two(start, turn, second, name_of(method), method.name)
+            threads = self.unguarded.reach(method, None)
+            for second in self._on_history(turn.slot, threads):
+                if not on_loop(start) or threads[second.function] or self._gives_way(second):
+                    return self._two(start, turn, second, name_of(method), method.name)
         return None
 
     def _by_the_clock(self, start: Start, turn: Turn) -> bool:
@@ -399,11 +298,6 @@ class Overlaps:
                 if pauses and runs and not waits:
                     return True
         return False
-
-
-def _on_loop(start: Start) -> bool:
-    """Whether a start runs on an event loop, where only an `await` lets others in."""
-    return start.kind == "task" or (start.kind == "handler" and start.function.is_async)
 
 
 def _same_owner(one: cst.BaseExpression | None, other: cst.BaseExpression) -> bool:

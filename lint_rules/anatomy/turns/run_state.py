@@ -14,7 +14,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import imported_class, made_class
-from lint_rules.anatomy.turns.overlaps import Overlaps
+from lint_rules.anatomy.turns.turns import Turns
+from lint_rules.anatomy.turns.unguarded import Unguarded
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -45,9 +46,9 @@ class RunStates:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.facts = anatomy.facts
-        self.overlaps = Overlaps(anatomy)
-        self.races = self.overlaps.races
-        self.asks = self.overlaps.turns.asks
+        self.unguarded = Unguarded(anatomy)
+        self.races = self.unguarded.races
+        self.asks = Turns(self.races).asks
 
     def all(self) -> Iterator[RunState]:
         for function in self.module.functions:
@@ -190,7 +191,7 @@ class RunStates:
 
     def _entries(self) -> Iterator[RunState]:
         seen: set[Scope] = set()
-        for start, reach in self.overlaps.repeating():
+        for start, reach in self.unguarded.repeating():
             for function, thread in reach.items():
                 if function in seen or function.owner is None or self.races.is_setup(function):
                     continue

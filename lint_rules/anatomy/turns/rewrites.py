@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.turns.keepers import reads_history, role_of
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.walk import walk
 
 _SAVERS = frozenset(
@@ -229,16 +229,14 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------
 
-_Role = Literal["read", "rewrite", "grow"]
-
 
 def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
     calls = [n for n in function.nodes if isinstance(n, cst.Call) and isinstance(n.func, cst.Attribute)]
-    roles = [(call, keeper, role) for call in calls for keeper, role in [_role(races, call)] if role is not None]
+    roles = [(call, *found) for call in calls if (found := role_of(races.anatomy, call)) is not None]
     for call, keeper, role in roles:
         if role != "rewrite":
             continue
-        reads = [c for c, k, r in roles if r == "read" and k == keeper and _read_as_history(races, c)]
+        reads = [c for c, k, r in roles if r == "read" and k == keeper and reads_history(races.anatomy, c)]
         wait = _wait_between(races, function, list(reads), call)
         if wait is None or any(races.module.before(wait[1], c) and races.module.before(c, call) for c in reads):
             continue
@@ -255,112 +253,15 @@ def _checked(races: Races, function: Scope, call: cst.Call) -> bool:
     return isinstance(races.module.parent.get(call), (cst.If, cst.UnaryOperation, cst.BooleanOperation, cst.Assert))
 
 
-def _role(races: Races, call: cst.Call) -> tuple[Slot, _Role | None]:
-    """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it."""
-    base = ex.receiver(call)
-    keeper = races.facts.slots.of(base) if base is not None else None
-    if base is None or keeper is None:
-        return ("none",), None
-    method = races.facts.slots.callee(call) or _imported_method(races, base, ex.called_name(call))
-    if method is None or method.kind != "function":
-        return keeper, None
-    return keeper, _method_role(method)
-
-
-def _imported_method(races: Races, base: cst.BaseExpression, name: str) -> Scope | None:
-    """A method of an imported class of the project, where the type of `base` is annotated or shown by construction."""
-    slot = races.facts.slots.of(base)
-    if slot is None:
-        return None
-    for cls in _class_names(races, slot):
-        found = races.anatomy.imported(cls)
-        if found is not None:
-            there = found[0].module.class_named(found[1])
-            if there is not None:
-                return found[0].module.method(there, name)
-    return None
-
-
-def _class_names(races: Races, slot: Slot, depth: int = 0) -> Iterator[str]:
-    """The names of classes a slot's value may belong to: constructors, and annotations of parameters it comes from."""
-    if slot[0] == "var":
-        for param in parameters(slot[1]):
-            if param.name.value == slot[2] and param.annotation is not None:
-                yield from (n.value for n in walk(param.annotation.annotation) if isinstance(n, cst.Name))
-    for value in races.facts.assigned(slot) if depth < 3 else ():
-        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
-            yield value.func.value
-        inner = races.facts.slots.of(value)
-        if inner is not None and inner != slot:
-            yield from _class_names(races, inner, depth + 1)
-
-
-def _method_role(method: Scope) -> _Role | None:
-    """Judged by the body: an attribute is rebound or cut, appended to, or returned as a list."""
-    names = {
-        p.name.value
-        for p in parameters(method)
-        if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
-    }
-    for node in method.nodes:
-        if isinstance(node, cst.Assign):
-            target = node.targets[0].target
-            part = ex.slice_of(target)
-            if part is not None:
-                exact = part.upper is not None and "len(" in ex.source(part.upper)
-                return None if exact else "rewrite"
-            if isinstance(target, cst.Attribute) and _is_list_of(node.value, names):
-                return "rewrite"
-        elif isinstance(node, cst.Del) and ex.slice_of(node.target) is not None:
-            return "rewrite"
-    for node in method.nodes:
-        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend"}:
-            base = ex.receiver(node)
-            if isinstance(base, cst.Attribute):
-                return "grow"
-    for node in method.nodes:
-        if isinstance(node, cst.Return) and node.value is not None:
-            value = ex.inner(node.value)
-            if isinstance(value, (cst.List, cst.ListComp)) or ex.slice_of(value) is not None:
-                return "read"
-            if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "copy", "deepcopy", "tuple"}:
-                return "read"
-            if isinstance(value, cst.Attribute):
-                return "read"
-    return None
-
-
-def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
-    """A list made of a parameter or a slice: `list(messages)`, `self.h[-n:]`, `messages`."""
-    value = ex.inner(value)
-    if ex.slice_of(value) is not None:
-        return True
-    if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "deque"} and value.args:
-        return isinstance(value.args[0].value, cst.Name)
-    return isinstance(value, cst.Name) and value.value in names
-
-
-def _read_as_history(races: Races, call: cst.Call) -> bool:
-    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
-    if Kind.HISTORY in races.facts.kinds(call):
-        return True
-    statement = races.module.statement(call)
-    if isinstance(statement, (cst.Assign, cst.AnnAssign)) and statement.value is not None:
-        targets = ex.targets(statement)
-        if ex.inner(statement.value) is call:
-            return any(Kind.HISTORY in races.facts.kinds(target) for target in targets)
-    return False
-
-
 def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode, str] | None:
     """Another function that adds to the kept history and can run meanwhile."""
     cls = races.facts.slots.classes.get(keeper)
-    for node in races.module.scope_of:
-        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    for node in races.module.nodes_of(cst.Call):
+        if not isinstance(node.func, cst.Attribute):
             continue
         where = races.module.scope_of[node].function
-        slot, role = _role(races, node)
-        same = slot == keeper or (cls is not None and races.facts.slots.classes.get(slot) is cls)
+        slot, role = role_of(races.anatomy, node) or (None, None)
+        same = slot == keeper or (cls is not None and slot is not None and races.facts.slots.classes.get(slot) is cls)
         if role == "grow" and same and where is not function and not races.is_setup(where):
             if _runs_beside(races, function, where):
                 return node, f"`{where.name}` may add messages meanwhile"

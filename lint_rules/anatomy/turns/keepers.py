@@ -1,0 +1,113 @@
+"""Objects that keep a history behind methods, of this file or of an imported class: which of them read, rewrite, add.
+
+A method is judged by its body: what it does to the attribute that holds the history, and what it returns of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.growth import imported_class
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
+
+Role = Literal["read", "rewrite", "grow"]
+
+
+def role_of(anatomy: Anatomy, call: cst.Call) -> tuple[Slot, Role] | None:
+    """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it."""
+    base = ex.receiver(call)
+    keeper = anatomy.facts.slots.of(base) if base is not None else None
+    if base is None or keeper is None:
+        return None
+    method = anatomy.facts.slots.callee(call) or _imported_method(anatomy, base, ex.called_name(call))
+    role = _method_role(method) if method is not None and method.kind == "function" else None
+    return (keeper, role) if role is not None else None
+
+
+def _imported_method(anatomy: Anatomy, base: cst.BaseExpression, name: str) -> Scope | None:
+    """A method of an imported class of the project, where the type of `base` is annotated or shown by construction."""
+    slot = anatomy.facts.slots.of(base)
+    for cls in _class_names(anatomy, slot) if slot is not None else ():
+        found = imported_class(anatomy, cls)
+        if found is not None:
+            return found[0].module.method(found[1], name)
+    return None
+
+
+def _class_names(anatomy: Anatomy, slot: Slot, depth: int = 0) -> Iterator[str]:
+    """The names of classes a slot's value may belong to: constructors, and annotations of parameters it comes from."""
+    if slot[0] == "var":
+        for param in parameters(slot[1]):
+            if param.name.value == slot[2] and param.annotation is not None:
+                yield from (n.value for n in walk(param.annotation.annotation) if isinstance(n, cst.Name))
+    for value in anatomy.facts.assigned(slot) if depth < 3 else ():
+        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
+            yield value.func.value
+        inner = anatomy.facts.slots.of(value)
+        if inner is not None and inner != slot:
+            yield from _class_names(anatomy, inner, depth + 1)
+
+
+def _method_role(method: Scope) -> Role | None:
+    """Judged by the body: an attribute is rebound or cut, appended to, or returned as a list."""
+    names = {
+        p.name.value
+        for p in parameters(method)
+        if p.annotation and "list" in ex.source(p.annotation.annotation).lower()
+    }
+    for node in method.nodes:
+        if isinstance(node, cst.Assign):
+            target = node.targets[0].target
+            part = ex.slice_of(target)
+            if part is not None:
+                exact = part.upper is not None and "len(" in ex.source(part.upper)
+                return None if exact else "rewrite"
+            if isinstance(target, cst.Attribute) and _is_list_of(node.value, names):
+                return "rewrite"
+        elif isinstance(node, cst.Del) and ex.slice_of(node.target) is not None:
+            return "rewrite"
+    for node in method.nodes:
+        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend"}:
+            base = ex.receiver(node)
+            if isinstance(base, cst.Attribute):
+                return "grow"
+    for node in method.nodes:
+        if isinstance(node, cst.Return) and node.value is not None:
+            value = ex.inner(node.value)
+            if isinstance(value, (cst.List, cst.ListComp)) or ex.slice_of(value) is not None:
+                return "read"
+            if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "copy", "deepcopy", "tuple"}:
+                return "read"
+            if isinstance(value, cst.Attribute):
+                return "read"
+    return None
+
+
+def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
+    """A list made of a parameter or a slice: `list(messages)`, `self.h[-n:]`, `messages`."""
+    value = ex.inner(value)
+    if ex.slice_of(value) is not None:
+        return True
+    if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "deque"} and value.args:
+        return isinstance(value.args[0].value, cst.Name)
+    return isinstance(value, cst.Name) and value.value in names
+
+
+def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
+    if Kind.HISTORY in anatomy.facts.kinds(call):
+        return True
+    statement = anatomy.module.statement(call)
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)) and statement.value is not None:
+        targets = ex.targets(statement)
+        if ex.inner(statement.value) is call:
+            return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in targets)
+    return False

@@ -1,0 +1,156 @@
+"""What runs beside itself: starts of which several may run at once, and what each reaches that nothing keeps apart.
+
+A walk over the call graph, from the function that is started, that ends at calls under a lock or behind a busy flag,
+and at calls on objects that the running function has made for itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.busy import is_flagged, is_joined
+from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.serving import servings
+from lint_rules.anatomy.turns.races import Races
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
+
+Reach = dict[Scope, bool]
+"""The functions that run without lock or flag, and whether in a thread of their own."""
+
+
+class Unguarded:
+    """The concurrent starts of a file, and what they reach unguarded."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.races = Races(anatomy)
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.graph = anatomy.calls
+
+    @cached_property
+    def starts(self) -> list[Start]:
+        """The starts on objects that others have, too."""
+        return [s for s in self.races.starts if not self.races.is_owned(s) and not self._is_for_each(s)]
+
+    def repeating(self) -> Iterator[tuple[Start, Reach]]:
+        """The starts of which several may run at once, with what they reach unguarded, on objects that they share."""
+        for start in self.starts:
+            if not is_joined(self.anatomy, start) and (start.kind == "handler" or self.is_many(start)):
+                yield start, self.reach(start.function, start)
+
+    # -- what a start reaches ---------------------------------------------------------------------------------
+
+    def reach(self, first: Scope, start: Start | None) -> Reach:
+        """The functions that run without lock or flag, and whether in a thread of their own."""
+        found = {first: start is not None and not on_loop(start)}
+        queue = [first]
+        while queue:
+            here = queue.pop()
+            for callee, node, thread in self._steps(here):
+                if callee in found and (found[callee] or not (thread or found[here])):
+                    continue
+                if node is not None and self.is_guarded(node, here):
+                    continue
+                found[callee] = thread or found[here]
+                queue.append(callee)
+        return found
+
+    def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
+        for site in self.graph.calls[here]:
+            if not self.races.on_own_object(site.node, here):
+                yield site.callee, site.node, False
+        for function in self._nested.get(here, ()):
+            yield function, None, False
+        for start in self.races.starts:
+            if self.module.scope_of[start.node].function is here and is_joined(self.anatomy, start):
+                if not self.races.is_owned(start):
+                    yield start.function, start.node, start.kind == "thread"
+
+    @cached_property
+    def _nested(self) -> dict[Scope, list[Scope]]:
+        """The functions that each function defines, but for those that are started or served by themselves."""
+        apart = {start.function for start in self.races.starts} | self._served
+        found: dict[Scope, list[Scope]] = defaultdict(list)
+        for function in self.module.functions:
+            if function.kind == "function" and function.parent is not None and function not in apart:
+                found[function.parent.function].append(function)
+        return found
+
+    def is_guarded(self, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether a lock or a busy flag keeps others away from a node."""
+        return bool(self.races.locks.around(node, function)) or is_flagged(self.anatomy, node, function)
+
+    @cached_property
+    def _served(self) -> set[Scope]:
+        return set(servings(self.graph)) if self.races.starts else set()
+
+    # -- several at once --------------------------------------------------------------------------------------
+
+    def is_many(self, start: Start) -> bool:
+        """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
+        where = self.module.scope_of[start.node].function
+        if self.is_guarded(start.node, where) or self._has_one_worker(start):
+            return False
+        looped = any(
+            isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
+            for outer in self.module.ancestors(start.node)
+            if where.kind == "module" or self.module.inside(outer, where.node)
+        )
+        name = ex.called_name(start.node) if isinstance(start.node, cst.Call) else ""
+        mapped = name in {"map", "imap", "imap_unordered", "starmap"} or (name == "gather" and start.many)
+        return looped or mapped or self._per_event(where, set())
+
+    def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
+        """A handler, or what handlers call without a guard."""
+        if function in seen:
+            return False
+        seen.add(function)
+        if function in self._served:
+            return True
+        return any(
+            not self.is_guarded(site.node, site.caller)
+            and not self.races.on_own_object(site.node, site.caller)
+            and self._per_event(site.caller, seen)
+            for site in self.graph.sites[function]
+        )
+
+    def _has_one_worker(self, start: Start) -> bool:
+        base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
+        slot = self.facts.slots.of(base) if base is not None else None
+        made = [*self.facts.assigned(slot), *self.facts.entered(slot)] if slot is not None else []
+        return any(isinstance(v, cst.Call) and ex.integer(ex.argument(v, "max_workers", 0)) == 1 for v in made)
+
+    def _is_for_each(self, start: Start) -> bool:
+        """`for agent in agents: create_task(agent.run())`: another object each time."""
+        base = start.target.value if isinstance(start.target, cst.Attribute) else None
+        root = base
+        while isinstance(root, (cst.Attribute, cst.Subscript)):
+            root = root.value
+        return isinstance(root, cst.Name) and root.value in self._loop_names(start.node)
+
+    def _loop_names(self, node: cst.CSTNode) -> set[str]:
+        """The names that loops around a node bind, and what their bodies bind before it."""
+        names: set[str] = set()
+        for outer in self.module.ancestors(node):
+            if isinstance(outer, cst.For):
+                names.update(ex.target_names(outer.target))
+                inner = (n for n in walk(outer.body) if isinstance(n, cst.AssignTarget))
+                names.update(name for n in inner for name in ex.target_names(n.target))
+            elif isinstance(outer, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
+                names.update(ex.target_names(outer.for_in.target))
+        return names
+
+
+def on_loop(start: Start) -> bool:
+    """Whether a start runs on an event loop, where only an `await` lets others in."""
+    return start.kind == "task" or (start.kind == "handler" and start.function.is_async)
