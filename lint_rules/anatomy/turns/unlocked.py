@@ -1,0 +1,191 @@
+"""Shared histories that are not written under one lock: with it here and without it there, or with none at all.
+
+A function that some callers call under a lock and some do not is no defect itself: the calls without the lock are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.busy import follows_its_last
+from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.locks import UNKNOWN
+from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.syntax.module import Scope
+
+LOSING = frozenset({"rebind", "replace"})
+"""Kinds of writes that put another list in place of the one there is."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bare:
+    """`write` stands under no lock, `other` under `lock`."""
+
+    write: HistoryWrite
+    other: HistoryWrite
+    lock: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OutsideCall:
+    """The function that makes `write` is called at `site` without the lock that is held at `locked`."""
+
+    write: HistoryWrite
+    site: CallSite
+    locked: CallSite
+    lock: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NoLock:
+    """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times."""
+
+    writes: list[HistoryWrite]
+    first: Start
+    second: Start | None
+    losing: bool
+
+
+Unlocked = Bare | OutsideCall | NoLock
+
+
+def unlocked(races: Races, history: SharedHistory) -> Iterator[Unlocked]:
+    """Where a history is written without a lock although something shows that it needs one."""
+    guarded = [w for w in history.writes if races.held(w)]
+    entered = _entered_both_ways(races, history)
+    if guarded or entered:
+        yield from _bare(races, history, guarded)
+        yield from _outside_calls(races, entered)
+    elif races.starts:
+        yield from _no_lock(races, history)
+
+
+# -- locked here, not locked there --------------------------------------------------------------------------------
+
+
+def _bare(races: Races, history: SharedHistory, guarded: list[HistoryWrite]) -> Iterator[Bare]:
+    named = [w for w in guarded if _named(races.held(w))]
+    if not named:
+        return
+    for function, writes in races.by_function(history.writes).items():
+        bare = [w for w in writes if not races.held(w)]
+        if bare and not _partly_locked(races, function):
+            other = next((w for w in named if w.function is not function), named[0])
+            yield Bare(bare[0], other, _named(races.held(other))[0])
+
+
+def _named(locks: frozenset[Slot]) -> list[str]:
+    """The locks that have a place of their own, by name; one that a call gives may be another each time."""
+    return sorted(describe(lock) for lock in locks if lock != UNKNOWN and lock[0] not in {"call", "return"})
+
+
+# -- called under the lock here, without it there -----------------------------------------------------------------
+
+
+def _partly_locked(races: Races, function: Scope) -> bool:
+    """Whether some callers hold a lock and some do not: then the calls without it are the defect, not the write."""
+    return any(races.locks.at_site(site) for site in _sites(races, function))
+
+
+def _sites(races: Races, function: Scope) -> list[CallSite]:
+    return [s for s in races.graph.sites[function] if s.caller is not function and not races.is_setup(s.caller)]
+
+
+_Entered = tuple[HistoryWrite, CallSite, CallSite]
+"""A write, a call of its function without a lock, and one with a lock."""
+
+
+def _entered_both_ways(races: Races, history: SharedHistory) -> list[_Entered]:
+    """The functions that write and are called both ways."""
+    found = []
+    for write in history.writes:
+        if races.locks.around(write.node, write.function):
+            continue
+        sites = _sites(races, write.function)
+        locked = [s for s in sites if _named(races.locks.at_site(s))]
+        found += [(write, site, locked[0]) for site in sites if locked and not races.locks.at_site(site)]
+    return found
+
+
+def _outside_calls(races: Races, entered: list[_Entered]) -> Iterator[OutsideCall]:
+    seen: set[cst.CSTNode] = set()
+    for write, site, locked in entered:
+        if site.node not in seen and not _partly_locked(races, site.caller) and not _chosen(races, site, locked):
+            seen.add(site.node)
+            yield OutsideCall(write, site, locked, _named(races.locks.at_site(locked))[0])
+
+
+def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
+    """`if the_lock_is_ours: write()`, `else:` take it and write: a test decides, and says that both are meant."""
+    branches = (outer for outer in races.module.ancestors(site.node) if isinstance(outer, cst.If))
+    return any(
+        branch.orelse is not None
+        and {races.module.inside(node, branch.orelse) for node in (site.node, locked.node)} == {True, False}
+        and races.module.inside(locked.node, branch)
+        for branch in branches
+    )
+
+
+# -- no lock at all -----------------------------------------------------------------------------------------------
+
+
+def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
+    losing = any(w.kind in LOSING for w in history.writes)
+    for function, writes in races.by_function(history.writes).items():
+        writers = _concurrent_writers(races, history, function)
+        if writers is None:
+            continue
+        started = [start for start in writers if start is not None]
+        threads = any(start.kind == "thread" for start in started)
+        turn = any(races.graph.reaches_llm(start.function) for start in started)
+        harmful = (threads and losing) or (turn and races.holds_tool_messages(history))
+        if harmful or _rewritten_later(races, writes):
+            yield NoLock(writes, *writers, losing)
+
+
+def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> tuple[Start, Start | None] | None:
+    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
+    here = races.starts_reaching(function)
+    if not here:
+        return None
+    many = next((s for s in here if s.many and not follows_its_last(races.anatomy, s)), None)
+    if many is not None:
+        return many, None
+    others = [
+        start
+        for write in history.writes
+        for start in races.starts_reaching(write.function)
+        if start not in here and start.function is not here[0].function
+    ]
+    if others:
+        return here[0], others[0]
+    if here[0].kind == "thread" and _also_called_directly(races, here[0]):
+        return here[0], None
+    return None
+
+
+def _also_called_directly(races: Races, start: Start) -> bool:
+    """A thread runs a public method that callers run themselves, too: `Thread(target=self.chat)` in `chat`."""
+    return races.is_public(start.function) and start.function is races.module.scope_of[start.node].function
+
+
+def _rewritten_later(races: Races, writes: list[HistoryWrite]) -> bool:
+    """A handler that appends, waits, and rebinds the history from something else afterwards."""
+    appended = [w for w in writes if w.kind not in LOSING]
+    rebound = [w for w in writes if w.kind in LOSING]
+    if not appended or not rebound:
+        return False
+    between = [n for n in writes[0].function.nodes if isinstance(n, cst.Await | cst.For)]
+    order = races.module.order
+    return any(
+        order[appended[0].node] < order[wait] < order[last.node] or races.module.inside(last.node, wait)
+        for wait in between
+        for last in rebound
+        if isinstance(wait, cst.Await) or (isinstance(wait, cst.For) and wait.asynchronous is not None)
+    )
