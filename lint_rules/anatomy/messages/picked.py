@@ -1,0 +1,246 @@
+"""Messages that are picked from a history by their place, although the program means one of a certain role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
+
+_CUTS = frozenset({"cut", "replace"})
+
+
+class How(Enum):
+    """How the place is told."""
+
+    DISTANT = "`history[-2]`, whose calls are read"
+    NEWEST = "`history[-1]`, compared with messages of one role"
+    NEIGHBOUR = "`history[i - 1]` beside one whose role was tested"
+    KEPT = "`history[i]`, where i was counted before the list was cut"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Picked:
+    """`node` takes the message; `other` shows what was meant, or what makes the place wrong."""
+
+    how: How
+    node: cst.Subscript
+    other: cst.CSTNode
+
+
+def picked_by_place(anatomy: Anatomy) -> Iterator[Picked]:
+    """The messages of a file that are picked so."""
+    for node in anatomy.module.nodes_of(cst.Subscript):
+        at = ex.index(node)
+        if at is not None and anatomy.is_history(node.value):
+            how, other = _judged(anatomy, node, at, anatomy.module.scope_of[node].function)
+            if other is not None:
+                yield Picked(how, node, other)
+
+
+def _judged(
+    anatomy: Anatomy, node: cst.Subscript, at: cst.BaseExpression, function: Scope
+) -> tuple[How, cst.CSTNode | None]:
+    distance = _from_the_end(anatomy, node, at)
+    if distance is not None and distance >= 2:
+        return How.DISTANT, _calls_read(anatomy, node, function)
+    if distance == 1:
+        return How.NEWEST, _compared_with_one_role(anatomy, node, function)
+    if isinstance(at, cst.BinaryOperation):
+        return How.NEIGHBOUR, _tested_beside(anatomy, node, at, function)
+    return How.KEPT, _cut_meanwhile(anatomy, node, at, function) if isinstance(at, cst.Name) else None
+
+
+def _from_the_end(anatomy: Anatomy, node: cst.Subscript, at: cst.BaseExpression) -> int | None:
+    """2 for `h[-2]` and `h[len(h) - 2]`."""
+    number = ex.integer(at)
+    if number is not None:
+        return -number if number < 0 else None
+    if isinstance(at, cst.BinaryOperation) and isinstance(at.operator, cst.Subtract):
+        measured = _measured_by(at.left)
+        if measured is not None and anatomy.facts.slots.of(measured) == anatomy.facts.slots.of(node.value):
+            return ex.integer(at.right)
+    return None
+
+
+def _measured_by(size: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`h` of `len(h)`."""
+    if isinstance(size, cst.Call) and ex.dotted(size.func) == "len" and len(size.args) == 1:
+        return size.args[0].value
+    return None
+
+
+# -- what is done with the message --------------------------------------------------------------------------------
+
+
+def _uses(anatomy: Anatomy, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
+    """The element itself, the same element written again, and the name it is bound to."""
+    module, slots = anatomy.module, anatomy.facts.slots
+    parent = module.parent.get(node)
+    written = ex.source(node)
+    list_ = ex.dotted(node.value) if type(node) is cst.Subscript else None
+    found = [n for n in function.nodes_of(cst.Subscript) if ex.dotted(n.value) == list_ and ex.source(n) == written]
+    if isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
+        target = parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
+        slot = slots.of(target)
+        return [*found, *(n for n in function.nodes_of(cst.Name) if slots.of(n) == slot)]
+    return [*found]
+
+
+def _member_of(anatomy: Anatomy, use: cst.BaseExpression) -> tuple[cst.CSTNode, str] | None:
+    """`x.role`, `x["role"]`, `x.get("role")`, `getattr(x, "role", None)` around a use of x, with the name."""
+    for outer in anatomy.module.ancestors(use):
+        pair = ex.member(outer)
+        if pair is not None:
+            return (outer, pair[1]) if pair[0] is use else None
+        if not isinstance(outer, (cst.Arg, cst.Attribute)):
+            return None
+    return None
+
+
+def _reads_calls(anatomy: Anatomy, use: cst.BaseExpression) -> bool:
+    found = _member_of(anatomy, use)
+    return found is not None and found[1] in anatomy.facts.call_attributes
+
+
+def _role_tested(anatomy: Anatomy, uses: list[cst.BaseExpression]) -> bool:
+    """Whether the program looks at the element's own role (or type, or class)."""
+    for use in uses:
+        found = _member_of(anatomy, use)
+        if found is not None and found[1] in {"role", "type"}:
+            return True
+        call = next((n for n in anatomy.module.ancestors(use) if not isinstance(n, cst.Arg)), None)
+        if isinstance(call, cst.Call) and ex.dotted(call.func) == "isinstance":
+            return True
+    return False
+
+
+# -- history[-2] --------------------------------------------------------------------------------------------------
+
+
+def _calls_read(anatomy: Anatomy, node: cst.Subscript, function: Scope) -> cst.CSTNode | None:
+    """Where the calls of a message are read whose role is not asked for."""
+    uses = _uses(anatomy, node, function)
+    read = next((use for use in uses if _reads_calls(anatomy, use)), None)
+    return None if read is None or _role_tested(anatomy, uses) or _just_appended(anatomy, node) else read
+
+
+def _just_appended(anatomy: Anatomy, node: cst.Subscript) -> bool:
+    """Whether the block has appended to the list right before: the distance counts these appends."""
+    module, slot = anatomy.module, anatomy.facts.slots.of(node.value)
+    statement = module.parent.get(module.statement(node))
+    block = module.parent.get(statement) if statement is not None else None
+    if not isinstance(block, cst.IndentedBlock) or statement not in block.body:
+        return False
+    before = block.body[: list(block.body).index(statement)]  # type: ignore[arg-type]
+    return any(
+        write.slot == slot
+        and any(module.inside(write.node, line) for line in before if isinstance(line, cst.SimpleStatementLine))
+        for write in anatomy.writes.all
+    )
+
+
+# -- history[-1] among messages of one role -----------------------------------------------------------------------
+
+
+def _compared_with_one_role(anatomy: Anatomy, node: cst.Subscript, function: Scope) -> cst.CSTNode | None:
+    """`last = h[-1]`, whose text is compared with that of messages whose role is tested, while its own is not."""
+    uses = _uses(anatomy, node, function)
+    slot = anatomy.facts.slots.of(node.value)
+    if not isinstance(anatomy.module.parent.get(node), cst.Assign) or _role_tested(anatomy, uses):
+        return None
+    if not _has_tool_messages(anatomy) or any(w.slot == slot and w.function is function for w in anatomy.writes.all):
+        return None
+    return next((test for use in uses if (test := _compared_with_role(anatomy, use)) is not None), None)
+
+
+def _compared_with_role(anatomy: Anatomy, use: cst.BaseExpression) -> cst.CSTNode | None:
+    """The `and` in which a member of the use is compared with that of another message, beside a test of its role."""
+    found = _member_of(anatomy, use)
+    if found is None or found[1] not in {"content", "text"}:
+        return None
+    comparison = next((n for n in anatomy.module.ancestors(found[0]) if not isinstance(n, cst.ComparisonTarget)), None)
+    if not isinstance(comparison, cst.Comparison):
+        return None
+    above = anatomy.module.parent.get(comparison)
+    if not isinstance(above, cst.BooleanOperation) or not isinstance(above.operator, cst.And):
+        return None
+    for part in walk(above):
+        if isinstance(part, cst.Comparison) and (pair := ex.member(part.left)) is not None and pair[1] == "role":
+            return above
+    return None
+
+
+def _has_tool_messages(anatomy: Anatomy) -> bool:
+    return any(ex.text(node) == "tool" for node in anatomy.module.nodes_of(cst.SimpleString))
+
+
+# -- history[i - 1] -----------------------------------------------------------------------------------------------
+
+
+def _tested_beside(
+    anatomy: Anatomy, node: cst.Subscript, at: cst.BinaryOperation, function: Scope
+) -> cst.CSTNode | None:
+    """The element i whose role a walk tests, where it takes element i±k."""
+    if (
+        not isinstance(at.left, cst.Name)
+        or not ex.integer(at.right)
+        or not isinstance(at.operator, (cst.Add, cst.Subtract))
+    ):
+        return None
+    uses = _uses(anatomy, node, function)
+    returned = isinstance(anatomy.module.parent.get(node), cst.Return)
+    if not (returned or any(_reads_calls(anatomy, use) for use in uses)) or _role_tested(anatomy, uses):
+        return None
+    return _tested_at(anatomy, node, at.left, function)
+
+
+def _tested_at(anatomy: Anatomy, node: cst.Subscript, name: cst.Name, function: Scope) -> cst.CSTNode | None:
+    """`h[i]` whose role is tested in an `if` around the use of its neighbour."""
+    slot = anatomy.facts.slots.of(node.value)
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, cst.If):
+            for inside in walk(outer.test):
+                at = ex.index(inside)
+                if isinstance(inside, cst.Subscript) and isinstance(at, cst.Name) and at.value == name.value:
+                    member = _member_of(anatomy, inside)
+                    if member is not None and member[1] == "role" and anatomy.facts.slots.of(inside.value) == slot:
+                        return inside
+        if outer is function.node:
+            return None
+    return None
+
+
+# -- history[i] of a list that is cut -----------------------------------------------------------------------------
+
+
+def _cut_meanwhile(anatomy: Anatomy, node: cst.Subscript, at: cst.Name, function: Scope) -> cst.CSTNode | None:
+    """The cut of a history, by others, of which a callback takes `h[i]`, where i was `len(h) - 1` when it was made."""
+    outer = function.parent.function if function.parent is not None else None
+    if outer is None or outer.kind != "function" or function.owner is outer:
+        return None
+    measured = _measured(anatomy, at, function, outer)
+    slot = anatomy.facts.slots.of(node.value)
+    if measured is None or anatomy.facts.slots.of(measured) != slot:
+        return None
+    return next((w.node for w in anatomy.writes.by_slot[slot or ()] if w.kind in _CUTS and w.function is outer), None)
+
+
+def _measured(anatomy: Anatomy, at: cst.Name, function: Scope, outer: Scope) -> cst.BaseExpression | None:
+    """`h` where the name holds `len(h) - 1` of the function around, as a default or by closure."""
+    value: cst.BaseExpression | None = at
+    for param in parameters(function):
+        if param.name.value == at.value:
+            value = param.default
+    if isinstance(value, cst.Name):
+        assigned = anatomy.facts.assigned(("var", outer, value.value))
+        value = assigned[0] if len(assigned) == 1 else None
+    if not isinstance(value, cst.BinaryOperation) or ex.integer(value.right) != 1:
+        return None
+    return _measured_by(value.left)
