@@ -57,116 +57,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.role_chains import RoleChain, mentions_role, role_chains
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.anatomy.messages.lost_roles import lost_roles
+from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import parameters
-from lint_rules.syntax.walk import walk_scope
 
 _NAMED = {"system": "system and developer messages", "tool": "tool results", "user": "user messages"}
-_SYSTEM_KEYWORDS = ("system", "system_instruction", "instructions", "system_prompt")
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for chain in role_chains(anatomy):
-        built = _built(anatomy, chain)
-        lost = next((role for role in ("tool", "system") if _is_lost(anatomy, chain, role)), None) if built else None
-        if built is None or lost is None:
-            continue
-        message = f"no branch takes {_NAMED[lost]}: they vanish from `{describe(built)}`, and the model never sees them"
+    for lost in lost_roles(anatomy):
+        chain, built = lost.chain, describe(lost.built)
+        message = f"no branch takes {_NAMED[lost.role]}: they vanish from `{built}`, and the model never sees them"
         note = Note(chain.loop, f"the loop over `{ex.source(chain.loop.iter, 40)}`")
         yield Draft(chain.node, message, "keep what no branch changes: `else:` append the message", (note,))
-
-
-def _built(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
-    """The list of messages that every branch appends to, and nothing else in the loop."""
-    lists = [_grown(anatomy, branch.body) for branch in chain.branches]
-    common = set(lists[0]).intersection(*lists[1:])
-    for slot in common:
-        everywhere = _grown(anatomy, chain.loop.body).get(slot, [])
-        if any(not anatomy.module.inside(value, chain.node) for value in everywhere):
-            continue
-        if any(_is_message(anatomy, chain, value) for value in everywhere):
-            return slot
-    return None
-
-
-def _grown(anatomy: Anatomy, region: cst.CSTNode) -> dict[Slot, list[cst.BaseExpression]]:
-    found: dict[Slot, list[cst.BaseExpression]] = {}
-    for node in walk_scope(region):
-        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend", "insert"} and node.args:
-            base = ex.receiver(node)
-            slot = anatomy.facts.slots.of(base) if base is not None else None
-            if slot is not None:
-                found.setdefault(slot, []).append(node.args[-1].value)
-    return found
-
-
-def _is_message(anatomy: Anatomy, chain: RoleChain, value: cst.BaseExpression) -> bool:
-    if anatomy.facts.slots.of(value) == chain.message:
-        return True
-    return Kind.MESSAGE in anatomy.facts.kinds(value)
-
-
-def _is_lost(anatomy: Anatomy, chain: RoleChain, role: str) -> bool:
-    if role in chain.roles:
-        return False
-    function = anatomy.module.scope_of[chain.node].function
-    if mentions_role(anatomy, function.node, role, besides=chain.node) or _skips_first(chain):
-        return False
-    if _stored(anatomy, chain, role):
-        return True
-    if role != "system" or not {"user", "assistant", "tool"} <= chain.roles or not _is_given(anatomy, chain):
-        return False
-    if not _keeps_some(anatomy, chain):
-        return False
-    if any(ex.argument(call, name) is not None for call in anatomy.facts.calls for name in _SYSTEM_KEYWORDS):
-        return False
-    return not mentions_role(anatomy, anatomy.module.tree, role)
-
-
-def _skips_first(chain: RoleChain) -> bool:
-    cut = ex.slice_of(chain.loop.iter)
-    return cut is not None and cut.lower is not None
-
-
-def _keeps_some(anatomy: Anatomy, chain: RoleChain) -> bool:
-    """Whether some message is kept as it is: a view of a history, not a converter to the form of another API."""
-    values = [value for grown in _grown(anatomy, chain.node).values() for value in grown]
-    return any(anatomy.facts.slots.of(value) == chain.message for value in values)
-
-
-def _is_given(anatomy: Anatomy, chain: RoleChain) -> bool:
-    """Whether the history comes from a caller, so that anything may be in it."""
-    function = anatomy.module.scope_of[chain.node].function
-    given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)}
-    return _iterated(anatomy, chain) in given
-
-
-def _iterated(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
-    node = chain.loop.iter
-    if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
-        node = node.args[0].value
-    if ex.slice_of(node) is not None and isinstance(node, cst.Subscript):
-        node = node.value
-    if isinstance(node, cst.Name):
-        slot = anatomy.facts.slots.of(node)
-        values = anatomy.facts.assigned(slot) if slot is not None else []
-        if len(values) == 1 and isinstance(values[0], cst.Subscript) and ex.slice_of(values[0]) is not None:
-            node = values[0].value
-    return anatomy.facts.slots.of(node)
-
-
-def _stored(anatomy: Anatomy, chain: RoleChain, role: str) -> bool:
-    """Whether this file stores messages of a role in the history that the chain goes over."""
-    slot = _iterated(anatomy, chain)
-    return slot is not None and any(
-        stored.slot == slot and (stored.answers if role == "tool" else stored.role == role)
-        for function in anatomy.module.functions
-        for stored in anatomy.transcript.stored(function)
-    )
