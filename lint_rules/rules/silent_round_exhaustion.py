@@ -58,197 +58,23 @@ the loop and the return is left out then. No fix where the loop is left through 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-import libcst as cst
-
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.handlers import is_logging, is_neutral
-from lint_rules.anatomy.rounds.limits import Exhaustion, Limits
-from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.rounds.silences import silences
 from lint_rules.repairs.silent_round_exhaustion import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
-from lint_rules.syntax.walk import walk
 
 _HELP = "give the loop an `else:` that raises, or that asks the model for an answer without tools"
-_TELLS = re.compile(r"max|limit|iteration|round|turn|step|exceed|exhaust|incomplete|not finish|gave up|stopp", re.I)
-_SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
-_ENDS = frozenset({"stop_reason", "finish_reason", "stopReason", "finishReason"})
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    reported: set[cst.CSTNode] = set()
-    for loop in anatomy.rounds:
-        limits = Limits(anatomy, loop.node, loop.function)
-        for way in limits.running_out():
-            for draft in _Silence(anatomy, loop, limits, way).drafts():
-                if draft.node not in reported:
-                    reported.add(draft.node)
-                    yield draft
-
-
-class _Silence:
-    """One way out of one loop, and the returns it leads to."""
-
-    def __init__(self, anatomy: Anatomy, loop: RoundLoop, limits: Limits, way: Exhaustion) -> None:
-        self.anatomy = anatomy
-        self.slots = anatomy.facts.slots
-        self.loop = loop
-        self.limits = limits
-        self.way = way
-
-    def drafts(self) -> Iterator[Draft]:
-        passed = self._passed(self.way.after)
-        answered = self._passed(self.limits.by_reply()) | ({*passed} if not self.way.pure else set())
-        for point in passed & answered:
-            node = point.statement
-            if isinstance(node, cst.Return) and node.value is not None:
-                found = self._unanswered(node.value)
-                if found is not None and not self._is_told(passed, self.slots.of(found)):
-                    yield self._draft(node, found)
-
-    def _passed(self, start: list[Point]) -> set[Point]:
-        """The points behind the loop that a way out leads to."""
-        found = set(start)
-        queue = list(start)
-        while queue:
-            for target, kind in queue.pop().successors:
-                if kind != "exception" and target not in found and target.statement is not self.loop.node:
-                    found.add(target)
-                    queue.append(target)
-        return found
-
-    # -- what is returned -------------------------------------------------------------------------------------
-
-    def _unanswered(self, value: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The part of a returned value that holds no answer when the rounds are used up."""
-        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
-        return next((part for part in parts if self._is_first_value(part) or self._is_last_text(part)), None)
-
-    def _is_first_value(self, part: cst.BaseExpression) -> bool:
-        """A name that is empty before the loop, and set in it only where the loop is left."""
-        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
-        if slot is None:
-            return False
-        values = [v for v in self.anatomy.facts.assigned(slot) if self.anatomy.module.scope_of[v].function is slot[1]]
-        inside = [v for v in values if self.anatomy.module.inside(v, self.loop.node.body)]
-        before = [v for v in values if v not in inside]
-        if len(before) != 1 or not inside or not is_neutral(before[0]) or ex.dotted(before[0]) == "None":
-            return False
-        return self._is_text(slot, inside) and all(self._ends_the_loop(v) for v in inside) and not self._grows(slot)
-
-    def _is_text(self, slot: Slot, values: list[cst.BaseExpression]) -> bool:
-        """Whether the loop puts the model's text there."""
-        wanted = (Kind.MODEL_TEXT, Kind.REPLY, Kind.MESSAGE)
-        return any(
-            kind in self.anatomy.facts.kinds(node)
-            for value in values
-            for node in walk(value)
-            if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call))
-            for kind in wanted
-        )
-
-    def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
-        if self.limits.exits.leads_out(value):
-            return True
-        block = self.anatomy.module.parent.get(self.anatomy.module.parent[self.anatomy.module.statement(value)])
-        tested = {n.value for n in walk(self.loop.node.test) if isinstance(n, cst.Name)} if isinstance(
-            self.loop.node, cst.While
-        ) else set[str]()  # fmt: skip
-        flags = (n for n in walk(block) if isinstance(n, cst.Assign)) if isinstance(block, cst.IndentedBlock) else ()
-        return any(ex.dotted(t.target) in tested for flag in flags for t in flag.targets)
-
-    def _grows(self, slot: Slot) -> bool:
-        """`text += piece`: what is there when the rounds are used up is a part of an answer."""
-        return any(
-            isinstance(node, cst.AugAssign) and self.slots.of(node.target) == slot for node in self.loop.function.nodes
-        )
-
-    def _is_last_text(self, part: cst.BaseExpression) -> bool:
-        """`reply.content` of a reply that each round sets, where only replies without calls leave the loop."""
-        pair = ex.member(part)
-        if pair is None or pair[1] not in {"content", "text", "output_text"} or not self._leaves_without_calls():
-            return False
-        root = pair[0]
-        while not isinstance(root, cst.Name):
-            inner = ex.member(root)
-            if inner is None and isinstance(root, cst.Subscript):
-                root = root.value
-            elif inner is not None:
-                root = inner[0]
-            else:
-                return False
-        slot = self.slots.of(root)
-        if slot is None or Kind.HISTORY in self.anatomy.facts.of(slot):
-            return False
-        asked = [v for v in self.anatomy.facts.assigned(slot) if self.anatomy.module.inside(v, self.loop.node.body)]
-        return bool(asked) and not any(self.limits.exits.leads_out(v) for v in asked) and self._is_text(slot, asked)
-
-    def _leaves_without_calls(self) -> bool:
-        """Whether the reply ends the loop when it asks for no tools."""
-        for decision in self.limits.decisions:
-            test = getattr(decision.node, "test", None)
-            for node in walk(test) if test is not None else ():
-                if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
-                    pair = ex.member(node)
-                    if Kind.CALLS in self.anatomy.facts.kinds(node) or (pair is not None and pair[1] in _ENDS):
-                        return True
-        return False
-
-    # -- what tells ---------------------------------------------------------------------------------------------
-
-    def _is_told(self, passed: set[Point], slot: Slot | None) -> bool:
-        """Whether anything on the way out of a used-up loop tells it, or changes the value."""
-        return any(
-            self._tells(node, slot) for point in passed for part in point.expressions() for node in walk(part)
-        ) or any(
-            isinstance(point.statement, (cst.Raise, cst.Yield)) or self._binds(point.statement, slot)
-            for point in passed
-        )
-
-    def _tells(self, node: cst.CSTNode, slot: Slot | None) -> bool:
-        if isinstance(node, cst.Call):
-            return self.anatomy.calls.asks(node) or (is_logging(node) and ex.called_name(node) in _SEVERE)
-        if isinstance(node, (cst.SimpleString, cst.FormattedStringText)):
-            return _TELLS.search(node.value) is not None
-        if isinstance(node, (cst.Name, cst.Attribute)):
-            return self._is_tested(node, slot)
-        return False
-
-    def _is_tested(self, node: cst.Name | cst.Attribute, slot: Slot | None) -> bool:
-        """Whether a branch behind the loop asks for the value, the counter, or the calls."""
-        if self.slots.of(node) != slot and Kind.CALLS not in self.anatomy.facts.kinds(node):
-            if not _TELLS.search(node.attr.value if isinstance(node, cst.Attribute) else node.value):
-                return False
-        here: cst.CSTNode = node
-        for outer in self.anatomy.module.ancestors(node):
-            if isinstance(outer, (cst.If, cst.While, cst.IfExp, cst.Assert)):
-                return here is outer.test
-            if isinstance(outer, cst.BooleanOperation):
-                return True
-            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-                return False
-            here = outer
-        return False
-
-    def _binds(self, statement: cst.CSTNode | None, slot: Slot | None) -> bool:
-        targets: list[cst.BaseExpression] = []
-        if isinstance(statement, cst.Assign):
-            targets = [target.target for target in statement.targets]
-        elif isinstance(statement, (cst.AnnAssign, cst.AugAssign)):
-            targets = [statement.target]
-        return any(self.slots.of(target) == slot for target in targets)
-
-    def _draft(self, node: cst.Return, part: cst.BaseExpression) -> Draft:
-        name = ex.source(part, 40)
+    for found in silences(anatomy):
+        name = ex.source(found.part, 40)
         message = (
             f"when the rounds are used up, `{name}` is returned without an answer in it, by the same return as the"
             " model's answer: the caller can't tell"
         )
-        notes = (Note(self.way.node, "the rounds end here, without a word"),)
-        return Draft(node, message, _HELP, notes, fix=repair(self.anatomy, self.loop.node, self.way))
+        notes = (Note(found.way.node, "the rounds end here, without a word"),)
+        yield Draft(found.node, message, _HELP, notes, fix=repair(anatomy, found.loop.node, found.way))

@@ -11,6 +11,7 @@ from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.walk import children, walk
 
 _SAYS_CALLS = frozenset({"stop_reason", "finish_reason", "stopReason", "function_call", "done_reason"})
+_ENDS = frozenset({"stop_reason", "finish_reason", "stopReason", "finishReason"})
 _CONTENTS = frozenset({"content", "parts", "output"})
 _CALL_WORDS = frozenset({"tool_use", "tool_calls", "function_call", "tool_call", "toolUse"})
 _NAMES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
@@ -34,6 +35,16 @@ def speaks_of_calls(facts: Facts, test: cst.BaseExpression) -> bool:
 
 def _mentions_calls(facts: Facts, value: cst.BaseExpression) -> bool:
     return any(isinstance(part, (cst.Name, cst.Attribute)) and Kind.CALLS in facts.kinds(part) for part in walk(value))
+
+
+def reads_calls(facts: Facts, test: cst.BaseExpression) -> bool:
+    """Whether a condition reads the calls of a reply, or the reason why it ended."""
+    for node in walk(test):
+        if type(node) in _NAMES:
+            pair = ex.member(node)
+            if Kind.CALLS in facts.kinds(node) or (pair is not None and pair[1] in _ENDS):  # type: ignore[arg-type]
+                return True
+    return False
 
 
 def denies_calls(test: cst.BaseExpression) -> bool:
