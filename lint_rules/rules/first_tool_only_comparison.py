@@ -71,7 +71,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.calls.remaining_calls import one_call_known
+from lint_rules.anatomy.guards.outcomes import only_shows
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.origins import Origin
 from lint_rules.repairs.first_tool_only_comparison import repair, repair_zip
@@ -114,7 +115,8 @@ def _compared(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> Iterat
         return
     if left.places == right.places and not (left.carried(node, function) or right.carried(node, function)):
         return
-    if _one_call_known(anatomy, function, left.firsts + right.firsts) or _decides_nothing(anatomy, node, function):
+    lists = [first.value for first in left.firsts + right.firsts if isinstance(first, cst.Subscript)]
+    if one_call_known(anatomy, function, lists) or _decides_nothing(anatomy, node, function):
         return
     first, second = left.firsts[0], right.firsts[0]
     message = (
@@ -140,22 +142,12 @@ def _decides_nothing(anatomy: Anatomy, node: cst.Comparison, function: Scope) ->
     statement = anatomy.module.statement(node)
     if isinstance(statement, cst.Assert) or function.name.startswith("test"):
         return True
-    if isinstance(statement, cst.If) and statement.orelse is None and _only_shows(anatomy, statement.body):
+    if isinstance(statement, cst.If) and statement.orelse is None and only_shows(anatomy, statement.body):
         return True
     return any(
         isinstance(items.get("tool_calls"), cst.List) and len(items["tool_calls"].elements) == 1  # type: ignore[attr-defined]
         for items in (ex.dict_items(n) for n in function.nodes if isinstance(n, cst.Dict))
     )
-
-
-def _only_shows(anatomy: Anatomy, body: cst.BaseSuite) -> bool:
-    for node in walk(body):
-        if isinstance(node, (cst.Assign, cst.AugAssign, cst.Return, cst.Raise, cst.Break, cst.Continue)):
-            return False
-        if isinstance(node, cst.Call) and not handlers.is_logging(node):
-            if not handlers.shown_only(anatomy.module, node):
-                return False
-    return True
 
 
 def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft]:
@@ -200,20 +192,3 @@ def _lengths_compared(anatomy: Anatomy, function: Scope, lists: list[cst.BaseExp
 
 def _is_len(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and len(node.args) == 1
-
-
-def _one_call_known(anatomy: Anatomy, function: Scope, firsts: list[cst.BaseExpression]) -> bool:
-    """Whether the program makes sure that there is exactly one call: it tests the length, or forbids parallel calls."""
-    lists = {ex.source(first.value) for first in firsts if isinstance(first, cst.Subscript)}
-    for inside in function.nodes:
-        if isinstance(inside, cst.Comparison):
-            sides = [inside.left, *(target.comparator for target in inside.comparisons)]
-            measured = {ex.source(s.args[0].value) for s in sides if isinstance(s, cst.Call) and _is_len(s)}
-            if measured & lists and any(ex.integer(side) == 1 for side in sides):
-                return True
-    return any(
-        isinstance(call, cst.Call)
-        and (value := ex.argument(call, "parallel_tool_calls")) is not None
-        and ex.dotted(value) == "False"
-        for call in anatomy.module.nodes_of(cst.Call)
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -119,6 +120,17 @@ def one_at_a_time(anatomy: Anatomy, function: Scope) -> bool:
     """Whether requests forbid parallel calls, or force a certain tool."""
     everywhere, forced = anatomy.single_calls
     return everywhere or function in forced
+
+
+def one_call_known(anatomy: Anatomy, function: Scope, lists: Iterable[cst.BaseExpression]) -> bool:
+    """Whether a list is known to hold one call: its length is compared with 1, or requests forbid parallel calls."""
+    written = {ex.source(one) for one in lists}
+    for node in function.nodes_of(cst.Comparison) if written else ():
+        sides = [node.left, *(target.comparator for target in node.comparisons)]
+        measured = (s.args[0].value for s in sides if isinstance(s, cst.Call) and ex.dotted(s.func) == "len" and s.args)
+        if any(ex.integer(side) == 1 for side in sides) and any(ex.source(one) in written for one in measured):
+            return True
+    return anatomy.single_calls[0]
 
 
 def single_calls(module: SourceModule) -> tuple[bool, frozenset[Scope]]:

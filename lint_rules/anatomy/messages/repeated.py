@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.again import Loop
 from lint_rules.anatomy.messages.places import Double, How, Places
 from lint_rules.anatomy.messages.transcript import Stored
@@ -82,20 +83,10 @@ class Repeated:
         return stored.role in {"assistant", "tool"} or stored.calls is not None
 
     def _one_call_known(self, loop: cst.For) -> bool:
-        """Whether the list has one call: parallel calls are off, its length is tested, or it is cut to one."""
         cut = ex.slice_of(loop.iter)
         if cut is not None and ex.integer(cut.upper) == 1:
             return True
-        iterated = ex.source(loop.iter)
-        for node in self.function.nodes:
-            if isinstance(node, cst.Comparison) and isinstance(node.left, cst.Call) and node.left.args:
-                if ex.dotted(node.left.func) == "len" and ex.source(node.left.args[0].value) == iterated:
-                    if any(ex.integer(target.comparator) == 1 for target in node.comparisons):
-                        return True
-        return any(
-            (off := ex.argument(call, "parallel_tool_calls")) is not None and ex.dotted(off) == "False"
-            for call in self.module.nodes_of(cst.Call)
-        )
+        return one_call_known(self.anatomy, self.function, [loop.iter])
 
     # -- the pieces of one reply ------------------------------------------------------------------------------
 
