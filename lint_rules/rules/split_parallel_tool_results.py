@@ -61,186 +61,27 @@ There is no fix: where the joined message belongs depends on what else the loop 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-
-import libcst as cst
+from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.answers import is_answer
-from lint_rules.anatomy.calls.in_hand import InHand
-from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
-from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.calls.split_results import SplitResult, split_results
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk
 
-_JOINS = re.compile(
-    r"(merge|join|consolidat|coalesc|combine|collapse|squash|alternat|group)\w*"
-    r"(message|turn|role|content|result|neighbou?r|user|history)|consecutive|adjacent|alternat",
-    re.I,
-)
-"""Names of functions that join messages of one role."""
 _HELP = "collect the results of the round in a list, and store one message with all of them behind the loop"
-
-_Loop = cst.For | cst.CompFor
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for function in anatomy.module.functions:
-        if one_at_a_time(anatomy, function):
-            continue
-        seen: set[cst.CSTNode] = set()
-        for stored in anatomy.transcript.stored(function):
-            part = _single_result(anatomy, stored)
-            loop = _loop_of(anatomy, stored, part) if part is not None and stored.node not in seen else None
-            if part is None or loop is None or _is_joined(anatomy, stored, loop):
-                continue
-            if isinstance(loop, cst.For) and (
-                _ends_with_it(anatomy, loop, stored) or _has_own_call(anatomy, loop, stored)
-            ):
-                continue
-            seen.add(stored.node)
-            yield _draft(stored, part, loop)
+    for split in split_results(anatomy):
+        message = f"each tool result becomes a message of its own: {_harm(split)}"
+        yield Draft(split.node, message, _HELP, (Note(split.loop, "once for each"),))
 
 
-def _draft(stored: Stored, part: cst.BaseExpression, loop: _Loop) -> Draft:
-    items = ex.dict_items(part)
+def _harm(split: SplitResult) -> str:
+    """What the API does, told by the form of the result."""
+    items = ex.dict_items(split.part)
     if "toolResult" in items:
-        harm = "Bedrock wants all results of a round in one message, and refuses several calls answered so"
-    elif "tool_use_id" in items or "ToolResultBlock" in ex.source(part, 60):
-        harm = "Anthropic wants all results of a round in one message, or the model stops calling tools in parallel"
-    else:
-        harm = "Gemini wants all results of a round in one message, and refuses several calls answered so"
-    return Draft(
-        stored.node, f"each tool result becomes a message of its own: {harm}", _HELP, (Note(loop, "once for each"),)
-    )
-
-
-def _single_result(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | None:
-    """The one tool result that the content of a stored message is a list of."""
-    message = stored.message
-    if message is None or not stored.answers or stored.kind not in {"append", "extend", "insert"}:
-        return None
-    content = message.content
-    if not isinstance(content, cst.List) or len(content.elements) != 1:
-        return None
-    element = content.elements[0]
-    if isinstance(element, cst.StarredElement) or not _is_stored_here(anatomy, stored, content):
-        return None
-    for value in (element.value, *_assigned(anatomy, element.value)):
-        if is_answer(value) and "role" not in ex.dict_items(value):
-            return value
-    return None
-
-
-def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpression) -> bool:
-    """Whether a name that is stored holds the message with this content here: branches of an adapter reuse names."""
-    value = stored.write.value if stored.write is not None and stored.write.node is stored.node else None
-    if type(value) is not cst.Name:
-        return True
-    reaching = anatomy.reaching(stored.function)
-    points = anatomy.flow(stored.function).enclosing(stored.node, anatomy.module.parent)
-    bound = [definition.value for point in points for definition in reaching.at(point, value.value)]
-    return any(node is not None and anatomy.module.inside(content, node) for node in bound)
-
-
-def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
-    slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
-    return anatomy.facts.assigned(slot) if slot is not None else []
-
-
-def _loop_of(anatomy: Anatomy, stored: Stored, part: cst.BaseExpression) -> _Loop | None:
-    """The innermost loop around the store, if the result is made of what the loop goes through, and the list stays."""
-    for comprehension in walk(stored.node):
-        if isinstance(comprehension, cst.CompFor):
-            return comprehension
-    for outer in anatomy.module.ancestors(stored.node):
-        if isinstance(outer, (cst.While, cst.FunctionDef, cst.Lambda)):
-            return None
-        if isinstance(outer, cst.For):
-            return outer if _is_of(anatomy, stored, outer) and not _is_made_in(anatomy, stored.slot, outer) else None
-    return None
-
-
-def _is_of(anatomy: Anatomy, stored: Stored, loop: cst.For) -> bool:
-    """Whether what is stored has to do with the thing that the loop has in hand, and each time round is one result."""
-    function = stored.function
-    body = set(walk(loop.body))
-    inside = [node for node in function.nodes if node in body]
-    for name in ex.target_names(loop.target):
-        slot = anatomy.facts.slots.variable(loop.target, name)
-        hand = InHand(anatomy.facts, slot, inside)
-        if hand.mentions(stored.node):
-            return True
-    return False
-
-
-def _is_made_in(anatomy: Anatomy, slot: Slot | None, loop: cst.For) -> bool:
-    return any(
-        anatomy.facts.slots.of(target.target) == slot
-        for node in walk(loop.body)
-        if isinstance(node, cst.Assign)
-        for target in node.targets
-    )
-
-
-def _is_joined(anatomy: Anatomy, stored: Stored, loop: _Loop) -> bool:
-    """Whether results are added to the last message, or messages are merged by a function that says so."""
-    if any(_JOINS.search(ex.called_name(call)) for call in anatomy.module.nodes_of(cst.Call)):
-        return True
-    if any(_compares_roles(node) for node in stored.function.nodes if isinstance(node, cst.Comparison)):
-        return True
-    if _JOINS.search(stored.function.name) or _looks_back(anatomy, walk(loop), stored.slot):
-        return True
-    write = stored.write
-    if write is None or write.function is stored.function:
-        return False
-    return _looks_back(anatomy, write.function.nodes, write.slot)  # a helper that the loop calls
-
-
-def _compares_roles(test: cst.Comparison) -> bool:
-    """`message["role"] == last["role"]`: neighbours of one role are joined."""
-    sides = [ex.member(side) for side in (test.left, test.comparisons[0].comparator)]
-    return all(side is not None and side[1] == "role" for side in sides)
-
-
-def _looks_back(anatomy: Anatomy, nodes: Iterable[cst.CSTNode], slot: Slot | None) -> bool:
-    """Whether something is made of the last message of the list, where another one is about to be added."""
-    for node in nodes:
-        if isinstance(node, cst.Subscript) and ex.integer(ex.index(node)) == -1:
-            if slot is not None and anatomy.facts.slots.of(node.value) == slot and not _is_bare(anatomy, node):
-                return True
-    return False
-
-
-def _is_bare(anatomy: Anatomy, node: cst.Subscript) -> bool:
-    """`messages[-1]` whose content nobody looks at."""
-    parent = anatomy.module.parent.get(node)
-    return isinstance(parent, (cst.Expr, cst.Return, cst.FormattedStringExpression))
-
-
-def _ends_with_it(anatomy: Anatomy, loop: cst.For, stored: Stored) -> bool:
-    """Whether every way on from the store leaves the loop."""
-    graph = anatomy.flow(stored.function)
-    starts = graph.enclosing(stored.node, anatomy.module.parent)
-    return not graph.reaches(starts, graph.at(loop), exceptions=False)
-
-
-def _has_own_call(anatomy: Anatomy, loop: cst.For, stored: Stored) -> bool:
-    """Whether the loop stores an assistant message for each result: pairs of one call and one result."""
-    return any(
-        other.role == "assistant" and other.slot == stored.slot and not _on_another_way(anatomy, other, stored)
-        for other in anatomy.transcript.stored(stored.function)
-        if anatomy.module.inside(other.node, loop.body)
-    )
-
-
-def _on_another_way(anatomy: Anatomy, other: Stored, stored: Stored) -> bool:
-    """Whether one time round never stores both: the branches of an adapter over messages."""
-    graph = anatomy.flow(stored.function)
-    here = graph.enclosing(stored.node, anatomy.module.parent)
-    there = graph.enclosing(other.node, anatomy.module.parent)
-    loops = {p for p in graph.points if isinstance(p.statement, (cst.For, cst.While))}
-    return not graph.reaches(there, here, loops, exceptions=False)
+        return "Bedrock wants all results of a round in one message, and refuses several calls answered so"
+    if "tool_use_id" in items or "ToolResultBlock" in ex.source(split.part, 60):
+        return "Anthropic wants all results of a round in one message, or the model stops calling tools in parallel"
+    return "Gemini wants all results of a round in one message, and refuses several calls answered so"
