@@ -57,180 +57,23 @@ There is no fix: whether to raise, to try again or to tell the user is for the p
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
-
-import libcst as cst
+from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import tells_calls
-from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.program.handlers import Ending
-from lint_rules.anatomy.rounds.rounds import RoundLoop
-from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.rounds.quiet_ends import quiet_ends
 from lint_rules.rules.draft import Draft, Note
-from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk, walk_scope
 
-_CLIENT_ERROR = re.compile(
-    r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
-    r"|Timeout|Authentication|Gemini|Google|Bedrock|Client|Ollama|Response)\w*(Error|Exception|Timeout)?$"
-)
-_LOOPS = (cst.For, cst.While)
+_HELP = "raise the error, or log it and tell the user that the answer is incomplete"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    rounds: set[cst.CSTNode | None] = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
-    if not rounds:
-        return
-    for guard in anatomy.module.nodes_of(cst.Try):
-        request = _request(anatomy, guard)
-        if request is None:
-            continue
-        for handler in guard.handlers:
-            if any(_CLIENT_ERROR.match(name) for name in exceptions.caught(handler)) and _is_silent(
-                anatomy, guard, handler
-            ):
-                end = _end(anatomy, guard, handler, request, rounds)
-                if end is not None:
-                    yield _draft(request, handler, end)
-
-
-def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
-    """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
-    for node in loop.function.nodes:
-        if isinstance(node, (cst.If, cst.While, cst.For)) and anatomy.module.inside(node, loop.node):
-            if tells_calls(anatomy.facts, node.iter if isinstance(node, cst.For) else node.test):
-                return True
-            if isinstance(node, cst.For) and Kind.CALLS in anatomy.facts.kinds(node.iter):
-                return True
-    return False
-
-
-def _draft(request: cst.Call, handler: cst.ExceptHandler, end: cst.CSTNode) -> Draft:
-    message = (
-        f"an error of `{ex.source(request.func, 40)}` ends the loop here as if the model had finished:"
-        " nobody learns of it, and what there is so far passes for the answer"
-    )
-    notes = [Note(request, "the request that fails")]
-    if end is not handler:
-        notes.append(Note(end, "here the loop ends"))
-    return Draft(
-        handler, message, "raise the error, or log it and tell the user that the answer is incomplete", tuple(notes)
-    )
-
-
-def _request(anatomy: Anatomy, guard: cst.Try) -> cst.Call | None:
-    """The request that a `try` is about: the first one in its body, not one in a `try` inside it."""
-    module = anatomy.module
-    for node in walk_scope(guard.body):
-        if type(node) is cst.Call and anatomy.calls.asks(node):
-            inner = next(exceptions.guards(module, node, guard), None)
-            return node if inner is None or isinstance(inner, cst.With) else None
-    return None
-
-
-def _is_silent(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) -> bool:
-    """Whether a handler leaves no trace of the error: no log, no call, no value but a neutral one."""
-    handling = handlers.handle(anatomy.module, guard, handler)
-    if handling.ending not in {Ending.NEUTRAL, Ending.DROPS}:
-        return False
-    return not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body))
-
-
-def _end(
-    anatomy: Anatomy,
-    guard: cst.Try,
-    handler: cst.ExceptHandler,
-    request: cst.Call,
-    rounds: Collection[cst.CSTNode | None],
-) -> cst.CSTNode | None:
-    """Where the loop of rounds ends because of the error, or None."""
-    function = anatomy.module.scope_of[guard].function
-    loop = _loop(anatomy, guard)
-    last = _last(handler.body)
-    if isinstance(last, cst.Break):
-        return last if loop in rounds and not _told_after(anatomy, loop, function) else None
-    if isinstance(last, cst.Return):
-        if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
-            return last
-        return _ended_by_callers(anatomy, function, rounds)
-    if isinstance(last, (cst.Continue, cst.Raise)) or loop not in rounds:
-        return None
-    names = _bound_to(anatomy, request)
-    return _tested(anatomy, function, names, guard)
-
-
-def _loop(anatomy: Anatomy, node: cst.CSTNode) -> cst.For | cst.While | None:
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, _LOOPS):
-            return outer
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            return None
-    return None
-
-
-def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
-    """The last simple statement of a block."""
-    line = body.body[-1] if body.body else None
-    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
-
-
-def _told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> bool:
-    """Whether something is raised, logged or asked after the loop: it may be about the error."""
-    order = anatomy.module.order
-    for node in function.nodes:
-        if loop is None or order[node] < order[loop] or anatomy.module.inside(node, loop):
-            continue
-        if isinstance(node, cst.Raise):
-            return True
-        if type(node) is cst.Call and (handlers.is_logging(node) or anatomy.calls.asks(node)):
-            return True
-    return False
-
-
-def _bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
-    statement = anatomy.module.statement(request)
-    if isinstance(statement, cst.Assign):
-        return {name for target in statement.targets for name in ex.target_names(target.target)}
-    return set()
-
-
-def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
-    """The `if not reply: break` that takes the neutral value for an end, without a word."""
-    order = anatomy.module.order
-    for node in function.nodes:
-        if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
-            continue
-        last = _last(node.body)
-        quiet = not any(type(n) is cst.Call or isinstance(n, cst.Raise) for n in walk(node.body))
-        if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
-            if isinstance(last, cst.Return) and not (handlers.is_neutral(last.value) or type(last.value) is cst.Name):
-                return None
-            loop = _loop(anatomy, node)
-            if isinstance(last, cst.Return) or not _told_after(anatomy, loop, function):
-                return last
-        return None
-    return None
-
-
-def _asks_for_nothing(test: cst.BaseExpression, names: set[str]) -> bool:
-    """`not reply`, `reply is None`."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return isinstance(test.expression, cst.Name) and test.expression.value in names
-    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal)):
-        other = test.comparisons[0].comparator
-        return isinstance(test.left, cst.Name) and test.left.value in names and handlers.is_neutral(other)
-    return False
-
-
-def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: Collection[cst.CSTNode | None]) -> cst.CSTNode | None:
-    """Where a loop of rounds that calls this function takes its neutral value for an end."""
-    for site in anatomy.calls.sites[function]:
-        if _loop(anatomy, site.node) in rounds:
-            found = _tested(anatomy, site.caller, _bound_to(anatomy, site.node), anatomy.module.statement(site.node))
-            if found is not None:
-                return found
-    return None
+    for found in quiet_ends(anatomy):
+        message = (
+            f"an error of `{ex.source(found.request.func, 40)}` ends the loop here as if the model had finished:"
+            " nobody learns of it, and what there is so far passes for the answer"
+        )
+        notes = [Note(found.request, "the request that fails")]
+        if found.end is not found.handler:
+            notes.append(Note(found.end, "here the loop ends"))
+        yield Draft(found.handler, message, _HELP, tuple(notes))

@@ -1,0 +1,181 @@
+"""Errors of a request that end a loop of rounds as if the model had finished: a handler hides them, and the loop stops.
+
+The handler leaves the loop itself, or puts a neutral value in the reply's place that a test then takes for an end, in
+its own function or in a caller.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk, walk_scope
+
+_CLIENT_ERROR = re.compile(
+    r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
+    r"|Timeout|Authentication|Gemini|Google|Bedrock|Client|Ollama|Response)\w*(Error|Exception|Timeout)?$"
+)
+_LOOPS = (cst.For, cst.While)
+
+_Rounds = Collection[cst.CSTNode | None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class QuietEnd:
+    """`handler` hides that `request` has failed, and at `end` the loop of rounds is over."""
+
+    handler: cst.ExceptHandler
+    request: cst.Call
+    end: cst.CSTNode
+
+
+def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
+    """Those of all loops of a file whose rounds run tools."""
+    rounds: set[cst.CSTNode | None] = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
+    if not rounds:
+        return
+    for guard in anatomy.module.nodes_of(cst.Try):
+        request = _request(anatomy, guard)
+        if request is not None:
+            for handler in _silent(anatomy, guard):
+                end = _end(anatomy, guard, handler, request, rounds)
+                if end is not None:
+                    yield QuietEnd(handler, request, end)
+
+
+def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
+    """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
+    for node in loop.function.nodes:
+        if isinstance(node, (cst.If, cst.While, cst.For)) and anatomy.module.inside(node, loop.node):
+            if tells_calls(anatomy.facts, node.iter if isinstance(node, cst.For) else node.test):
+                return True
+            if isinstance(node, cst.For) and Kind.CALLS in anatomy.facts.kinds(node.iter):
+                return True
+    return False
+
+
+def _request(anatomy: Anatomy, guard: cst.Try) -> cst.Call | None:
+    """The request that a `try` is about: the first one in its body, not one in a `try` inside it."""
+    module = anatomy.module
+    for node in walk_scope(guard.body):
+        if type(node) is cst.Call and anatomy.calls.asks(node):
+            inner = next(exceptions.guards(module, node, guard), None)
+            return node if inner is None or isinstance(inner, cst.With) else None
+    return None
+
+
+def _silent(anatomy: Anatomy, guard: cst.Try) -> Iterator[cst.ExceptHandler]:
+    """The handlers that catch what a request raises and leave no trace of it: no log, no call, no telling value."""
+    for handler in guard.handlers:
+        if any(_CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
+            if handlers.handle(anatomy.module, guard, handler).ending in {Ending.NEUTRAL, Ending.DROPS}:
+                if not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body)):
+                    yield handler
+
+
+def _end(
+    anatomy: Anatomy,
+    guard: cst.Try,
+    handler: cst.ExceptHandler,
+    request: cst.Call,
+    rounds: _Rounds,
+) -> cst.CSTNode | None:
+    """Where the loop of rounds ends because of the error, or None."""
+    function = anatomy.module.scope_of[guard].function
+    loop = _loop(anatomy, guard)
+    last = _last(handler.body)
+    if isinstance(last, cst.Break):
+        return last if loop in rounds and not _told_after(anatomy, loop, function) else None
+    if isinstance(last, cst.Return):
+        if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
+            return last
+        return _ended_by_callers(anatomy, function, rounds)
+    if isinstance(last, (cst.Continue, cst.Raise)) or loop not in rounds:
+        return None
+    names = _bound_to(anatomy, request)
+    return _tested(anatomy, function, names, guard)
+
+
+def _loop(anatomy: Anatomy, node: cst.CSTNode) -> cst.For | cst.While | None:
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, _LOOPS):
+            return outer
+        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            return None
+    return None
+
+
+def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """The last simple statement of a block."""
+    line = body.body[-1] if body.body else None
+    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
+
+
+def _told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> bool:
+    """Whether something is raised, logged or asked after the loop: it may be about the error."""
+    order = anatomy.module.order
+    for node in function.nodes:
+        if loop is None or order[node] < order[loop] or anatomy.module.inside(node, loop):
+            continue
+        if isinstance(node, cst.Raise):
+            return True
+        if type(node) is cst.Call and (handlers.is_logging(node) or anatomy.calls.asks(node)):
+            return True
+    return False
+
+
+def _bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
+    statement = anatomy.module.statement(request)
+    if isinstance(statement, cst.Assign):
+        return {name for target in statement.targets for name in ex.target_names(target.target)}
+    return set()
+
+
+def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
+    """The `if not reply: break` that takes the neutral value for an end, without a word."""
+    order = anatomy.module.order
+    for node in function.nodes:
+        if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
+            continue
+        last = _last(node.body)
+        quiet = not any(type(n) is cst.Call or isinstance(n, cst.Raise) for n in walk(node.body))
+        if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
+            if isinstance(last, cst.Return) and not (handlers.is_neutral(last.value) or type(last.value) is cst.Name):
+                return None
+            loop = _loop(anatomy, node)
+            if isinstance(last, cst.Return) or not _told_after(anatomy, loop, function):
+                return last
+        return None
+    return None
+
+
+def _asks_for_nothing(test: cst.BaseExpression, names: set[str]) -> bool:
+    """`not reply`, `reply is None`."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return isinstance(test.expression, cst.Name) and test.expression.value in names
+    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal)):
+        other = test.comparisons[0].comparator
+        return isinstance(test.left, cst.Name) and test.left.value in names and handlers.is_neutral(other)
+    return False
+
+
+def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | None:
+    """Where a loop of rounds that calls this function takes its neutral value for an end."""
+    for site in anatomy.calls.sites[function]:
+        if _loop(anatomy, site.node) in rounds:
+            found = _tested(anatomy, site.caller, _bound_to(anatomy, site.node), anatomy.module.statement(site.node))
+            if found is not None:
+                return found
+    return None
