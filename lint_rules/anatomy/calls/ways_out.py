@@ -14,17 +14,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.failing import swallowed, unguarded
 from lint_rules.anatomy.calls.open_ends import OpenEnds
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.calls.unanswered import Escape
-from lint_rules.anatomy.calls.waiting import (
-    Taken,
-    calls_as_arguments,
-    calls_in_loops,
-    stored_calls,
-    swallowed,
-    unguarded,
-)
+from lint_rules.anatomy.calls.waiting import Taken, calls_as_arguments, calls_in_loops, stored_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.serving import Serving, servings
 from lint_rules.anatomy.values.kinds import Kind

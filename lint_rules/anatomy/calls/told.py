@@ -1,0 +1,135 @@
+"""A stored reply with calls: what the tests of a function say of it, and which statements settle its calls."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
+_WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
+
+
+class ToldByReply:
+    """What tests and statements of a function say of a reply with calls."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.function = function
+        self.derived: set[Slot] = set()
+        self.lists: set[Slot] = set()
+        self._traced: set[Slot] = set()
+        for node in function.nodes:
+            if isinstance(node, cst.Assign) and self.mentions(node.value):
+                for target in node.targets:
+                    slot = anatomy.facts.slots.of(target.target)
+                    if slot is not None and slot[0] == "var":
+                        self.derived.add(slot)
+
+    def carries(self, calls: cst.BaseExpression | None) -> None:
+        """What the calls of a stored message are made of holds the calls."""
+        for node in walk(calls) if calls is not None else ():
+            slot = self.anatomy.facts.slots.of(node) if type(node) is cst.Name else None
+            if slot is not None and slot[0] == "var" and slot[1] is self.function:
+                self.derived.add(slot)
+                if Kind.CALLS in self.anatomy.facts.of(slot) or isinstance(
+                    self.anatomy.module.parent.get(node), cst.CompFor
+                ):
+                    self.lists.add(slot)
+
+    def asks(self, point: Point) -> bool:
+        return any(
+            type(node) is cst.Call and self.anatomy.calls.asks(node)
+            for part in point.expressions()
+            for node in walk(part)
+        )
+
+    def mentions(self, node: cst.CSTNode) -> bool:
+        """Whether the reply, its calls, or something made of them stands in an expression."""
+        for part in walk(node):
+            if type(part) in {cst.Name, cst.Attribute, cst.Subscript, cst.Call}:
+                kinds = self.anatomy.facts.kinds(part)  # type: ignore[arg-type]
+                if Kind.REPLY in kinds or Kind.CALLS in kinds or Kind.CALL in kinds or Kind.MODEL_TEXT in kinds:
+                    return True
+                if type(part) is cst.Name and self.anatomy.facts.slots.of(part) in self.derived:
+                    return True
+        return False
+
+    def outcome(self, node: cst.CSTNode) -> bool | None:
+        return self._truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
+
+    def settles(self, point: Point) -> bool:
+        """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
+        node = point.statement
+        if isinstance(node, cst.For):
+            return Kind.CALLS in self.anatomy.facts.kinds(node.iter) or self.mentions(node.iter)
+        if isinstance(node, (cst.If, cst.While)):
+            return False
+        for part in point.expressions():
+            for inside in walk(part):
+                if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "append", "print"}:
+                    if any(self._is_handed(arg.value) for arg in inside.args):
+                        return True
+                elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
+                    return True
+        return isinstance(node, cst.Return) and node.value is not None and self.mentions(node.value)
+
+    def _is_handed(self, value: cst.BaseExpression) -> bool:
+        kinds = self.anatomy.facts.kinds(value)
+        return bool({Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE} & kinds.keys())
+
+    def _truth(self, test: cst.BaseExpression) -> bool | None:
+        """What a test gives for a reply with calls."""
+        test = ex.inner(test)
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            value = self._truth(test.expression)
+            return None if value is None else not value
+        if isinstance(test, cst.BooleanOperation):
+            either = isinstance(test.operator, cst.Or)
+            sides = [self._truth(test.left), self._truth(test.right)]
+            if either in sides:
+                return either
+            return (not either) if sides == [not either] * 2 else None
+        if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+            return self._compared(test)
+        if isinstance(test, cst.Call) and ex.dotted(test.func) in {"len", "bool"} and test.args:
+            return self._truth(test.args[0].value)
+        if isinstance(test, cst.Call) and ex.dotted(test.func) == "hasattr":
+            return True if len(test.args) == 2 and ex.text(test.args[1].value) in {"tool_calls", "content"} else None
+        if Kind.CALLS in self.anatomy.facts.kinds(test) or Kind.CALL in self.anatomy.facts.kinds(test):
+            return True
+        slot = self.anatomy.facts.slots.of(test)
+        if slot is not None and slot in self.lists:
+            return True
+        if slot is not None and slot in self.derived and slot not in self._traced:
+            self._traced.add(slot)  # `name = name or piece.name` is made of itself
+            values = {self._truth(value) for value in self.anatomy.facts.assigned(slot)}
+            self._traced.discard(slot)
+            return values.pop() if len(values) == 1 else None
+        return None
+
+    def _compared(self, test: cst.Comparison) -> bool | None:
+        left, operator, right = ex.compared(test)
+        positive = isinstance(operator, (cst.Equal, cst.Is, cst.In))
+        if positive or isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
+            if ex.dotted(right) == "None":
+                value = self._truth(left)
+                return None if value is None else value is not positive
+            shown = right.elements if isinstance(right, (cst.Tuple, cst.List, cst.Set)) else [cst.Element(right)]
+            said = {ex.text(e.value) or (ex.dotted(e.value) or "").rpartition(".")[2] for e in shown}
+            if said & _WITH_CALLS:
+                return positive
+            if said and said <= _NO_CALLS:
+                return not positive
+            if ex.integer(right) == 0 and self._truth(left) is True:
+                return not positive
+            return None
+        if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self._truth(left) is True:
+            return True if ex.integer(right) in {0, 1} else None
+        return None
