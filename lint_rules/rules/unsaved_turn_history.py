@@ -80,7 +80,8 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.replaced_by_new import Replaced, replaced_histories
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.turns.forgotten import Forgotten, Repeated, forgotten_replies, repeated_requests
+from lint_rules.anatomy.rounds.repeated_requests import RepeatedRequest, repeated_requests
+from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.turns.handover import Unhanded, unawaited_stores, unhanded_turns
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.rules.draft import Draft, Note
@@ -130,7 +131,7 @@ def _named(stored: Stored, slot: Slot) -> str:
     return ex.source(base, 40) if here and base is not None else describe(slot)
 
 
-def _round(anatomy: Anatomy, found: Repeated) -> Draft:
+def _round(anatomy: Anatomy, found: RepeatedRequest) -> Draft:
     history = _named(found.stores, found.history)
     which = "that ends otherwise (`max_tokens`, say)" if _is_second_test(anatomy, found.test) else "without tool calls"
     message = (

@@ -9,29 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.messages.growth import reads
+from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk
 
 _DEEPEST = 3
-_KEPT_BY_SERVER = frozenset({"previous_response_id", "conversation", "conversation_id", "thread_id", "session_id"})
-
-
-Sent = Literal["", "whole", "more"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,7 +53,7 @@ class _Pending:
     leaves: cst.CSTNode
     within: Scope
     returned: bool
-    sent: Sent
+    sent: How
     inner: cst.CSTNode | None = None
 
 
@@ -74,25 +67,6 @@ def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
                 if found.asks not in told and found.leaves not in told:
                     told.update((found.asks, found.leaves))
                     yield found
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Repeated:
-    """A reply without tool calls that a round drops: `test` passes by the append, and the same request goes out."""
-
-    test: cst.If
-    asks: cst.Call
-    history: Slot
-    stores: Stored
-
-
-def repeated_requests(anatomy: Anatomy) -> Iterator[Repeated]:
-    """Rounds that end with nothing new in the history when the reply has no tool calls."""
-    search = _Search(anatomy)
-    for loop in anatomy.rounds:
-        found = search.in_round(loop) if loop.function.kind != "class" else None
-        if found is not None:
-            yield found
 
 
 class _Search:
@@ -195,13 +169,7 @@ class _Search:
         if one.write.slot[0] == "var" and self.lasting.keeps(one.write.slot) is not None and one.slot == one.write.slot:
             if one.write.slot[1] is not self.anatomy.module.top:
                 return False  # a name given to the list that lives on
-        return not self._mentions(one.write.value, one.write.slot)
-
-    def _mentions(self, value: cst.BaseExpression, slot: Slot) -> bool:
-        return any(
-            isinstance(n, (cst.Name, cst.Attribute, cst.Subscript)) and self.anatomy.facts.slots.of(n) == slot
-            for n in walk(value)
-        )
+        return not reads(self.anatomy, one.write.value, one.write.slot)
 
     def _stored_by_others(self, function: Scope, slot: Slot) -> bool:
         """Whether callers store the reply, or are meant to: a method that adds messages and that nobody here calls."""
@@ -276,15 +244,15 @@ class _Search:
         """The replies that a call gives to requests with the history: its own, or what its function has pending."""
         found = self.anatomy.facts.calls.get(call)
         if found is not None:
-            if found.history is None or any(ex.argument(call, k) is not None for k in _KEPT_BY_SERVER):
+            if found.history is None or is_kept_by_server(call):
                 return []
-            sent = self._sent(found.history, slot, 0)
+            sent = how_sent(self.anatomy, found.history, slot)
             return [_Pending(call, call, self.anatomy.module.scope_of[call].function, True, sent)] if sent else []
         callee = self.anatomy.facts.slots.callee(call)
         if callee is None or depth > _DEEPEST or not self.anatomy.calls.reaches_llm(callee):
             return []
         given = self.anatomy.facts.slots.bindings(call, callee)
-        inside = [there for there, value in given if self._sent(value, slot, 1) == "whole"]
+        inside = [there for there, value in given if how_sent(self.anatomy, value, slot, 1) == "whole"]
         if slot[0] == "attr" or (slot[0] == "var" and slot[1] is self.anatomy.module.top):
             inside.append(slot)
         return [pending for there in inside for pending in self._of_callee(callee, there, depth)]
@@ -302,94 +270,9 @@ class _Search:
             self._pending[key] = list(self._lost(callee, slot, goals, depth + 1))
         return self._pending[key]
 
-    def _sent(self, sent: cst.BaseExpression, slot: Slot, depth: int) -> Sent:
-        """How the history is sent: whole (a window, a view, behind a prompt), or with more behind it; or not at all."""
-        found: Sent = ""
-        for part in ex.alternatives(sent):
-            found = self._part_sent(part, slot, depth) or found
-        return found
-
-    def _part_sent(self, part: cst.BaseExpression, slot: Slot, depth: int) -> Sent:
-        here = self.anatomy.facts.slots.of(part)
-        if here == slot:
-            return "whole"
-        if depth > _DEEPEST:
-            return ""
-        if isinstance(part, cst.BinaryOperation):
-            if self._sent(part.right, slot, depth + 1):
-                return "whole"
-            return "more" if self._sent(part.left, slot, depth + 1) else ""
-        if isinstance(part, cst.List):
-            return self._in_display(part, slot, depth)
-        if ex.slice_of(part) is not None and isinstance(part, cst.Subscript):
-            return self._sent(part.value, slot, depth + 1)
-        if isinstance(part, cst.ListComp):
-            return self._sent(part.for_in.iter, slot, depth + 1)
-        made = self._made_of(here, part)
-        return next((how for value in made if (how := self._sent(value, slot, depth + 1))), "")
-
-    def _in_display(self, display: cst.List, slot: Slot, depth: int) -> Sent:
-        """`[prompt, *history]`, `[*history, question]`."""
-        for number, element in enumerate(display.elements):
-            if isinstance(element, cst.StarredElement) and self._sent(element.value, slot, depth + 1):
-                return "whole" if number == len(display.elements) - 1 else "more"
-        return ""
-
-    def _made_of(self, here: Slot | None, part: cst.BaseExpression) -> list[cst.BaseExpression]:
-        """What a local list, the result of a function of this file, or a view by another function is made of."""
-        if here is not None and here[0] == "var":
-            grown = self.anatomy.writes.by_slot[here]
-            return [*self.anatomy.facts.assigned(here), *(w.value for w in grown if w.kind == "extend" and w.value)]
-        if here is not None and here[0] == "return":
-            return [n.value for n in here[1].nodes if type(n) is cst.Return and n.value is not None]
-        if isinstance(part, cst.Call) and not self.anatomy.calls.asks(part):
-            base = ex.receiver(part) if ex.called_name(part) in {"copy", "to_list", "get_messages"} else None
-            return [*ex.positional(part), *([base] if base is not None else [])]
-        return []
-
-    # -- a round ------------------------------------------------------------------------------------------------
-
-    def in_round(self, loop: RoundLoop) -> Repeated | None:
-        """The test by which a reply falls out of the loop's history, if there is one."""
-        function, call, module = loop.function, loop.asks, self.anatomy.module
-        request = self.anatomy.facts.calls.get(call)
-        slot = self.anatomy.facts.slots.of(request.history) if request is not None and request.history else None
-        if isinstance(loop.node, cst.While) and tells_calls(self.anatomy.facts, loop.node.test):
-            return None
-        if slot is None or _forces_tools(call) or any(ex.argument(call, k) is not None for k in _KEPT_BY_SERVER):
-            return None
-        stored = [s for s in self.anatomy.transcript.stored(function) if s.slot == slot]
-        inside = [s for s in stored if module.inside(s.node, loop.node.body)]
-        grown = next((s for s in inside if s.kind in GROWING and s.role in {None, "assistant"}), None)
-        if grown is None:
-            return None
-        changes = [s.node for s in stored] + [n for n in function.nodes if type(n) is cst.Continue]
-        changes += [n for n in function.nodes if type(n) is cst.Call and n is not call and self._handed(n, slot)]
-        here = self.anatomy.points(function, [call])
-        path = self.anatomy.flow(function).path(
-            here, here, set(self.anatomy.points(function, changes)) - set(here), exceptions=False
-        )
-        for point in path or ():
-            test = point.statement
-            if isinstance(test, cst.If) and test.orelse is None and self.places.about_calls(test):
-                if module.inside(grown.node, test.body):
-                    return Repeated(test, call, slot, grown)
-        return None
-
-    def _handed(self, call: cst.Call, slot: Slot) -> bool:
-        return any(self._mentions(arg.value, slot) for arg in call.args) and not is_logging(call)
-
 
 def _clears(stored: Stored) -> bool:
     return stored.kind == "cut" and isinstance(stored.node, cst.Call) and ex.called_name(stored.node) == "clear"
-
-
-def _forces_tools(call: cst.Call) -> bool:
-    """Whether the request makes the model call a tool: `tool_choice="required"`, `{"type": "any"}`."""
-    choice = ex.argument(call, "tool_choice")
-    if choice is None:
-        return False
-    return ex.text(choice) != "auto" and ex.text(ex.dict_items(choice).get("type", choice)) != "auto"
 
 
 def _is_generator(function: Scope) -> bool:

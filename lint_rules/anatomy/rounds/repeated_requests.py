@@ -1,0 +1,75 @@
+"""Rounds that end with nothing new in the history when the reply has no tool calls: the same request goes out again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.messages.growth import reads
+from lint_rules.anatomy.messages.how_sent import is_kept_by_server
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RepeatedRequest:
+    """A reply without tool calls that a round drops: `test` passes by the append, and the same request goes out."""
+
+    test: cst.If
+    asks: cst.Call
+    history: Slot
+    stores: Stored
+
+
+def repeated_requests(anatomy: Anatomy) -> Iterator[RepeatedRequest]:
+    """Rounds that end with nothing new in the history when the reply has no tool calls."""
+    for loop in anatomy.rounds:
+        found = _in_round(anatomy, loop) if loop.function.kind != "class" else None
+        if found is not None:
+            yield found
+
+
+def _in_round(anatomy: Anatomy, loop: RoundLoop) -> RepeatedRequest | None:
+    """The test by which a reply falls out of the loop's history, if there is one."""
+    function, call, module = loop.function, loop.asks, anatomy.module
+    request = anatomy.facts.calls.get(call)
+    slot = anatomy.facts.slots.of(request.history) if request is not None and request.history else None
+    if isinstance(loop.node, cst.While) and tells_calls(anatomy.facts, loop.node.test):
+        return None
+    if slot is None or _forces_tools(call) or is_kept_by_server(call):
+        return None
+    stored = [s for s in anatomy.transcript.stored(function) if s.slot == slot]
+    inside = [s for s in stored if module.inside(s.node, loop.node.body)]
+    grown = next((s for s in inside if s.kind in GROWING and s.role in {None, "assistant"}), None)
+    if grown is None:
+        return None
+    changes = [s.node for s in stored] + [n for n in function.nodes if type(n) is cst.Continue]
+    changes += [n for n in function.nodes if type(n) is cst.Call and n is not call and _is_handed(anatomy, n, slot)]
+    here = anatomy.points(function, [call])
+    path = anatomy.flow(function).path(here, here, set(anatomy.points(function, changes)) - set(here), exceptions=False)
+    for point in path or ():
+        test = point.statement
+        if isinstance(test, cst.If) and test.orelse is None and tells_calls(anatomy.facts, test.test):
+            if module.inside(grown.node, test.body):
+                return RepeatedRequest(test, call, slot, grown)
+    return None
+
+
+def _is_handed(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
+    return any(reads(anatomy, arg.value, slot) for arg in call.args) and not is_logging(call)
+
+
+def _forces_tools(call: cst.Call) -> bool:
+    """Whether the request makes the model call a tool: `tool_choice="required"`, `{"type": "any"}`."""
+    choice = ex.argument(call, "tool_choice")
+    if choice is None:
+        return False
+    return ex.text(choice) != "auto" and ex.text(ex.dict_items(choice).get("type", choice)) != "auto"
