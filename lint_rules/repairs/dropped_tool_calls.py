@@ -9,7 +9,8 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.lost_calls import How, LostCall, is_of_choice
+from lint_rules.anatomy.calls.carriers import is_of_choice
+from lint_rules.anatomy.calls.lost_calls import How, LostCall
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.repairs.edits import Edits, Fix

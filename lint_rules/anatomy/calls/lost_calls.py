@@ -16,17 +16,17 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
+from lint_rules.anatomy.calls.carriers import Carriers
 from lint_rules.anatomy.messages.again import Again
+from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 3
 _SERVER_KEEPS = ("previous_response_id", "conversation", "thread_id")
 _GROWERS = frozenset({"append", "extend", "insert", "add"})
 _READERS = frozenset({"print", "len", "pprint", "str", "repr", "list", "isinstance", "dumps", "enumerate", "reversed"})
@@ -69,26 +69,6 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
                     yield lost
 
 
-def sent_histories(anatomy: Anatomy) -> set[Slot]:
-    """The lists that requests are made of: sent themselves, or copied, put together or handed on for it."""
-    facts = anatomy.facts
-    found: set[Slot] = set()
-    queue = [call.history for call in facts.calls.values() if call.history is not None]
-    while queue:
-        node = ex.inner(queue.pop())
-        for part in ex.alternatives(node):
-            queue.extend(sources(part))
-            slot = facts.slots.of(part)
-            if slot is None or slot in found or slot[0] in {"call", "return"}:
-                continue
-            found.add(slot)
-            queue.extend(facts.assigned(slot))
-            if slot[0] == "var":
-                for site in anatomy.calls.sites.get(slot[1], ()):
-                    queue.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
-    return found
-
-
 def _server_keeps(anatomy: Anatomy) -> bool:
     """Whether the server keeps the history, so that requests hold the results alone."""
     return any(ex.argument(call, name) is not None for call in anatomy.facts.calls for name in _SERVER_KEEPS)
@@ -122,6 +102,7 @@ class _Finder:
         self.module = anatomy.module
         self.function = function
         self.again = Again(anatomy, function)
+        self.carriers = Carriers(self.again)
         self.asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
         self._histories: dict[Slot | None, _History] = {}
 
@@ -141,7 +122,7 @@ class _Finder:
 
     def _history(self, slot: Slot | None) -> _History:
         places = [s for s in self.anatomy.transcript.stored(self.function) if s.slot == slot and not s.answers]
-        carriers = [s for s in places if self._may_carry(s)]
+        carriers = [s for s in places if self.carriers.may_carry(s)]
         carrying = {s.node for s in carriers}  # also when a place does so at times only
         texts = [s for s in places if s.role == "assistant" and s.node not in carrying]
         return _History(
@@ -175,60 +156,6 @@ class _Finder:
             (pair := ex.member(node)) is not None and pair[1] in {"tool_calls", "function_call", "toolUse"}
             for function in functions
             for node in function.nodes_of(cst.Attribute, cst.Subscript, cst.Call)
-        )
-
-    def _may_carry(self, stored: Stored) -> bool:
-        """Whether a place stores the calls, or something of which the code does not show that it has none."""
-        if stored.calls is not None:
-            return True
-        if not self.again.grows(stored):
-            made = stored.write.value if stored.write is not None else None
-            return isinstance(made, cst.Call) and len(made.args) > 1
-        message = stored.message
-        if message is None or message.role is None:
-            return True
-        return message.role == "assistant" and not self._is_text(message.content)
-
-    def _is_text(self, content: cst.BaseExpression | None, depth: int = 0) -> bool:
-        """Whether a content is plain text: no blocks, in which calls might be."""
-        if content is None or depth > _DEEPEST or Kind.CALLS in self.facts.kinds(content):
-            return False
-        return any(self._is_text_part(part, depth) for part in ex.alternatives(content))
-
-    def _is_text_part(self, part: cst.BaseExpression, depth: int) -> bool:
-        if isinstance(part, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
-            return True
-        pair = ex.member(part)
-        if pair is not None and (pair[1] in {"text", "output_text"} or self._has_calls_beside(*pair)):
-            return True
-        if isinstance(part, cst.Call):
-            callee = self.facts.slots.callee(part)
-            returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value] if callee else []
-            if returned:
-                return all(self._is_text(value, depth + 1) for value in returned)
-            return ex.called_name(part) in {"join", "str", "strip", "dumps"}
-        values = self._bound_to(part) if isinstance(part, cst.Name) else []
-        return bool(values) and all(self._is_text(value, depth + 1) for value in values)
-
-    def _bound_to(self, name: cst.Name) -> list[cst.BaseExpression]:
-        """What a name may hold where it stands; pieces that are added to it later do not count."""
-        bound = self.anatomy.definitions(name)
-        values = [found.value for found in bound if found.kind in {"assign", "walrus"}]
-        known = all(found.kind in {"assign", "walrus", "augmented"} for found in bound)
-        return [value for value in values if value is not None] if known else []
-
-    def _has_calls_beside(self, reply: cst.BaseExpression, name: str) -> bool:
-        """Whether a member is the content of a reply whose calls stand beside it: its `tool_calls` are read, too."""
-        slot = self.facts.slots.of(reply)
-        if name != "content" or slot is None:
-            return False
-        if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
-            return True
-        return any(
-            (pair := ex.member(node)) is not None
-            and pair[1] in {"tool_calls", "function_call"}
-            and self.facts.slots.of(pair[0]) == slot
-            for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call)
         )
 
     def _handed_on(self, slot: Slot | None) -> set[Point]:
@@ -286,7 +213,9 @@ class _Finder:
         seen = self.anatomy.calls.reachable(self.function)
         others = (function for function in self.module.functions if function not in seen)
         elsewhere = (s for f in others for s in self.anatomy.transcript.stored(f) if s.slot == slot)
-        if any(self._may_carry(s) and not s.answers and s.kind != "rebind" and self._is_new(s) for s in elsewhere):
+        if any(
+            self.carriers.may_carry(s) and not s.answers and s.kind != "rebind" and self._is_new(s) for s in elsewhere
+        ):
             return
         avoiding = self.again.unstored(slot)
         for ask in self.asks:
@@ -369,10 +298,3 @@ class _Finder:
             if type(node) is cst.Name and Kind.MODEL_TEXT in self.facts.kinds(node):
                 return True
         return False
-
-
-def is_of_choice(node: cst.BaseExpression) -> bool:
-    """`x.choices[i].message`: its content is text."""
-    pair = ex.member(ex.inner(node))
-    inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
-    return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"

@@ -95,6 +95,14 @@ def _is_sent(evidence: Evidence) -> bool:
     return any("is sent" in fact.reason for fact in evidence.chain())
 
 
+def grown_by_call(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> tuple[Anatomy, HistoryWrite] | None:
+    """In which file, and by which write, a call on the object that `made` makes continues the conversation it keeps."""
+    found = made_class(anatomy, made)
+    method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
+    write = grown_by_method(found[0], method) if found is not None and method is not None else None
+    return (found[0], write) if found is not None and write is not None else None
+
+
 def made_class(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
     """The class of this file, or of another file of the project, that `call` makes an object of."""
     cls = anatomy.facts.slots.constructed(call)

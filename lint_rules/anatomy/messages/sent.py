@@ -58,3 +58,23 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
         for site in anatomy.calls.sites.get(slot[1], ()):
             found.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
     return found
+
+
+def sent_histories(anatomy: Anatomy) -> set[Slot]:
+    """The lists that requests are made of: sent themselves, or copied, put together or handed on for it."""
+    facts = anatomy.facts
+    found: set[Slot] = set()
+    queue = [call.history for call in facts.calls.values() if call.history is not None]
+    while queue:
+        node = ex.inner(queue.pop())
+        for part in ex.alternatives(node):
+            queue.extend(sources(part))
+            slot = facts.slots.of(part)
+            if slot is None or slot in found or slot[0] in {"call", "return"}:
+                continue
+            found.add(slot)
+            queue.extend(facts.assigned(slot))
+            if slot[0] == "var":
+                for site in anatomy.calls.sites.get(slot[1], ()):
+                    queue.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
+    return found

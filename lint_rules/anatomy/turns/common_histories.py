@@ -18,11 +18,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import (
     SETUPS,
     growing,
-    grown_by_method,
+    grown_by_call,
     grows,
     is_mutable,
     keeps_conversation,
-    made_class,
     resets,
     root_of,
 )
@@ -53,6 +52,18 @@ class CommonHistory:
     evidence: Evidence | None = None
     serving: Serving | None = None
     slot: Slot | None = None
+
+
+_Kept = tuple[Anatomy, cst.CSTNode, "Evidence | None", "Slot | None"]
+"""Where a conversation grows that an object keeps: the file, the place, what is known of it, and its slot."""
+
+
+def _grown_by(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> _Kept | None:
+    """Where `call` grows the conversation that the object which `made` makes keeps."""
+    if keeps_conversation(anatomy.module, made):
+        return anatomy, call, None, None
+    found = grown_by_call(anatomy, made, call)
+    return (found[0], found[1].node, found[1].evidence, found[1].slot) if found is not None else None
 
 
 def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:
@@ -116,20 +127,11 @@ class _Served:
                 where, grown, evidence, history = kept
                 yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history)
 
-    def _kept(self, slot: Slot, call: cst.Call) -> tuple[Anatomy, cst.CSTNode, Evidence | None, Slot | None] | None:
+    def _kept(self, slot: Slot, call: cst.Call) -> _Kept | None:
         """In which file, and where, `call` grows the conversation that the object in `slot` keeps."""
-        for value in self.facts.assigned(slot):
-            value = ex.inner(value)
-            if not isinstance(value, cst.Call):
-                continue
-            if keeps_conversation(self.module, value):
-                return self.anatomy, call, None, None
-            found = made_class(self.anatomy, value)
-            method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
-            grown = grown_by_method(found[0], method) if found is not None and method is not None else None
-            if found is not None and grown is not None:
-                return found[0], grown.node, grown.evidence, grown.slot
-        return None
+        values = (ex.inner(value) for value in self.facts.assigned(slot))
+        kept = (_grown_by(self.anatomy, value, call) for value in values if isinstance(value, cst.Call))
+        return next((found for found in kept if found is not None), None)
 
     def _reset_before(self, slot: Slot, call: cst.Call, caller: Scope) -> bool:
         """`agent.reset()` on all ways to `agent.chat(...)`: whatever a method empties without a condition."""
@@ -301,13 +303,9 @@ def _grown_after(
                 base = ex.receiver(call)
                 if base is None or anatomy.facts.slots.of(base) not in names:
                     continue
-                if keeps_conversation(anatomy.module, made):
-                    return anatomy, call, None
-                found = made_class(anatomy, made)
-                method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
-                grown = grown_by_method(found[0], method) if found is not None and method is not None else None
-                if found is not None and grown is not None:
-                    return found[0], grown.node, grown.evidence
+                kept = _grown_by(anatomy, made, call)
+                if kept is not None:
+                    return kept[:3]
     return None
 
 
