@@ -1,6 +1,6 @@
 """ONE file from bytes to findings: gate, tree, anatomy, rules, suppress. Does no I/O.
 
-libcst is imported only for files that pass the gate.
+libcst is imported only for files that pass the gate, and parses only those in which a bare tree shows something.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import ast
 import codecs
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import decode_source
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import gate
@@ -66,7 +68,13 @@ def check_source(
         seen = _look(source, path, options, tree, neighbours)
         if not seen.speaking:
             return Report()
-        return with_room(seen.levels, lambda: _report(_anatomy(source, path, options, neighbours), seen.speaking, noqa))
+
+        def report() -> Report:
+            if _is_silent(source, path, options, seen, neighbours):
+                return Report()
+            return _report(_anatomy(_read(source, path), options, neighbours, _read), seen.speaking, noqa)
+
+        return with_room(seen.levels, report)
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
     except RecursionError:
@@ -99,13 +107,13 @@ def find_fixes(
     """
 
     def found() -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
-        anatomy = _anatomy(source, path, options, neighbours)
+        anatomy = _anatomy(_read(source, path), options, neighbours, _read)
         fixable = [
             (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options.codes) if draft.fix
         ]
         return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
 
-    return with_room(_levels(source), found)
+    return with_room(_levels(source, _parsed(source)), found)
 
 
 def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> str:
@@ -116,7 +124,10 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
     from lint_rules.anatomy.outline import outline
 
     try:
-        return with_room(_levels(source), lambda: outline(_anatomy(source, path, options, neighbours)))
+        return with_room(
+            _levels(source, _parsed(source)),
+            lambda: outline(_anatomy(_read(source, path), options, neighbours, _read)),
+        )
     except RecursionError:
         raise Unreadable(_TOO_DEEP) from None
 
@@ -125,10 +136,11 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
 
 
 class _Look(NamedTuple):
-    """What the gate saw of a file: the rules that could find something in it, and how deep it is nested."""
+    """What the gate saw of a file: the rules that could find something in it, how deep it is nested, and its `ast`."""
 
     speaking: frozenset[str] = frozenset()
     levels: int = 0
+    tree: ast.Module | None = None
 
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
@@ -145,12 +157,11 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
     seen = gate.Gate(tree, nearby)
     if gate.mentions_user_words(source, options.vocabulary):
-        return _Look(options.codes, seen.levels)
-    return _Look(seen.speaking(options.codes), seen.levels)
+        return _Look(options.codes, seen.levels, tree)
+    return _Look(seen.speaking(options.codes), seen.levels, tree)
 
 
-def _levels(source: bytes) -> int:
-    tree = _parsed(source)
+def _levels(source: bytes, tree: ast.Module | None) -> int:
     return levels_of_text(source) if tree is None else gate.Gate(tree).levels
 
 
@@ -215,39 +226,76 @@ def _place(source: bytes, offset: int) -> tuple[int, int]:
     return before.count(b"\n") + 1, offset - before.rfind(b"\n")
 
 
-def _anatomy(source: bytes, path: str, options: Options, neighbours: Neighbours | None) -> Anatomy:
-    import libcst
+Reader = Callable[[bytes, str, "ast.Module | None"], "SourceModule"]
+"""Makes the index of a file from its bytes, path and `ast`; no `ast` where only libcst can parse."""
 
+
+def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
+    """The anatomy of a file, which knows those that lie nearby: they are read as it was."""
     from lint_rules.anatomy.agent import Anatomy
-    from lint_rules.syntax.module import SourceModule
-
-    try:
-        module = SourceModule(source, path)
-    except libcst.ParserSyntaxError as problem:
-        message = str(problem.message).strip().splitlines()[0]
-        raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
-    except (SyntaxError, ValueError, LookupError) as problem:
-        raise _unreadable(source, problem) from None
 
     def neighbour(name: str) -> Anatomy | None:
-        found = neighbours(path, name) if neighbours is not None else None
+        found = neighbours(module.path, name) if neighbours is not None else None
         if found is None:
             return None
+        path, source = found
         try:
-            return _anatomy(found[1], found[0], options, None) if _levels(found[1]) <= SHALLOW else None
+            tree = _parsed(source)
+            if _levels(source, tree) > SHALLOW:
+                return None
+            return _anatomy(read(source, path, tree), options, None, read)
         except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
             return None
 
     return Anatomy(module, options.vocabulary, neighbour)
 
 
+def _read(source: bytes, path: str, tree: ast.Module | None = None) -> SourceModule:
+    """As libcst parses it. Raises Unreadable."""
+    import libcst
+
+    from lint_rules.syntax.module import SourceModule
+
+    try:
+        return SourceModule(source, path)
+    except libcst.ParserSyntaxError as problem:
+        message = str(problem.message).strip().splitlines()[0]
+        raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
+    except (SyntaxError, ValueError, LookupError) as problem:
+        raise _unreadable(source, problem) from None
+
+
+def _read_bare(source: bytes, path: str, tree: ast.Module | None) -> SourceModule:
+    """Without formatting and positions, at a fifth of the cost, where that can be."""
+    from lint_rules.syntax.bare import Unlike, bare_tree
+    from lint_rules.syntax.module import SourceModule
+
+    if tree is not None:
+        text = decode_source(source)
+        with suppress(Unlike):
+            return SourceModule(text, path, bare_tree(text, tree))
+    return _read(source, path)
+
+
+# -- judging ------------------------------------------------------------------------------------------------------
+
+
+def _is_silent(source: bytes, path: str, options: Options, seen: _Look, neighbours: Neighbours | None) -> bool:
+    """Whether no rule has anything to report, as a bare tree shows."""
+    anatomy = _anatomy(_read_bare(source, path, seen.tree), options, neighbours, _read_bare)
+    try:
+        return not any(True for _ in _drafts(anatomy, seen.speaking))
+    except Exception:  # who asks for positions, or makes a repair, has something to report
+        return False
+
+
 def _findings(anatomy: Anatomy, codes: frozenset[str]) -> list[Finding]:
     return [_finding(rule, draft, anatomy) for rule, draft in _drafts(anatomy, codes)]
 
 
-def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> list[tuple[Rule, Draft]]:
+def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:
     rules = [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
-    return [(rule, draft) for rule in rules for draft in rule.check(anatomy)]
+    return ((rule, draft) for rule in rules for draft in rule.check(anatomy))
 
 
 def _finding(rule: Rule, draft: Draft, anatomy: Anatomy) -> Finding:

@@ -440,8 +440,9 @@ def at_work_in_processes(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     (folder / "a.py").write_text("")
     (folder / "b.py").write_text("")
     script = (
-        "import multiprocessing, os, time\n"
+        "import multiprocessing, os, signal, time\n"
         "from lint_rules import check, cli, run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background is born deaf to it
         "def slow(*_, **__):\n"
         "    open(f'started-{os.getpid()}', 'w').close()\n"
         "    time.sleep(60)\n"

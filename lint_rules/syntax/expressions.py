@@ -49,6 +49,9 @@ def integer(node: cst.BaseExpression | None) -> int | None:
 @lru_cache(maxsize=4096)
 def _literal(code: str) -> object:
     """The value of a literal; the same keys stand in all files of a program."""
+    quote = code[0]
+    if quote in "\"'" and "\\" not in code and not code.startswith(quote * 3):
+        return code[1:-1]
     return literal_eval(code)
 
 

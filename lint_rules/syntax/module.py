@@ -139,15 +139,15 @@ _STATEMENTS = frozenset(
 class SourceModule:
     """The index of one file. `tree` is never changed."""
 
-    def __init__(self, source: bytes | str, path: str) -> None:
-        """Parses `source`. Raises what `libcst.parse_module` raises for what is no Python."""
-        self.tree = cst.parse_module(source)
+    def __init__(self, source: bytes | str, path: str, bare: cst.Module | None = None) -> None:
+        """Parses `source`, if there is no bare tree of it. Raises what `libcst.parse_module` raises for no Python."""
+        self.tree = cst.parse_module(source) if bare is None else bare
         self.text = (source if isinstance(source, str) else source.decode(self.tree.encoding)).removeprefix("\ufeff")
         """The source as text, with the newlines it has, without a BOM."""
         self.path = path
         self.imports = Imports()
         self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
-        self.positions = Positions(self.tree, self.text, self.parent)
+        self._is_bare = bare is not None
         self.scope_of: dict[cst.CSTNode, Scope] = {}
         self.own_scope: dict[cst.CSTNode, Scope] = {}
         self.top = Scope("module", self.tree, "<module>", None)
@@ -157,6 +157,13 @@ class SourceModule:
         self._self_names: dict[Scope, str | None] = {}
         self._bases: dict[Scope, list[Scope]] = {}
         self._walk()
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where the nodes stand. Raises ValueError for a bare tree, which does not tell."""
+        if self._is_bare:
+            raise ValueError("a bare tree has no positions")
+        return Positions(self.tree, self.text, self.parent)
 
     @cached_property
     def order(self) -> dict[cst.CSTNode, int]:

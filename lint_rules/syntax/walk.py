@@ -13,9 +13,9 @@ _PUNCTUATION = frozenset(
     {
         "asname_whitespace", "ast", "attr", "colon", "comma", "default_indent", "default_newline", "dot", "encoding",
         "end", "equal", "first_colon", "footer", "has_trailing_newline", "header", "indent", "keyword", "lbrace",
-        "lbracket", "leading_lines", "lines_after_decorators", "lpar", "newline", "operator", "posonly_ind",
-        "rbrace", "rbracket", "rpar", "second_colon", "semicolon", "separator", "star", "start", "tilde_or_minus",
-        "trailing_whitespace", "type_parameters",
+        "lbracket", "leading_lines", "leading_whitespace", "lines_after_decorators", "lpar", "newline", "operator",
+        "posonly_ind", "rbrace", "rbracket", "rpar", "second_colon", "semicolon", "separator", "star", "start",
+        "tilde_or_minus", "trailing_whitespace", "type_parameters",
     }
 )  # fmt: skip
 _FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}

@@ -95,10 +95,11 @@ class Signatures(CallParts):
 
 
 class _Trace:
-    """One way back from a value to what it is made of."""
+    """One way back from a value to what it is made of; `inside` are the helpers whose results are being followed."""
 
-    def __init__(self, signatures: Signatures) -> None:
+    def __init__(self, signatures: Signatures, inside: frozenset[Scope] = frozenset()) -> None:
         self._all = signatures
+        self._inside = inside
         self._facts = signatures.facts
         self._seen: set[tuple[Slot, _Wrap, bool]] = set()
         self.found = Signature()
@@ -107,6 +108,7 @@ class _Trace:
         """Notes the parts of `node`; with `stored`, of what is in the container that it is."""
         if depth > _DEEPEST:
             self.found.opaque = True
+        if depth > _DEEPEST or (self._inside and self.found.opaque):  # nothing is taken from an opaque helper
             return
         if isinstance(node, cst.BaseExpression):
             node = ex.inner(node)
@@ -272,7 +274,10 @@ class _Trace:
         returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
         if isinstance(callee.node, cst.Lambda):
             returned = [callee.node.body]
-        trace = _Trace(self._all)
+        if callee in self._inside:
+            self.found.opaque = True
+            return bool(returned)
+        trace = _Trace(self._all, self._inside | {callee})
         for value in returned:
             trace.follow(value, depth + 1, inner, wrap)
         if trace.found.opaque:

@@ -1,0 +1,160 @@
+"""A bare tree is libcst's, but for formatting: compared field by field with what libcst parses."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import pytest
+
+from lint_rules import check
+from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.syntax.bare import Unlike, bare_tree
+from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.walk import _PUNCTUATION
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted(path for folder in ("fixtures", "lint_rules", "tests") for path in (ROOT / folder).rglob("*.py"))
+GOOD = [path for path in SOURCES if path.name.startswith("good_")]
+READ = {"attr", "keyword", "operator", "star"}
+"""Punctuation to `walk`, but read by name."""
+
+
+def fields(kind: type[cst.CSTNode]) -> list[str]:
+    return [
+        name
+        for name in kind.__dataclass_fields__
+        if name in READ or (name not in _PUNCTUATION and not name.startswith(("whitespace", "lines_", "_")))
+    ]
+
+
+def difference(one: Any, other: Any) -> str | None:
+    """Where two trees differ, None if they don't."""
+    pending = [(one, other, "")]
+    while pending:
+        a, b, place = pending.pop()
+        if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+            if len(a) != len(b):
+                return f"{place}: {len(a)} and {len(b)}"
+            pending += [(x, y, place) for x, y in zip(a, b, strict=True)]
+        elif type(a) is not type(b):
+            return f"{place}: {type(a).__name__} and {type(b).__name__}"
+        elif isinstance(a, cst.CSTNode):
+            pending += [
+                (getattr(a, name), getattr(b, name), f"{place[-200:]}.{type(a).__name__}.{name}")
+                for name in fields(type(a))
+            ]
+        elif a != b:
+            return f"{place}: {a!r} and {b!r}"
+    return None
+
+
+def compared(source: bytes) -> str | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return difference(bare_tree(decode_source(source), ast.parse(source)), cst.parse_module(source))
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCES}), ids=lambda path: path.name)
+def test_sources(folder: Path) -> None:
+    """Fixtures, the linter, and its tests."""
+    for path in sorted(folder.glob("*.py")):
+        try:
+            assert compared(path.read_bytes()) is None, path
+        except (SyntaxError, Unlike):
+            assert "lint_rules" not in path.parts
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = 'a' \"b\" f'{c!r:>{d}}' rb''\n".replace(" rb''", ""),
+        "x = ('a'\n     'b')\ny = '''a''' '''b'''\nz = r'\\d' b'' if 0 else b'\\x00' b'1'\n".replace("b'' if", "'' if"),
+        "x = 1_000, 0xFF, 1e3, 2j, ..., None, True, -1, not y, ~z, +w\n",
+        "a[b, c:d:e, ...]; a[(b, c)]; a[(b), c]; a[((b), c)]; a[b,]; a[()]; a[:]; a[(b), (c)]\n",
+        "f(a, *b, c=1, *d, **e, f=2)\nf(x for x in y)\nf(**a, b=c)\n",
+        "class A(B, metaclass=C, **d): x = 1; y: int = 2\nclass E: pass\n",
+        "def f(a, b: int = 1, /, c=2, *, d, e=3, **g) -> int: return a\ndef h(*args: int, k): ...\nlambda: 0\n",
+        "lambda a, *b, c=1, **d: (yield)\n",
+        "if a: pass\nelif b: x = 1; y = 2\nelse:\n    if c:\n        pass\n    else: pass\n",
+        "async def f():\n    async with a as b, c: await d\n    async for e in f: pass\n    else: x\n    [g async for g in h]\n",
+        "try: a\nexcept B as c: d\nexcept (E, F): raise G from c\nexcept: raise\nelse: h\nfinally: i\n",
+        "[a for b in c if d if e for f in g]; {a: b for c in d}; {a for b in c}; {**a, 'b': c}; {a, *b}\n",
+        "a = b = c, *d = e\nf: int\ng += 1; h @= 2; i //= 3; j **= 4; k >>= 5\n",
+        "a or b or c and d and e; a < b <= c is not d not in e; a + b * c - d ** -e; a if b else c\n",
+        "del a, b[c]\ndel d\nassert a, b\nglobal z\nimport a.b.c as d, e\nfrom . import x\nfrom ..y import z as w, v\n",
+        "from a import *\nfrom a.b import (c, d as e,)\n",
+        "while a: b\nelse: c\nfor a, in b: break\nfor c, (d, *e) in f:\n    continue\n",
+        "with (a as b, c as (d, e)):\n    pass\nif (x := 1): y = [z := 2]\n",
+        "@a.b(c)\n@d\nclass E:\n    @f\n    async def g(self): yield from h\n",
+        "if a:\n    match b:\n        case [1, *c] if d: pass\n        case E(f, g=2) | {'h': i, **j}: pass\n",
+        "def f():\n\tif a:\n\t\tmatch b:\n\t\t\tcase (1, 2): pass\n\treturn 1\n",
+        "x = (yield), (await y), (lambda: 1), f'{x}' f'{y=}'\n",
+        "x = 'é', f'é{é}é', é.ü[ö, (ä)]\n",
+        "\ufeffx = 1\n",
+        "x = 1\r\nif x:\r\n    y = 'a'\\\r\n  'b'\r\n",
+        "\f\nx = '''a\nb'''; y = 2\n",
+        "# only a comment\n",
+        "",
+    ],
+)  # fmt: skip
+def test_syntax(source: str) -> None:
+    assert compared(source.encode()) is None
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="syntax of Python 3.11")
+@pytest.mark.parametrize(
+    "source", ["try: a\nexcept* B as c: d\n", "def f(*args: *A): pass\n", "x[*a, b]\n", "for x in *a, b: pass\n"]
+)
+def test_syntax_of_3_11(source: str) -> None:
+    assert compared(source.encode()) is None
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
+@pytest.mark.parametrize(
+    "source", ["type A[T] = B\n", "if 1:\n    class A[T: int](B): pass\n", "def f[*T](x): pass\n", "x = f'{a['b']}'\n"]
+)
+def test_syntax_of_3_12(source: str) -> None:
+    assert compared(source.encode()) is None
+
+
+@pytest.mark.parametrize("source", ["if a: \\\n    b\n", "a; \\\nb\n", "if a: \\\r\n    b\r\n"])
+def test_broken_suites_are_left_to_libcst(source: str) -> None:
+    with pytest.raises(Unlike):
+        bare_tree(source, ast.parse(source))
+
+
+def test_long_chains() -> None:
+    """Longer than the stack is deep."""
+    sources = (
+        "if a: b\n" + "elif c: d\n" * 900,
+        "x = " + " + ".join(["a"] * 900) + "\n",
+        "x = " + " or ".join(["a"] * 3000) + "\n",
+    )
+    for source in sources:
+        assert isinstance(bare_tree(source, ast.parse(source)), cst.Module)
+
+
+def test_no_positions() -> None:
+    source = "x = 1\n"
+    module = SourceModule(source, "a.py", bare_tree(source, ast.parse(source)))
+    with pytest.raises(ValueError, match="no positions"):
+        _ = module.positions
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_libcst_parses_no_file_without_a_finding(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of the folder, alone: what is good for one may be bad for another."""
+    codes = frozenset(code for code, rule in BY_CODE.items() if rule.name.replace("-", "_") == path.parent.name)
+    if codes:
+        monkeypatch.setattr(cst, "parse_module", refuse)
+        assert check.check_source(path.read_bytes(), str(path), check.Options(codes)).findings == ()
+
+
+def refuse(*_: object) -> cst.Module:
+    raise AssertionError("libcst parses a file in which nothing is found")
