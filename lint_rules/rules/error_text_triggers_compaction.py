@@ -55,147 +55,21 @@ There is no fix: what the error of a full context looks like depends on the prov
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-import libcst as cst
-
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import cuts
-from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.cuts.by_word import cuts_by_word
 from lint_rules.rules.draft import Draft, Note
-from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameter_names
-from lint_rules.syntax.walk import walk
 
-_WORDS = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
-_SHORTENS = re.compile(r"(^|_)(compress|compact|trim|truncate|shorten|prune|summari[sz]e|reduce|shrink|drop_old)")
 _HELP = (
     "test the error's type or code (`context_length_exceeded`), or the provider's whole phrase, and raise all others"
 )
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    seen: set[cst.CSTNode] = set()
-    for handler in anatomy.module.nodes_of(cst.ExceptHandler):
-        if handler.name is None or not isinstance(handler.name.name, cst.Name):
-            continue
-        function = anatomy.module.scope_of[handler].function
-        tests = list(_tests(anatomy, handler, handler.name.name.value, function, True))
-        cut = _cut_in(anatomy, handler) if tests else None
-        for test, word in tests if cut is not None else ():
-            if test not in seen and cut is not None:
-                seen.add(test)
-                message = (
-                    f'a history is cut because an error\'s text has "{word}" in it: another error, such as an invalid'
-                    " API token or a timeout, costs the user stored messages, and the request fails all the same"
-                )
-                yield Draft(test, message, _HELP, (Note(cut, "the history is cut here"),))
-
-
-def _tests(
-    anatomy: Anatomy, region: cst.CSTNode, error: str, function: Scope, follow: bool
-) -> Iterator[tuple[cst.CSTNode, str]]:
-    """Where a word is looked for in the text of `error`, with that word; also in a function that gets the error."""
-    texts = {error} | {
-        name
-        for node in walk(region)
-        if isinstance(node, cst.Assign) and _mentions(node.value, {error})
-        for name in ex.target_names(node.targets[0].target)
-    }
-    for node in walk(region):
-        if isinstance(node, cst.Comparison):
-            word = _looked_for(anatomy, node, texts)
-            if word is not None and not _needs_more(anatomy, node):
-                yield node, word
-        elif isinstance(node, cst.Call) and follow:
-            callee = anatomy.facts.slots.callee(node)
-            for slot, value in anatomy.facts.slots.bindings(node, callee) if callee is not None else ():
-                if _mentions(value, {error}) and callee is not None and slot[2] in parameter_names(callee):
-                    yield from _tests(anatomy, callee.node, slot[2], callee, False)
-
-
-def _looked_for(anatomy: Anatomy, node: cst.Comparison, texts: set[str]) -> str | None:
-    """`"token" in str(exc)`, `word in reason for word in ("token", "context")`."""
-    target = node.comparisons[0]
-    if not isinstance(target.operator, (cst.In, cst.NotIn)) or not _mentions(target.comparator, texts):
-        return None
-    literal = ex.text(node.left)
-    if literal is not None:
-        return literal if literal.strip().lower() in _WORDS else None
-    if not isinstance(node.left, cst.Name):
-        return None
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, (cst.GeneratorExp, cst.ListComp)):
-            listed = _literals(anatomy, outer.for_in.iter)
-            return next((word for word in listed if word.strip().lower() in _WORDS), None)
-    return None
-
-
-def _literals(anatomy: Anatomy, node: cst.BaseExpression) -> list[str]:
-    """The texts in a display, also one that has a name."""
-    slot = anatomy.facts.slots.of(node)
-    for value in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
-        if isinstance(value, (cst.Tuple, cst.List, cst.Set)):
-            return [word for element in value.elements if (word := ex.text(element.value)) is not None]
-    return []
-
-
-def _needs_more(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    """`"context" in text and "length" in text`, `all(word in text for ...)`: not one word alone."""
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, cst.BooleanOperation) and isinstance(outer.operator, cst.And):
-            others = [side for side in (outer.left, outer.right) if not anatomy.module.inside(node, side)]
-            if any(_asks_more(part) for side in others for part in walk(side)):
-                return True
-        if isinstance(outer, cst.Call) and ex.called_name(outer) == "all":
-            return True
-        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            return False
-    return False
-
-
-def _asks_more(part: cst.CSTNode) -> bool:
-    return isinstance(part, cst.ComparisonTarget) and isinstance(part.operator, (cst.In, cst.Equal))
-
-
-def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
-    return any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
-
-
-# -- what is cut --------------------------------------------------------------------------------------------------
-
-
-def _cut_in(anatomy: Anatomy, handler: cst.ExceptHandler) -> cst.CSTNode | None:
-    """The first place in the handler that makes a history shorter."""
-    contents = anatomy.contents
-    cut_here: set[cst.CSTNode] = {cut.node for cut in cuts(anatomy.module) if contents.history(cut.base) is not None}
-    for node in walk(handler.body):
-        if node in cut_here:
-            return node
-        if isinstance(node, cst.Call) and _shortens(anatomy, contents, node, cut_here):
-            return node
-    return None
-
-
-def _shortens(anatomy: Anatomy, contents: Contents, call: cst.Call, cut_here: set[cst.CSTNode]) -> bool:
-    callee = anatomy.facts.slots.callee(call)
-    if callee is not None:
-        reached = anatomy.calls.reachable(callee)
-        if any(anatomy.module.scope_of[node].function in reached for node in cut_here):
-            return True
-        return bool(_SHORTENS.search(callee.name)) and _has_history(anatomy, callee)
-    if not _SHORTENS.search(ex.called_name(call)):
-        return False
-    return any(contents.history(arg.value) is not None for arg in call.args) or _known_history(anatomy, call)
-
-
-def _has_history(anatomy: Anatomy, function: Scope) -> bool:
-    return any(write.kind in {"cut", "replace", "rebind"} for write in anatomy.writes.reached_from(function))
-
-
-def _known_history(anatomy: Anatomy, call: cst.Call) -> bool:
-    """`self.memory.compact()`, where `self.memory` is known to be the history."""
-    base = ex.receiver(call)
-    return base is not None and anatomy.facts.is_kind(base, Kind.HISTORY)
+    for found in cuts_by_word(anatomy):
+        message = (
+            f'a history is cut because an error\'s text has "{found.word}" in it: another error, such as an invalid'
+            " API token or a timeout, costs the user stored messages, and the request fails all the same"
+        )
+        yield Draft(found.test, message, _HELP, (Note(found.cut, "the history is cut here"),))
