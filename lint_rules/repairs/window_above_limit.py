@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut, negated
-from lint_rules.anatomy.cuts.sizes import Floor
+from lint_rules.anatomy.cuts.floors import Floor
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.negative_zero_slice import counted
 from lint_rules.repairs.negative_zero_slice import repair as recount

@@ -61,7 +61,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls import call_ids
+from lint_rules.anatomy.calls import call_ids, pieces
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -96,7 +96,7 @@ def _ids(anatomy: Anatomy) -> Iterator[Draft]:
 
 
 def _positions(anatomy: Anatomy) -> Iterator[Draft]:
-    for loop, name, use in call_ids.positions_of_pieces(anatomy, Identity(anatomy.facts)):
+    for loop, name, use in pieces.positions_of_pieces(anatomy, Identity(anatomy.facts)):
         message = (
             f"streamed pieces are told apart by their place in the chunk, `{name}`, not by the call they belong to:"
             " the arguments of parallel calls run into one another"
@@ -105,7 +105,7 @@ def _positions(anatomy: Anatomy) -> Iterator[Draft]:
 
 
 def _names(anatomy: Anatomy) -> Iterator[Draft]:
-    for node, arguments in call_ids.names_put_together(anatomy):
+    for node, arguments in pieces.names_put_together(anatomy):
         message = (
             f"`{ex.source(node.target, 40)}` is put together with `+=`: where a server sends the name with each piece,"
             " the call is of a tool that does not exist"
@@ -114,7 +114,7 @@ def _names(anatomy: Anatomy) -> Iterator[Draft]:
 
 
 def _buffers(anatomy: Anatomy) -> Iterator[Draft]:
-    for node, filled in call_ids.one_dict_many_times(anatomy):
+    for node, filled in pieces.one_dict_many_times(anatomy):
         fills_up = any(isinstance(n, cst.Call) and ex.called_name(n) == "len" for n in walk(node))
         harm = "where the stream skips an index, calls" if fills_up else "parallel calls"
         message = f"all entries of `{ex.source(node, 40)}` are one dict: {harm} overwrite each other"

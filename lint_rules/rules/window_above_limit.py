@@ -49,7 +49,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut, cuts
-from lint_rules.anatomy.cuts.sizes import Floor, Sizes
+from lint_rules.anatomy.cuts.floors import Floor, Floors
 from lint_rules.repairs.window_above_limit import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -58,12 +58,12 @@ _HELP = "let the number be 0 where nothing is left, and count from the front: `h
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    contents, sizes = anatomy.contents, Sizes(anatomy)
+    contents, floors = anatomy.contents, Floors(anatomy)
     seen: set[cst.CSTNode] = set()
     for cut in cuts(anatomy.module):
         if cut.shape != "tail" or cut.size is None:
             continue
-        floor = sizes.floor(cut.size, cut.node, cut.function)
+        floor = floors.under(cut.size)
         if floor is None or floor.node in seen or contents.history(cut.base) is None:
             continue
         seen.add(floor.node)

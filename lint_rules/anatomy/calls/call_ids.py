@@ -10,12 +10,10 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk
 
 _RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
 _INPUTS = frozenset({"arguments", "input", "args"})
@@ -67,7 +65,7 @@ def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.B
         only = _only_part(part)
         if only is None or handlers.is_neutral(only):
             continue
-        if _is_name_of_call(anatomy, only) or (ex.source(only) in names and _is_some_name(anatomy, only)):
+        if _is_name_of_call(anatomy, only) or (ex.source(only) in names and is_some_name(anatomy, only)):
             return SharedId(value, "name", only if named is None else named)
     return None
 
@@ -90,7 +88,7 @@ def _is_name_of_call(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     return Kind.CALL in kinds or Kind.FUNCTION in kinds
 
 
-def _is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+def is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """`x.name`, or a local name for one; what a function gets as a parameter may be unique.
 
     Not a tool's own name, in its own method: it makes a call for one run of itself, and hands the result back.
@@ -109,7 +107,7 @@ def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None
         return None
     slot = anatomy.facts.slots.of(only)
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor):
-        position = _position(loop)
+        position = position_in(loop)
         if position is None or anatomy.facts.slots.of(position) != slot or not isinstance(loop.iter, cst.Call):
             continue
         if anatomy.facts.is_kind(loop.iter.args[0].value, Kind.CALLS):
@@ -117,7 +115,7 @@ def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None
     return None
 
 
-def _position(loop: cst.For | cst.CompFor) -> cst.Name | None:
+def position_in(loop: cst.For | cst.CompFor) -> cst.Name | None:
     """`i` of `for i, x in enumerate(xs)`."""
     if not isinstance(loop.iter, cst.Call) or ex.dotted(loop.iter.func) != "enumerate" or not loop.iter.args:
         return None
@@ -125,143 +123,6 @@ def _position(loop: cst.For | cst.CompFor) -> cst.Name | None:
     if isinstance(target, cst.Tuple) and len(target.elements) == 2:
         first = target.elements[0].value
         return first if isinstance(first, cst.Name) else None
-    return None
-
-
-# -- streamed pieces ------------------------------------------------------------------------------------------------
-
-
-def positions_of_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.For, str, cst.CSTNode]]:
-    """Loops over the pieces of a chunk whose position is used as a key: the loop, the position's name, the use."""
-    for loop in anatomy.module.nodes_of(cst.For):
-        position = _position(loop)
-        if position is None or not isinstance(loop.iter, cst.Call):
-            continue
-        way = identity.of(loop.iter.args[0].value)
-        if way is None or "delta" not in way or way[-1] != "tool_calls":
-            continue
-        if reads_index(anatomy.module.scope_of[loop].function):
-            continue
-        slot = anatomy.facts.slots.of(position)
-        for node in walk(loop.body):
-            if isinstance(node, cst.Name) and anatomy.facts.slots.of(node) == slot and _is_key(anatomy, node):
-                yield loop, position.value, node
-                break
-
-
-def reads_index(function: Scope) -> bool:
-    """Whether the pieces' own index is read anywhere: then positions are for replies that come whole."""
-    return any((pair := ex.member(node)) is not None and pair[1] == "index" for node in function.nodes)
-
-
-def _is_key(anatomy: Anatomy, node: cst.Name) -> bool:
-    """`calls[i]`, `calls.setdefault(i, ...)`, `{"index": i}`, `i in calls`."""
-    parent = anatomy.module.parent[node]
-    if isinstance(parent, cst.DictElement):
-        return ex.text(parent.key) == "index" and parent.value is node
-    if isinstance(parent, cst.Arg):
-        call = anatomy.module.parent[parent]
-        keyword = parent.keyword.value if parent.keyword is not None else None
-        return isinstance(call, cst.Call) and (ex.called_name(call) in {"setdefault", "get"} or keyword == "index")
-    return isinstance(parent, cst.Index)
-
-
-def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.AugAssign]]:
-    """`call["name"] += piece.function.name`, beside `call["arguments"] += ...`: both.
-
-    Only where the id is assigned with each piece that has one: a piece that brings the id again brings the name again.
-    """
-    pieces: dict[tuple[Scope, str], cst.AugAssign] = {}
-    added = [n for n in anatomy.module.nodes_of(cst.AugAssign) if isinstance(n.operator, cst.AddAssign)]
-    for node in added:
-        pair = ex.member(node.target)
-        if pair is not None and pair[1] == "arguments":
-            pieces[anatomy.module.scope_of[node].function, ex.source(pair[0], 200)] = node
-    for node in added:
-        pair = ex.member(node.target)
-        if pair is None or pair[1] != "name" or not _is_name_of_piece(anatomy, node.value):
-            continue
-        beside = pieces.get((anatomy.module.scope_of[node].function, ex.source(pair[0], 200)))
-        if beside is not None and _id_comes_again(anatomy, node) and not _tested(anatomy, node):
-            yield node, beside
-
-
-def _id_comes_again(anatomy: Anatomy, node: cst.AugAssign) -> bool:
-    """Whether `call["id"] = piece.id` stands in the same function, for a call that may have its id already."""
-    call = ex.member(node.target)
-    while call is not None and (above := ex.member(call[0])) is not None and above[1] in {"function", "function_call"}:
-        call = above
-    base = ex.source(call[0], 200) if call is not None else ""
-    return any(
-        isinstance(other, cst.Assign)
-        and (pair := ex.member(other.targets[0].target)) is not None
-        and pair[1] == "id"
-        and ex.source(pair[0], 200) == base
-        for other in anatomy.module.scope_of[node].function.nodes
-    )
-
-
-def _is_name_of_piece(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """The name in a piece, itself or through a local name; not one that was cut down to what is new in it."""
-    return any(_is_some_name(anatomy, part) for part in ex.alternatives(value))
-
-
-def _tested(anatomy: Anatomy, node: cst.AugAssign) -> bool:
-    """Whether the name is looked at before more is added to it."""
-    target = ex.source(node.target, 200)
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, (cst.FunctionDef, cst.For, cst.While)):
-            return False
-        if isinstance(outer, cst.If):
-            parts = (n for n in walk(outer.test) if isinstance(n, (cst.Attribute, cst.Subscript, cst.Call, cst.Name)))
-            if any(ex.source(part, 200) == target for part in parts):
-                return True
-    return False
-
-
-def one_dict_many_times(anatomy: Anatomy) -> Iterator[tuple[cst.BinaryOperation, cst.CSTNode]]:
-    """`[{}] * n` whose entries become calls: the list, and where one is filled."""
-    for node in anatomy.module.nodes_of(cst.BinaryOperation):
-        if not isinstance(node.operator, cst.Multiply) or not isinstance(node.left, cst.List):
-            continue
-        entries = [element.value for element in node.left.elements]
-        if len(entries) != 1 or not isinstance(entries[0], cst.Dict):
-            continue
-        slot = _held_by(anatomy, node)
-        filled = _filled(anatomy, slot, anatomy.module.scope_of[node].function) if slot is not None else None
-        if filled is not None:
-            yield node, filled
-
-
-def _held_by(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
-    """The list that a value is assigned to, or that is extended by it."""
-    parent = anatomy.module.parent[node]
-    if isinstance(parent, cst.Assign):
-        return anatomy.facts.slots.of(parent.targets[0].target)
-    if isinstance(parent, (cst.AnnAssign, cst.AugAssign)):
-        return anatomy.facts.slots.of(parent.target)
-    call = anatomy.module.parent[parent] if isinstance(parent, cst.Arg) else None
-    if isinstance(call, cst.Call) and ex.called_name(call) == "extend":
-        base = ex.receiver(call)
-        return anatomy.facts.slots.of(base) if base is not None else None
-    return None
-
-
-def _filled(anatomy: Anatomy, slot: Slot, function: Scope) -> cst.CSTNode | None:
-    """Where the name, the function or the arguments of a call are stored in an entry of a list."""
-    of = anatomy.facts.slots.of
-    entries = {("item", slot)} | {
-        of(target.target)
-        for node in function.nodes
-        if isinstance(node, cst.Assign) and of(node.value) == ("item", slot)
-        for target in node.targets
-    }
-    for node in function.nodes:
-        if isinstance(node, (cst.Assign, cst.AugAssign)):
-            target = node.targets[0].target if isinstance(node, cst.Assign) else node.target
-            pair = ex.member(target)
-            if pair is not None and pair[1] in {"function", "arguments", "name", "id"} and of(pair[0]) in entries:
-                return node
     return None
 
 

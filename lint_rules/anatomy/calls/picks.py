@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_ids import reads_index
+from lint_rules.anatomy.calls.pieces import reads_index
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind

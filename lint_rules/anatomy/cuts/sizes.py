@@ -1,4 +1,4 @@
-"""What a number of messages can be: whether it may be zero, and whether a floor lifts it above a limit."""
+"""Whether a number of messages may come to be zero, where nobody has made sure that it is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 5
@@ -23,15 +22,6 @@ class Zero:
 
     node: cst.CSTNode
     reason: str
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Floor:
-    """`node` is never less than `least`, whatever is left of a limit: `max(left, least)`, or its other forms."""
-
-    node: cst.CSTNode
-    left: cst.BaseExpression
-    least: cst.BaseExpression
 
 
 class Sizes:
@@ -88,7 +78,7 @@ class Sizes:
     def _called(self, size: cst.Call, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
         name, given = ex.dotted(size.func), ex.positional(size)
         if name == "max" and len(given) > 1:
-            least = [n for part in given if (n := self._constant(part)) is not None]
+            least = [n for part in given if (n := constant(self.anatomy, part)) is not None]
             if least and max(least) > 0:
                 return None
             return Zero(size, f"is at least 0, and may be just that: `{ex.source(size, 40)}`") if least else None
@@ -102,7 +92,7 @@ class Sizes:
 
     def _named(self, size: cst.Name, at: cst.CSTNode, function: Scope, depth: int) -> Zero | None:
         """A local name by the definitions that reach the place; a parameter by what callers may pass."""
-        for definition in self._definitions(size.value, at, function):
+        for definition in self.anatomy.definitions(size):
             if definition.kind == "parameter":
                 found = self._passed(size.value, function, at, depth)
             elif (
@@ -114,16 +104,6 @@ class Sizes:
             if found is not None:
                 return found
         return None
-
-    def _definitions(self, name: str, at: cst.CSTNode, function: Scope) -> Iterator[Definition]:
-        if function.kind not in {"function", "lambda", "module"}:
-            return
-        seen: set[Definition] = set()
-        for point in self.anatomy.flow(function).enclosing(at, self.module.parent):
-            for definition in self.anatomy.reaching(function).at(point, name):
-                if definition not in seen:
-                    seen.add(definition)
-                    yield definition
 
     def _passed(self, name: str, function: Scope, at: cst.CSTNode, depth: int) -> Zero | None:
         """A parameter that must be given may be given as zero, and so may one that only None switches off."""
@@ -164,7 +144,7 @@ class Sizes:
         name = ex.dotted(size)
         if name is None:
             return False
-        return any(_asks_for_zero(test, name) for test in self._tests_before(at, function))
+        return any(asks_for_zero(test, name) for test in self._tests_before(at, function))
 
     def _are_compared(self, size: cst.BinaryOperation, at: cst.CSTNode, function: Scope) -> bool:
         """`if a > b` before `a - b` is used."""
@@ -198,15 +178,6 @@ class Sizes:
 
     # -- constants --------------------------------------------------------------------------------------------
 
-    def _constant(self, node: cst.BaseExpression) -> int | None:
-        """The value of a literal, or of a name that is bound to one at the top of the file, once."""
-        number = ex.integer(node)
-        if number is not None or not isinstance(node, cst.Name):
-            return number
-        slot = self.facts.slots.of(node)
-        values = self.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
-        return ex.integer(values[0]) if len(values) == 1 and slot is not None and slot[1] is self.module.top else None
-
     def _is_setting(self, node: cst.BaseExpression, function: Scope) -> bool:
         """A parameter with a number as its default: whoever sets another knows what is taken from it."""
         return any(
@@ -215,73 +186,7 @@ class Sizes:
         )
 
     def _all_constant(self, parts: list[cst.BaseExpression]) -> bool:
-        return all(self._constant(part) is not None for part in parts)
-
-    # -- floors -----------------------------------------------------------------------------------------------
-
-    def floor(self, size: cst.BaseExpression, at: cst.CSTNode, function: Scope, depth: int = 0) -> Floor | None:
-        """The floor under what is left of a limit, in an expression or in what a name in it is bound to."""
-        size = ex.inner(size)
-        if depth > _DEEPEST:
-            return None
-        if isinstance(size, cst.Call) and ex.dotted(size.func) == "max" and len(size.args) == 2:
-            for left, least in (ex.positional(size), ex.positional(size)[::-1]):
-                if self._lifts(least) and self._is_left(left, at, function):
-                    return Floor(size, left, least)
-            return None
-        if isinstance(size, cst.IfExp):
-            for left, least in ((size.body, size.orelse), (size.orelse, size.body)):
-                if self._lifts(least) and self._is_left(left, at, function):
-                    return Floor(size, left, least)
-            return None
-        if isinstance(size, cst.Name):
-            return self._floor_of_name(size, at, function, depth)
-        return None
-
-    def _floor_of_name(self, size: cst.Name, at: cst.CSTNode, function: Scope, depth: int) -> Floor | None:
-        definitions = [d for d in self._definitions(size.value, at, function) if d.kind == "assign" and d.value]
-        for definition in definitions:
-            value, statement = definition.value, definition.point.statement
-            if value is None or statement is None:
-                continue
-            found = self.floor(value, statement, function, depth + 1)
-            if found is not None:
-                return found
-            if self._lifts(value) and self._where_nothing_is_left(statement, size.value):
-                left = next((d.value for d in definitions if d.value is not value and d.value is not None), None)
-                if left is not None and self._is_left(left, statement, function):
-                    return Floor(statement, left, value)
-        return None
-
-    def _where_nothing_is_left(self, statement: cst.CSTNode, name: str) -> bool:
-        """`if n <= 0: n = 5`."""
-        for outer in self.module.ancestors(statement):
-            if isinstance(outer, cst.If):
-                return _asks_for_zero(outer.test, name)
-            if isinstance(outer, cst.FunctionDef):
-                return False
-        return False
-
-    def _lifts(self, least: cst.BaseExpression) -> bool:
-        """Whether a floor is more than the one message without which there is no request."""
-        number = self._constant(least)
-        return number is not None and number > 1
-
-    def _is_left(self, node: cst.BaseExpression, at: cst.CSTNode, function: Scope) -> bool:
-        """`window - reserved`, also by a name."""
-        node = ex.inner(node)
-        if isinstance(node, cst.BinaryOperation):
-            return isinstance(node.operator, cst.Subtract) and not isinstance(node.right, cst.Integer)
-        if isinstance(node, cst.Name):
-            found = list(self._definitions(node.value, at, function))
-            return bool(found) and all(
-                d.value is not None
-                and isinstance(d.value, cst.BinaryOperation)
-                and isinstance(d.value.operator, cst.Subtract)
-                and not isinstance(d.value.right, cst.Integer)
-                for d in found
-            )
-        return False
+        return all(constant(self.anatomy, part) is not None for part in parts)
 
 
 def _may_be_number(param: cst.Param) -> bool:
@@ -290,15 +195,25 @@ def _may_be_number(param: cst.Param) -> bool:
     return "int" in ex.source(param.annotation.annotation, 80)
 
 
-def _asks_for_zero(test: cst.CSTNode, name: str) -> bool:
+def asks_for_zero(test: cst.CSTNode, name: str) -> bool:
     """`n`, `not n`, `n and ...`, `n > 0`, `0 < n`, `n < 1`; not `len(xs) > n`."""
     if isinstance(test, cst.BaseExpression) and ex.dotted(test) == name:
         return True
     if isinstance(test, cst.UnaryOperation):
-        return _asks_for_zero(test.expression, name)
+        return asks_for_zero(test.expression, name)
     if isinstance(test, cst.BooleanOperation):
-        return _asks_for_zero(test.left, name) or _asks_for_zero(test.right, name)
+        return asks_for_zero(test.left, name) or asks_for_zero(test.right, name)
     if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, _ORDERED):
         sides = (test.left, test.comparisons[0].comparator)
         return any(ex.dotted(a) == name and ex.integer(b) is not None for a, b in (sides, sides[::-1]))
     return False
+
+
+def constant(anatomy: Anatomy, node: cst.BaseExpression) -> int | None:
+    """The value of a literal, or of a name that is bound to one at the top of the file, once."""
+    number = ex.integer(node)
+    if number is not None or not isinstance(node, cst.Name):
+        return number
+    slot = anatomy.facts.slots.of(node)
+    values = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
+    return ex.integer(values[0]) if len(values) == 1 and slot is not None and slot[1] is anatomy.module.top else None

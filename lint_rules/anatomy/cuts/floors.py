@@ -1,0 +1,94 @@
+"""Floors: numbers of messages that are lifted above what is left of a limit, so that the limit is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.sizes import asks_for_zero, constant
+from lint_rules.syntax import expressions as ex
+
+_DEEPEST = 5
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Floor:
+    """`node` is never less than `least`, whatever is left of a limit: `max(left, least)`, or its other forms."""
+
+    node: cst.CSTNode
+    left: cst.BaseExpression
+    least: cst.BaseExpression
+
+
+class Floors:
+    """Finds the floors in one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+
+    def under(self, size: cst.BaseExpression, depth: int = 0) -> Floor | None:
+        """The floor under what is left of a limit, in an expression or in what a name in it is bound to."""
+        size = ex.inner(size)
+        if depth > _DEEPEST:
+            return None
+        if isinstance(size, cst.Call) and ex.dotted(size.func) == "max" and len(size.args) == 2:
+            for left, least in (ex.positional(size), ex.positional(size)[::-1]):
+                if self._lifts(least) and self._is_left(left):
+                    return Floor(size, left, least)
+            return None
+        if isinstance(size, cst.IfExp):
+            for left, least in ((size.body, size.orelse), (size.orelse, size.body)):
+                if self._lifts(least) and self._is_left(left):
+                    return Floor(size, left, least)
+            return None
+        if isinstance(size, cst.Name):
+            return self._of_name(size, depth)
+        return None
+
+    def _of_name(self, size: cst.Name, depth: int) -> Floor | None:
+        definitions = [d for d in self.anatomy.definitions(size) if d.kind == "assign" and d.value]
+        for definition in definitions:
+            value, statement = definition.value, definition.point.statement
+            if value is None or statement is None:
+                continue
+            found = self.under(value, depth + 1)
+            if found is not None:
+                return found
+            if self._lifts(value) and self._where_nothing_is_left(statement, size.value):
+                left = next((d.value for d in definitions if d.value is not value and d.value is not None), None)
+                if left is not None and self._is_left(left):
+                    return Floor(statement, left, value)
+        return None
+
+    def _where_nothing_is_left(self, statement: cst.CSTNode, name: str) -> bool:
+        """`if n <= 0: n = 5`."""
+        for outer in self.module.ancestors(statement):
+            if isinstance(outer, cst.If):
+                return asks_for_zero(outer.test, name)
+            if isinstance(outer, cst.FunctionDef):
+                return False
+        return False
+
+    def _lifts(self, least: cst.BaseExpression) -> bool:
+        """Whether a floor is more than the one message without which there is no request."""
+        number = constant(self.anatomy, least)
+        return number is not None and number > 1
+
+    def _is_left(self, node: cst.BaseExpression) -> bool:
+        """`window - reserved`, also by a name."""
+        node = ex.inner(node)
+        if isinstance(node, cst.BinaryOperation):
+            return isinstance(node.operator, cst.Subtract) and not isinstance(node.right, cst.Integer)
+        if isinstance(node, cst.Name):
+            found = self.anatomy.definitions(node)
+            return bool(found) and all(
+                d.value is not None
+                and isinstance(d.value, cst.BinaryOperation)
+                and isinstance(d.value.operator, cst.Subtract)
+                and not isinstance(d.value.right, cst.Integer)
+                for d in found
+            )
+        return False
