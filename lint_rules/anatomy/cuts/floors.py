@@ -34,18 +34,16 @@ class Floors:
         size = ex.inner(size)
         if depth > _DEEPEST:
             return None
-        if isinstance(size, cst.Call) and ex.dotted(size.func) == "max" and len(size.args) == 2:
-            for left, least in (ex.positional(size), ex.positional(size)[::-1]):
-                if self._lifts(least) and self._is_left(left):
-                    return Floor(size, left, least)
-            return None
-        if isinstance(size, cst.IfExp):
-            for left, least in ((size.body, size.orelse), (size.orelse, size.body)):
-                if self._lifts(least) and self._is_left(left):
-                    return Floor(size, left, least)
-            return None
         if isinstance(size, cst.Name):
             return self._of_name(size, depth)
+        pair: list[cst.BaseExpression] = []
+        if isinstance(size, cst.Call) and ex.dotted(size.func) == "max" and len(size.args) == 2:
+            pair = ex.positional(size)
+        elif isinstance(size, cst.IfExp):
+            pair = [size.body, size.orelse]
+        for left, least in (pair, pair[::-1]) if len(pair) == 2 else ():
+            if self._lifts(least) and self._is_left(left):
+                return Floor(size, left, least)
         return None
 
     def _of_name(self, size: cst.Name, depth: int) -> Floor | None:
