@@ -16,6 +16,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import Elements
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -24,7 +25,6 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
-_LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
 _FARTHEST = 40
 """So many lists are looked at, on the way back from one."""
 
@@ -46,6 +46,7 @@ class Contents:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
+        self._elements = Elements(anatomy)
 
     # -- questions --------------------------------------------------------------------------------------------
 
@@ -58,9 +59,9 @@ class Contents:
             known = self.facts.of(slot).get(Kind.HISTORY)
             if known is not None and slot[0] in {"call", "return"}:
                 return Proof(known.root.node, f"the message history: {known.clause}")
-            element = self._element(slot)
+            element = self._elements.of(slot)
             if element is not None and _is_message(element[1]):
-                return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0])
+                return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0].module)
         return None
 
     def tool_results(self, node: cst.BaseExpression) -> Proof | None:
@@ -69,12 +70,12 @@ class Contents:
         for slot in self._flowing_into(node):
             for stored, reason in self._stored.get(slot, ()):
                 return Proof(stored, reason)
-            element = self._element(slot)
+            element = self._elements.of(slot)
             if element is not None and _is_message(element[1]):
                 field = next((name for name in sorted(_TOOL_FIELDS) if name in element[1].bound), None)
                 if field is not None:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
-                    told = told or Proof(element[1].node, reason, element[0], seen=False)
+                    told = told or Proof(element[1].node, reason, element[0].module, seen=False)
         return told
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
@@ -210,91 +211,11 @@ class Contents:
     def _is_parameter(value: cst.BaseExpression | None, function: Scope) -> bool:
         return isinstance(value, cst.Name) and value.value in {param.name.value for param in parameters(function)}
 
-    # -- what their elements are ------------------------------------------------------------------------------
-
-    def _element(self, slot: Slot) -> tuple[SourceModule, Scope] | None:
-        """The class of the elements of a list, where it is annotated, and the file it stands in."""
-        annotation = self._annotations.get(slot)
-        if annotation is not None:
-            return _element_class(self.anatomy, annotation)
-        if slot[0] == "call":
-            return self._returned_elsewhere(slot[1])
-        return None
-
-    def _returned_elsewhere(self, call: cst.Call) -> tuple[SourceModule, Scope] | None:
-        """What a method of an imported class gives back: `store.history(key)` with `store: SessionStore`."""
-        base = ex.receiver(call)
-        owner = self.facts.slots.of(base) if base is not None else None
-        annotation = self._annotation_of(owner) if owner is not None else None
-        name = _plain_name(annotation)
-        there = self.anatomy.imported(name) if name is not None else None
-        cls = there[0].module.class_named(there[1]) if there is not None else None
-        if there is None or cls is None:
-            return None
-        method = there[0].module.method(cls, ex.called_name(call))
-        returns = method.node.returns if method is not None and isinstance(method.node, cst.FunctionDef) else None
-        if returns is None:
-            return None
-        return _element_class(there[0], returns.annotation) or _element_class(self.anatomy, returns.annotation)
-
-    def _annotation_of(self, slot: Slot) -> cst.BaseExpression | None:
-        """The annotation of a slot, or of the parameter it is set from."""
-        found = self._annotations.get(slot)
-        for value in self.facts.assigned(slot) if found is None else ():
-            same = self.facts.slots.of(value)
-            found = found or (self._annotations.get(same) if same is not None else None)
-        return found
-
-    @cached_property
-    def _annotations(self) -> dict[Slot, cst.BaseExpression]:
-        found: dict[Slot, cst.BaseExpression] = {}
-        for node in self.module.nodes_of(cst.AnnAssign):
-            slot = self.facts.slots.of(node.target)
-            if slot is not None:
-                found.setdefault(slot, node.annotation.annotation)
-        for function in self.module.functions:
-            for param in parameters(function):
-                if param.annotation is not None:
-                    found[self.facts.slots.parameter(function, param.name.value)] = param.annotation.annotation
-            if isinstance(function.node, cst.FunctionDef) and function.node.returns is not None:
-                found[("return", function)] = function.node.returns.annotation
-        return found
-
-
-def _element_class(anatomy: Anatomy, annotation: cst.BaseExpression) -> tuple[SourceModule, Scope] | None:
-    """The class that `list[X]` names, in this file or in the one that X is imported from."""
-    for part in (annotation.left, annotation.right) if isinstance(annotation, cst.BinaryOperation) else (annotation,):
-        if not isinstance(part, cst.Subscript):
-            continue
-        outer = (ex.dotted(part.value) or "").rpartition(".")[2]
-        inside = ex.index(part)
-        if inside is None:
-            continue
-        if outer == "Optional":
-            return _element_class(anatomy, inside)
-        name = _plain_name(inside)
-        if outer not in _LISTS or name is None:
-            continue
-        cls = anatomy.module.class_named(name)
-        if cls is not None:
-            return anatomy.module, cls
-        there = anatomy.imported(name)
-        cls = there[0].module.class_named(there[1]) if there is not None else None
-        if there is not None and cls is not None:
-            return there[0].module, cls
-    return None
-
 
 def _is_legacy(stored: Stored) -> bool:
     """A message of role "function": it names no call, so no API misses the call."""
     role = ex.dict_items(stored.message.node).get("role") if stored.message is not None else None
     return role is not None and ex.text(role) == "function"
-
-
-def _plain_name(node: cst.BaseExpression | None) -> str | None:
-    if isinstance(node, cst.SimpleString):
-        return ex.text(node)
-    return node.value if isinstance(node, cst.Name) else None
 
 
 def _is_message(cls: Scope) -> bool:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot
@@ -101,21 +102,6 @@ def grown_by_call(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> tuple[Ana
     method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
     write = grown_by_method(found[0], method) if found is not None and method is not None else None
     return (found[0], write) if found is not None and write is not None else None
-
-
-def made_class(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-    """The class of this file, or of another file of the project, that `call` makes an object of."""
-    cls = anatomy.facts.slots.constructed(call)
-    if cls is not None:
-        return anatomy, cls
-    return imported_class(anatomy, call.func.value) if isinstance(call.func, cst.Name) else None
-
-
-def imported_class(anatomy: Anatomy, name: str) -> tuple[Anatomy, Scope] | None:
-    """The class of another file of the project that is imported under a name."""
-    found = anatomy.imported(name)
-    there = found[0].module.class_named(found[1]) if found is not None else None
-    return (found[0], there) if found is not None and there is not None else None
 
 
 def keeps_conversation(module: SourceModule, call: cst.Call) -> bool:

@@ -9,7 +9,8 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.growth import is_mutable, keeps_conversation, made_class
+from lint_rules.anatomy.messages.classes import made_class
+from lint_rules.anatomy.messages.growth import is_mutable, keeps_conversation
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot, is_method

@@ -13,7 +13,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.growth import imported_class, made_class
+from lint_rules.anatomy.messages.classes import imported_class, made_class
 from lint_rules.anatomy.turns.turns import Turns
 from lint_rules.anatomy.turns.unguarded import Unguarded
 from lint_rules.anatomy.values.known import sources

@@ -10,7 +10,8 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.growth import grown_by_method, grows, made_class, root_of
+from lint_rules.anatomy.messages.classes import made_class
+from lint_rules.anatomy.messages.growth import grown_by_method, grows, root_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
