@@ -10,14 +10,15 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
 from lint_rules.anatomy.program.locks import Locks
-from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
-_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
+_SETUPS = frozenset({"__init__", "__post_init__", "__new__", "__enter__"})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,16 +39,21 @@ class Races:
         self.graph = anatomy.calls
         self.locks = Locks(anatomy.calls)
         self.starts = starts(anatomy.calls)
+        self.ownership = Ownership(anatomy, self.starts)
 
     @cached_property
     def histories(self) -> list[SharedHistory]:
         kept: dict[Slot, list[HistoryWrite]] = {}
         for slot, writes in self.anatomy.writes.by_slot.items():
             if self.is_shared(slot):
-                changes = [w for w in writes if not (self.is_setup(w.function) or self._creates(w) or self._on_own(w))]
+                changes = [write for write in writes if not self._is_unseen(write)]
                 kept.setdefault(self._given_to.get(slot, slot), []).extend(changes)
         order = self.module.order
         return [SharedHistory(s, sorted(ws, key=lambda w: order[w.node])) for s, ws in kept.items() if ws]
+
+    def _is_unseen(self, write: HistoryWrite) -> bool:
+        """Whether nobody else has the history yet when it is written."""
+        return self.is_setup(write.function) or self._creates(write) or self.ownership.is_own_write(write)
 
     @cached_property
     def _given_to(self) -> dict[Slot, Slot]:
@@ -71,24 +77,6 @@ class Races:
             if any(self.facts.slots.of(value) == parameter for value in self.facts.assigned(slot))
         ]
 
-    def _on_own(self, write: HistoryWrite) -> bool:
-        """A write to an object that the function has just made: nobody else has it yet."""
-        base: cst.BaseExpression | None = None
-        if isinstance(write.node, cst.Call):
-            base = ex.receiver(write.node)
-        elif isinstance(write.node, cst.Assign):
-            base = write.node.targets[0].target
-        while isinstance(base, (cst.Attribute, cst.Subscript)):
-            base = base.value
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
-        if slot is None or slot[0] != "var" or slot[1] is not write.function:
-            return False
-        values = self.facts.assigned(slot)
-        return bool(values) and all(isinstance(v, cst.Call) and self._constructs(v) for v in values)
-
-    def _constructs(self, call: cst.Call) -> bool:
-        return self.facts.slots.constructed(call) is not None or ex.dotted(call.func) in {"cls", "type(self)"}
-
     def is_shared(self, slot: Slot) -> bool:
         """Whether a slot can be seen by more than one run of a function."""
         root = slot
@@ -111,39 +99,16 @@ class Races:
 
     def is_setup(self, function: Scope) -> bool:
         """`__init__`, class and module bodies, and methods that only these call: nobody else has the object yet."""
-        if function.kind in {"class", "module"} or function.name in {
-            "__init__",
-            "__post_init__",
-            "__new__",
-            "__enter__",
-        }:
+        if function.kind in {"class", "module"} or function.name in _SETUPS:
             return True
         sites = self.graph.sites[function]
-        return (
-            bool(sites)
-            and not self.graph.references[function]
-            and all(
-                site.caller is not function
-                and (site.caller.name in {"__init__", "__post_init__"} or self._before_sharing(site.node, site.caller))
-                for site in sites
-            )
-        )
+        return bool(sites) and not self.graph.references[function] and all(map(self._is_part_of_setup, sites))
 
-    def _before_sharing(self, call: cst.Call, caller: Scope) -> bool:
-        """A call on an object that `caller` has just made, before it starts anything."""
-        base = ex.receiver(call)
-        if not isinstance(base, cst.Name):
+    def _is_part_of_setup(self, site: CallSite) -> bool:
+        if site.caller is site.callee:
             return False
-        slot = self.facts.slots.of(base)
-        made = slot is not None and any(
-            isinstance(v, cst.Call) and self.facts.slots.constructed(v) is not None for v in self.facts.assigned(slot)
-        )
-        begun: list[cst.CSTNode] = [s.node for s in self.starts if self.module.scope_of[s.node].function is caller]
-        begun += [
-            n for n in caller.nodes if isinstance(n, cst.Call) and ex.called_name(n) in {"start", "run", "serve"}
-            and (b := ex.receiver(n)) is not None and self.facts.slots.of(b) == slot
-        ]  # fmt: skip
-        return made and bool(begun) and all(self.module.before(call, node) for node in begun)
+        in_init = site.caller.name in {"__init__", "__post_init__"}
+        return in_init or self.ownership.before_sharing(site.node, site.caller)
 
     def _creates(self, write: HistoryWrite) -> bool:
         """`if key not in self.chats: self.chats[key] = [SYSTEM]`: a first value, not a change of one."""
@@ -179,12 +144,12 @@ class Races:
     def _shared_reach(self) -> dict[Start, set[Scope]]:
         reach: dict[Start, set[Scope]] = {}
         for start in self.starts:
-            seen = {start.function} if not self.is_owned(start) else set()
+            seen = {start.function} if not self.ownership.is_owned(start) else set()
             queue = list(seen)
             while queue:
                 here = queue.pop()
                 inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
-                callees = [s.callee for s in self.graph.calls[here] if not self.on_own_object(s.node, here)]
+                callees = [s.callee for s in self.graph.calls[here] if not self.ownership.on_own_object(s.node, here)]
                 for callee in [*callees, *(f for f in inside if f.kind == "function")]:
                     if callee not in seen:
                         seen.add(callee)
@@ -192,94 +157,9 @@ class Races:
             reach[start] = seen
         return reach
 
-    def on_own_object(self, call: cst.Call, function: Scope) -> bool:
-        """A call on an object that the running function has made for itself."""
-        base = ex.receiver(call)
-        if base is not None and isinstance(ex.inner(base), cst.Call):
-            return self.facts.slots.constructed(ex.inner(base)) is not None  # type: ignore[arg-type]
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
-        if slot is None or slot[0] != "var" or slot[1] is not function:
-            return False
-        values = self.facts.assigned(slot)
-        return bool(values) and all(
-            isinstance(v, cst.Call) and self.facts.slots.constructed(v) is not None for v in values
-        )
-
-    def is_owned(self, start: Start) -> bool:
-        """A start on an object that is made anew for it: `for x in xs: Thread(target=Agent(x).run)`."""
-        target = start.target
-        if not isinstance(target, cst.Attribute):
-            return False
-        base = ex.inner(target.value)
-        if isinstance(base, cst.Call):
-            return self.facts.slots.constructed(base) is not None
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
-        if slot is None or slot[0] != "var":
-            return False
-        loops = [o for o in self.module.ancestors(start.node) if isinstance(o, _LOOPS)]
-        made = [v for v in self.facts.assigned(slot) if isinstance(v, cst.Call)]
-        if loops and made:
-            return all(self.module.inside(value, loops[0]) for value in made)
-        same = slot[1] is self.module.scope_of[start.node].function
-        if same and made and not loops:
-            return not any(
-                s is not start and isinstance(s.target, cst.Attribute) and self.facts.slots.of(s.target.value) == slot
-                for s in self.starts
-            ) and not self._used_after(slot, start.node)
-        return False
-
-    def _used_after(self, slot: Slot, node: cst.CSTNode) -> bool:
-        """Whether the function that starts a run goes on using the object itself."""
-        function = self.module.scope_of[node].function
-        return any(
-            isinstance(n, cst.Call)
-            and self.module.before(node, n)
-            and (b := ex.receiver(n)) is not None
-            and self.facts.slots.of(b) == slot
-            and self.facts.slots.callee(n) is not None
-            and any(w for w in self.anatomy.writes.reached_from(self.facts.slots.callee(n)))  # type: ignore[arg-type]
-            for n in function.nodes
-        )
-
     def is_public(self, function: Scope) -> bool:
         """A function that others may call at any time: public, and no start itself."""
         return not function.name.startswith("_") or function.name.startswith("__call")
-
-    def holds_tool_messages(self, history: SharedHistory) -> bool:
-        """Whether tool calls and their results are stored in it, which no other message may come between."""
-        return any(self._is_tool_message(w.value) for w in history.writes if w.value is not None)
-
-    def _is_tool_message(self, value: cst.BaseExpression, depth: int = 0) -> bool:
-        items = ex.dict_items(value)
-        if items:
-            role = ex.text(items["role"]) if "role" in items else None
-            content = items.get("content")
-            if role == "tool" or "tool_calls" in items or "tool_call_id" in items:
-                return True
-            return content is not None and self._holds_results(content)
-        if self.facts.is_kind(value, Kind.RESULT):
-            return True
-        slot = self.facts.slots.of(value)
-        if slot is None or depth > 3:
-            return False
-        if self._calls_read(slot):
-            return True
-        sources = list(self.facts.assigned(slot))
-        if slot[0] == "var":
-            for site in self.graph.sites[slot[1]]:
-                sources += [v for s, v in self.facts.slots.bindings(site.node, slot[1]) if s == slot]
-        return any(self._is_tool_message(source, depth + 1) for source in sources)
-
-    def _calls_read(self, slot: Slot) -> bool:
-        reply = self.facts.of(slot).get(Kind.REPLY)
-        return reply is not None and "tool_calls" in reply.reason
-
-    def _holds_results(self, content: cst.BaseExpression) -> bool:
-        slot = self.facts.slots.of(content)
-        values = [content, *(self.facts.assigned(slot) if slot is not None else [])]
-        if any("tool_result" in ex.source(value, 400) or "toolResult" in ex.source(value, 400) for value in values):
-            return True
-        return slot is not None and self.facts.of(("item", slot)).get(Kind.RESULT) is not None
 
     # -- locks ------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.growth import grown_by_method, grows, root_of
+from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -150,7 +151,8 @@ class Turns:
 
     def _stores_results(self, function: Scope, history: SharedHistory) -> bool:
         reach = self.graph.may_run(function)
-        return self.races.holds_tool_messages(history) or any(loop.function in reach for loop in self.anatomy.rounds)
+        rounds = any(loop.function in reach for loop in self.anatomy.rounds)
+        return rounds or hold_tool_messages(self.anatomy, history.writes)
 
     # -- objects of other files --------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class Unguarded:
     @cached_property
     def starts(self) -> list[Start]:
         """The starts on objects that others have, too."""
-        return [s for s in self.races.starts if not self.races.is_owned(s) and not self._is_for_each(s)]
+        return [s for s in self.races.starts if not self.races.ownership.is_owned(s) and not self._is_for_each(s)]
 
     def repeating(self) -> Iterator[tuple[Start, Reach]]:
         """The starts of which several may run at once, with what they reach unguarded, on objects that they share."""
@@ -67,13 +67,13 @@ class Unguarded:
 
     def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
         for site in self.graph.calls[here]:
-            if not self.races.on_own_object(site.node, here):
+            if not self.races.ownership.on_own_object(site.node, here):
                 yield site.callee, site.node, False
         for function in self._nested.get(here, ()):
             yield function, None, False
         for start in self.races.starts:
             if self.module.scope_of[start.node].function is here and is_joined(self.anatomy, start):
-                if not self.races.is_owned(start):
+                if not self.races.ownership.is_owned(start):
                     yield start.function, start.node, start.kind == "thread"
 
     @cached_property
@@ -119,7 +119,7 @@ class Unguarded:
             return True
         return any(
             not self.is_guarded(site.node, site.caller)
-            and not self.races.on_own_object(site.node, site.caller)
+            and not self.races.ownership.on_own_object(site.node, site.caller)
             and self._per_event(site.caller, seen)
             for site in self.graph.sites[function]
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.busy import follows_its_last
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -144,7 +145,7 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
         started = [start for start in writers if start is not None]
         threads = any(start.kind == "thread" for start in started)
         turn = any(races.graph.reaches_llm(start.function) for start in started)
-        harmful = (threads and losing) or (turn and races.holds_tool_messages(history))
+        harmful = (threads and losing) or (turn and hold_tool_messages(races.anatomy, history.writes))
         if harmful or _rewritten_later(races, writes):
             yield NoLock(writes, *writers, losing)
 

@@ -1,0 +1,53 @@
+"""Whether tool calls and their results are stored in a history: no other message may then come between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+
+
+def hold_tool_messages(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool:
+    """Whether one of these writes stores a tool call or a result."""
+    return any(_is_tool_message(anatomy, write.value) for write in writes if write.value is not None)
+
+
+def _is_tool_message(anatomy: Anatomy, value: cst.BaseExpression, depth: int = 0) -> bool:
+    items = ex.dict_items(value)
+    if items:
+        role = ex.text(items["role"]) if "role" in items else None
+        content = items.get("content")
+        if role == "tool" or "tool_calls" in items or "tool_call_id" in items:
+            return True
+        return content is not None and _holds_results(anatomy, content)
+    if anatomy.facts.is_kind(value, Kind.RESULT):
+        return True
+    slot = anatomy.facts.slots.of(value)
+    if slot is None or depth > 3:
+        return False
+    if _calls_read(anatomy, slot):
+        return True
+    sources = list(anatomy.facts.assigned(slot))
+    if slot[0] == "var":
+        for site in anatomy.calls.sites[slot[1]]:
+            sources += [v for s, v in anatomy.facts.slots.bindings(site.node, slot[1]) if s == slot]
+    return any(_is_tool_message(anatomy, source, depth + 1) for source in sources)
+
+
+def _calls_read(anatomy: Anatomy, slot: Slot) -> bool:
+    reply = anatomy.facts.of(slot).get(Kind.REPLY)
+    return reply is not None and "tool_calls" in reply.reason
+
+
+def _holds_results(anatomy: Anatomy, content: cst.BaseExpression) -> bool:
+    slot = anatomy.facts.slots.of(content)
+    values = [content, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    if any("tool_result" in ex.source(value, 400) or "toolResult" in ex.source(value, 400) for value in values):
+        return True
+    return slot is not None and anatomy.facts.of(("item", slot)).get(Kind.RESULT) is not None
