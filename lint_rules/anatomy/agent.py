@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,16 @@ class Anatomy:
         """The points of a function's statements that hold these nodes."""
         flow = self.flow(function)
         return [point for node in nodes for point in flow.enclosing(node, self.module.parent)]
+
+    def leads(
+        self,
+        function: Scope,
+        first: Iterable[cst.CSTNode],
+        then: Iterable[cst.CSTNode],
+        avoiding: Container[control_flow.Point] = (),
+    ) -> bool:
+        """Whether control may go from one of these nodes of a function to one of those."""
+        return self.flow(function).reaches(self.points(function, first), self.points(function, then), avoiding)
 
     def reaching(self, function: Scope) -> Reaching:
         """Which definitions of its names reach which points of a function."""

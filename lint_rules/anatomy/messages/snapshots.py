@@ -138,10 +138,8 @@ class _Finder:
 
     def _asks_again(self, grows: cst.CSTNode, sends: cst.CSTNode, snapshot: cst.CSTNode) -> bool:
         """Whether a request follows the growth before the snapshot is taken anew; a retry leaves once it has grown."""
-        flow = self.anatomy.flow(self.function)
-        starts, goals = flow.enclosing(grows, self.module.parent), flow.enclosing(sends, self.module.parent)
-        renewal = flow.enclosing(snapshot, self.module.parent)
-        return any(flow.reaches(start, goal, renewal) for start in starts for goal in goals)
+        renewal = self.anatomy.points(self.function, [snapshot])
+        return self.anatomy.leads(self.function, [grows], [sends], renewal)
 
     def _grows_in(self, loop: Loop, slot: Slot) -> cst.CSTNode | None:
         """Where the original grows in a loop of this function: written there, or by what is called there."""

@@ -109,13 +109,11 @@ class Overlaps:
         regions = [locks.region(ask, function) for ask in turn.asks]
         if any(region is None for region in regions):
             return True  # taken by hand or by a decorator
-        parent, flow = self.module.parent, self.flow(function)
-        for node in turn.grows:
-            asked = [p for ask in turn.asks for p in flow.enclosing(ask, parent)]
-            if any(flow.reaches(p, q) for p in asked for q in flow.enclosing(node, parent)):
-                if not any(region is not None and self.module.inside(node, region) for region in regions):
-                    return False
-        return True
+        return not any(
+            self.anatomy.leads(function, turn.asks, [node])
+            and not any(region is not None and self.module.inside(node, region) for region in regions)
+            for node in turn.grows
+        )
 
     def _gives_way(self, turn: Turn) -> bool:
         """On an event loop: whether something is awaited within the turn, so that others run meanwhile."""
@@ -141,13 +139,11 @@ class Overlaps:
             again = [start.node] if self.module.scope_of[start.node].function is function else []
             scheduling = self.module.scope_of[start.node].function
             again += [site.node for site in self.graph.calls[function] if site.callee is scheduling is not function]
-            parent, flow = self.module.parent, self.flow(function)
             for node in again:
                 if self.unguarded.is_guarded(node, function) and is_flagged(self.anatomy, node, function):
                     continue
                 for turn, call in self._turns_from(function):
-                    starts_at, goals = flow.enclosing(node, parent), flow.enclosing(call, parent)
-                    if flow.reaches(starts_at, goals) and not self._is_safe(turn):
+                    if self.anatomy.leads(function, [node], [call]) and not self._is_safe(turn):
                         yield Overlap("rearmed", node, turn, start)
                         return
 
@@ -256,10 +252,9 @@ class Overlaps:
 
     def _calls_after(self, begun: cst.Call, function: Scope) -> Iterator[CallSite]:
         """The unguarded calls of functions of this file that may follow a call in the same function."""
-        flow, parent = self.flow(function), self.module.parent
         for site in self.graph.calls[function]:
             if site.node is not begun and not self.unguarded.is_guarded(site.node, function):
-                if flow.reaches(flow.enclosing(begun, parent), flow.enclosing(site.node, parent)):
+                if self.anatomy.leads(function, [begun], [site.node]):
                     yield site
 
     def _on_history(self, slot: Slot, functions: Iterable[Scope]) -> Iterator[Turn]:

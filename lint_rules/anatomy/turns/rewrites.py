@@ -134,22 +134,18 @@ def _wait_between(
     races: Races, function: Scope, reads: list[cst.CSTNode], write: cst.CSTNode
 ) -> tuple[cst.CSTNode, cst.CSTNode] | None:
     """(read, wait) such that control goes from the read over a wait to the write."""
-    flow = races.anatomy.flow(function)
-    parent = races.module.parent
-    goals = flow.enclosing(write, parent)
-    renewed = {point for read in reads for point in flow.enclosing(read, parent)}
+    anatomy = races.anatomy
+    renewed = set(anatomy.points(function, reads))
     for wait in _waits(races, function):
         if races.module.inside(wait, write):
             continue
-        at = flow.enclosing(wait, parent)
-        if not any(flow.reaches(point, goal, renewed - set(at)) for point in at for goal in goals):
+        if not anatomy.leads(function, [wait], [write], renewed - set(anatomy.points(function, [wait]))):
             continue
         for read in reads:
             if not races.module.before(read, write) or _only_measured(races, read):
                 continue
-            inside = races.module.inside(read, wait)
-            starts = flow.enclosing(read, parent)
-            if inside or (races.module.before(read, wait) and any(flow.reaches(p, q) for p in starts for q in at)):
+            before = races.module.before(read, wait) and anatomy.leads(function, [read], [wait])
+            if before or races.module.inside(read, wait):
                 return read, wait
     return None
 

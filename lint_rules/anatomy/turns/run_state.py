@@ -68,11 +68,6 @@ class RunStates:
     def _held(self, node: cst.CSTNode, function: Scope) -> bool:
         return bool(self.races.locks.held(node, function))
 
-    def _after(self, function: Scope, first: cst.CSTNode, then: cst.CSTNode) -> bool:
-        """Whether control goes from one node to the other."""
-        flow, parent = self.anatomy.flow(function), self.module.parent
-        return flow.reaches(flow.enclosing(first, parent), flow.enclosing(then, parent))
-
     # -- saved, changed, put back -----------------------------------------------------------------------------
 
     def _swaps(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
@@ -146,7 +141,7 @@ class RunStates:
                 continue
             found = self._class_of(base, function)
             method = found[0].module.method(found[1], ex.called_name(node)) if found is not None else None
-            asked = next((ask for ask in asks if self._after(function, node, ask)), None)
+            asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
             if found is None or method is None or asked is None or self._held(node, function):
                 continue
             read = _read_of_what_is_set(found[1], method)
@@ -211,7 +206,7 @@ class RunStates:
             if slot is None or slot[0] != "attr" or self._held(node, function):
                 continue
             for wait in waits:
-                if not self._after(function, node, wait):
+                if not self.anatomy.leads(function, [node], [wait]):
                     continue
                 read = self._read_after(function, slot, node, wait)
                 if read is not None:
@@ -221,7 +216,11 @@ class RunStates:
     def _read_after(self, function: Scope, slot: Slot, write: cst.CSTNode, wait: cst.CSTNode) -> cst.CSTNode | None:
         """Where the attribute is read once others may have run: after the wait, or in what is waited for."""
         for node in function.nodes:
-            if self._reads(node, slot) and self._after(function, wait, node) and not self.module.inside(node, wait):
+            if (
+                self._reads(node, slot)
+                and self.anatomy.leads(function, [wait], [node])
+                and not self.module.inside(node, wait)
+            ):
                 if not any(w is not write and self._writes(w, slot) and self.module.before(w, node)
                            and self.module.before(wait, w) for w in function.nodes):  # fmt: skip
                     return node
@@ -232,7 +231,7 @@ class RunStates:
         for inside in self.anatomy.calls.reachable(callee):
             waits = [n for n in inside.nodes if isinstance(n, cst.Await)]
             for node in inside.nodes:
-                if self._reads(node, slot) and any(self._after(inside, w, node) for w in waits):
+                if self._reads(node, slot) and self.anatomy.leads(inside, waits, [node]):
                     return node
         return None
 
