@@ -215,15 +215,13 @@ class RunStates:
 
     def _read_after(self, function: Scope, slot: Slot, write: cst.CSTNode, wait: cst.CSTNode) -> cst.CSTNode | None:
         """Where the attribute is read once others may have run: after the wait, or in what is waited for."""
+        before = self.module.before
         for node in function.nodes:
-            if (
-                self._reads(node, slot)
-                and self.anatomy.leads(function, [wait], [node])
-                and not self.module.inside(node, wait)
-            ):
-                if not any(w is not write and self._writes(w, slot) and self.module.before(w, node)
-                           and self.module.before(wait, w) for w in function.nodes):  # fmt: skip
-                    return node
+            if not self._reads(node, slot) or self.module.inside(node, wait):
+                continue
+            between = (w for w in function.nodes if w is not write and before(wait, w) and before(w, node))
+            if self.anatomy.leads(function, [wait], [node]) and not any(self._writes(w, slot) for w in between):
+                return node
         call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
         callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
         if callee is None or not self.anatomy.calls.reaches_llm(callee):
