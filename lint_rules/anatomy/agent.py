@@ -23,6 +23,9 @@ from lint_rules.syntax.reaching import Definition, Reaching, reaching
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.messages.contents import Contents
+    from lint_rules.anatomy.turns.races import Races
+    from lint_rules.anatomy.turns.turns import Turns
+    from lint_rules.anatomy.turns.unguarded import Unguarded
 
 
 class Anatomy:
@@ -42,6 +45,11 @@ class Anatomy:
     @cached_property
     def facts(self) -> Facts:
         return Facts(self.module, self.vocabulary)
+
+    @property
+    def knows_agent(self) -> bool:
+        """Whether any value of the file is known to be part of an agent, or any model is asked in it."""
+        return bool(self.facts.all_known() or self.facts.calls)
 
     @cached_property
     def calls(self) -> CallGraph:
@@ -71,6 +79,24 @@ class Anatomy:
         from lint_rules.anatomy.calls.remaining_calls import single_calls
 
         return single_calls(self.module)
+
+    @cached_property
+    def races(self) -> Races:
+        from lint_rules.anatomy.turns.races import Races
+
+        return Races(self)
+
+    @cached_property
+    def turns(self) -> Turns:
+        from lint_rules.anatomy.turns.turns import Turns
+
+        return Turns(self.races)
+
+    @cached_property
+    def unguarded(self) -> Unguarded:
+        from lint_rules.anatomy.turns.unguarded import Unguarded
+
+        return Unguarded(self)
 
     @cached_property
     def guards(self) -> Guards:

@@ -15,7 +15,7 @@ _SHOWN = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT
 
 def outline(anatomy: Anatomy) -> str:
     """One block a part: LLM calls, round loops, histories with their writes, then the other values."""
-    races = Races(anatomy)
+    races = anatomy.races
     values = [_values(anatomy, kind) for kind in _SHOWN]
     blocks = [_llm_calls(anatomy), _rounds(anatomy), _starts(anatomy, races), _guarded(anatomy, races), *values]
     shown = "\n\n".join(block for block in blocks if block)

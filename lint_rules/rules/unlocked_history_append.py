@@ -87,7 +87,7 @@ _ONE_LOCK = "hold one lock (or queue) for the whole turn; a lock for each append
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    races = Races(anatomy)
+    races = anatomy.races
     reported: set[cst.CSTNode] = set()
     told: set[tuple[Slot, Scope]] = set()
     common = _common(anatomy) if races.starts else set()

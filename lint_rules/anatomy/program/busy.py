@@ -30,9 +30,7 @@ def is_flagged(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
         return False
     flow, parent = anatomy.flow(function), anatomy.module.parent
     goals = flow.enclosing(node, parent)
-    for test in function.nodes:
-        if not isinstance(test, (cst.If, cst.While)) or not goals:
-            continue
+    for test in function.nodes_of(cst.If, cst.While) if goals else ():
         points = flow.at(test)
         if not any(all(flow.dominates(point, goal) for goal in goals) for point in points):
             continue
@@ -73,17 +71,19 @@ def _claims(anatomy: Anatomy, function: Scope, flag: Slot) -> Iterator[cst.CSTNo
     slots = anatomy.facts.slots
     if flag[0] == "var" and flag[1] is function and not function.foreign.get(flag[2]):
         return  # a local name tells nobody else
-    for node in function.nodes:
-        if isinstance(node, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
-            targets = ex.targets(node)
-            for target in targets:
-                held = target.value if isinstance(target, cst.Subscript) else target
-                if flag in (slots.of(target), slots.of(held)):
-                    yield node
-        elif isinstance(node, cst.Call) and ex.called_name(node) in _CLAIMS:
-            base = ex.receiver(node)
-            if base is not None and slots.of(base) == flag:
+    stores: list[cst.Assign | cst.AnnAssign | cst.AugAssign] = [
+        *function.nodes_of(cst.Assign, cst.AnnAssign),
+        *function.nodes_of(cst.AugAssign),
+    ]
+    for node in stores:
+        for target in ex.targets(node):
+            held = target.value if isinstance(target, cst.Subscript) else target
+            if flag in (slots.of(target), slots.of(held)):
                 yield node
+    for call in function.nodes_of(cst.Call):
+        base = ex.receiver(call) if ex.called_name(call) in _CLAIMS else None
+        if base is not None and slots.of(base) == flag:
+            yield call
 
 
 def _waits_between(anatomy: Anatomy, function: Scope, test: cst.CSTNode, claim: cst.CSTNode) -> bool:
@@ -91,8 +91,8 @@ def _waits_between(anatomy: Anatomy, function: Scope, test: cst.CSTNode, claim: 
     module = anatomy.module
     flow = anatomy.flow(function)
     starts, goals = flow.at(test), flow.enclosing(claim, module.parent)
-    for node in function.nodes:
-        if not isinstance(node, cst.Await) or module.inside(node, claim) or module.inside(node, test):
+    for node in function.nodes_of(cst.Await):
+        if module.inside(node, claim) or module.inside(node, test):
             continue
         at = flow.enclosing(node, module.parent)
         if any(flow.reaches(s, p, goals) for s in starts for p in at) and any(

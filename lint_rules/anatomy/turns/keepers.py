@@ -21,25 +21,34 @@ from lint_rules.syntax.walk import walk
 Role = Literal["read", "rewrite", "grow"]
 
 
-def role_of(anatomy: Anatomy, call: cst.Call) -> tuple[Slot, Role] | None:
-    """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it."""
-    base = ex.receiver(call)
-    keeper = anatomy.facts.slots.of(base) if base is not None else None
-    if base is None or keeper is None:
+class Keepers:
+    """The roles of the methods that a file calls."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._roles: dict[Scope, Role | None] = {}
+
+    def role_of(self, call: cst.Call) -> tuple[Slot, Role] | None:
+        """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it."""
+        base = ex.receiver(call)
+        keeper = self._anatomy.facts.slots.of(base) if base is not None else None
+        if keeper is None:
+            return None
+        method = self._anatomy.facts.slots.callee(call) or self._imported_method(keeper, ex.called_name(call))
+        if method is None or method.kind != "function":
+            return None
+        if method not in self._roles:
+            self._roles[method] = _method_role(method)
+        role = self._roles[method]
+        return (keeper, role) if role is not None else None
+
+    def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
+        """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
+        for cls in _class_names(self._anatomy, keeper):
+            found = imported_class(self._anatomy, cls)
+            if found is not None:
+                return found[0].module.method(found[1], name)
         return None
-    method = anatomy.facts.slots.callee(call) or _imported_method(anatomy, base, ex.called_name(call))
-    role = _method_role(method) if method is not None and method.kind == "function" else None
-    return (keeper, role) if role is not None else None
-
-
-def _imported_method(anatomy: Anatomy, base: cst.BaseExpression, name: str) -> Scope | None:
-    """A method of an imported class of the project, where the type of `base` is annotated or shown by construction."""
-    slot = anatomy.facts.slots.of(base)
-    for cls in _class_names(anatomy, slot) if slot is not None else ():
-        found = imported_class(anatomy, cls)
-        if found is not None:
-            return found[0].module.method(found[1], name)
-    return None
 
 
 def _class_names(anatomy: Anatomy, slot: Slot, depth: int = 0) -> Iterator[str]:

@@ -17,8 +17,8 @@ from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_o
 from lint_rules.anatomy.program.busy import is_flagged, is_joined
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.turns import Turn, Turns, is_keyed
-from lint_rules.anatomy.turns.unguarded import Reach, Unguarded, on_loop
+from lint_rules.anatomy.turns.turns import Turn, is_keyed
+from lint_rules.anatomy.turns.unguarded import Reach, on_loop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, name_of, parameters
@@ -46,12 +46,12 @@ class Overlaps:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self.unguarded = Unguarded(anatomy)
+        self.unguarded = anatomy.unguarded
         self.races = self.unguarded.races
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls
-        self.turns = Turns(self.races)
+        self.turns = anatomy.turns
         self.flow = anatomy.flow
         self._safe: dict[Turn, bool] = {}
 

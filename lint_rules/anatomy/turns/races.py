@@ -13,6 +13,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
 from lint_rules.anatomy.program.locks import Locks
+from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -40,6 +41,7 @@ class Races:
         self.locks = Locks(anatomy.calls)
         self.starts = starts(anatomy.calls)
         self.ownership = Ownership(anatomy, self.starts)
+        self.keepers = Keepers(anatomy)
 
     @cached_property
     def histories(self) -> list[SharedHistory]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.messages.writes import HistoryWrite
-from lint_rules.anatomy.turns.keepers import reads_history, role_of
+from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -227,8 +227,10 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 
 
 def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
-    calls = [n for n in function.nodes if isinstance(n, cst.Call) and isinstance(n.func, cst.Attribute)]
-    roles = [(call, *found) for call in calls if (found := role_of(races.anatomy, call)) is not None]
+    if not _waits(races, function):
+        return
+    calls = function.nodes_of(cst.Call)
+    roles = [(call, *found) for call in calls if (found := races.keepers.role_of(call)) is not None]
     for call, keeper, role in roles:
         if role != "rewrite":
             continue
@@ -256,7 +258,7 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
         if not isinstance(node.func, cst.Attribute):
             continue
         where = races.module.scope_of[node].function
-        slot, role = role_of(races.anatomy, node) or (None, None)
+        slot, role = races.keepers.role_of(node) or (None, None)
         same = slot == keeper or (cls is not None and slot is not None and races.facts.slots.classes.get(slot) is cls)
         if role == "grow" and same and where is not function and not races.is_setup(where):
             if _runs_beside(races, function, where):

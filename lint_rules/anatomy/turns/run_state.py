@@ -14,8 +14,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import imported_class, made_class
-from lint_rules.anatomy.turns.turns import Turns
-from lint_rules.anatomy.turns.unguarded import Unguarded
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -46,9 +44,9 @@ class RunStates:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.facts = anatomy.facts
-        self.unguarded = Unguarded(anatomy)
+        self.unguarded = anatomy.unguarded
         self.races = self.unguarded.races
-        self.asks = Turns(self.races).asks
+        self.asks = anatomy.turns.asks
 
     def all(self) -> Iterator[RunState]:
         for function in self.module.functions:

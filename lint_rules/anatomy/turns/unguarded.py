@@ -16,7 +16,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.busy import is_flagged, is_joined
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.serving import servings
-from lint_rules.anatomy.turns.races import Races
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -32,7 +31,7 @@ class Unguarded:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self.races = Races(anatomy)
+        self.races = anatomy.races
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls

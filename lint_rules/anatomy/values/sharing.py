@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -23,6 +24,7 @@ from lint_rules.anatomy.values.copies import (
     path_of,
 )
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
@@ -53,6 +55,7 @@ class Stores:
     def __init__(self, anatomy: Anatomy) -> None:
         self.facts = anatomy.facts
         self._flow = anatomy.flow
+        self._sites = anatomy.calls.sites
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
         self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
@@ -61,7 +64,7 @@ class Stores:
     def all(self) -> Iterator[SharedStore]:
         """Every shared store of the file; a store that several copies reach comes once for each."""
         for function in self.facts.module.functions:
-            if function.kind != "class" and self._may_copy(function):
+            if function.kind not in {"class", "lambda"} and function in self._may_hold_copies:
                 yield from self._run(function, {}, 0)
 
     def into(self, function: Scope, name: str, copy: Copy) -> Iterator[SharedStore]:
@@ -76,10 +79,17 @@ class Stores:
                 yield store
         self._on_purpose = False
 
-    def _may_copy(self, function: Scope) -> bool:
-        """A cheap look before the data-flow: without a copying form there is nothing to follow."""
-        forms = (cst.Dict, cst.DictComp, cst.ListComp, cst.List, cst.BinaryOperation, cst.Subscript, cst.Call)
-        return function.kind != "lambda" and any(function.nodes_of(form) for form in forms)
+    @cached_property
+    def _may_hold_copies(self) -> set[Scope]:
+        """A cheap look before the data-flow: functions that name something known, and those that call them."""
+        known = {name for slot in self.facts.all_known() for name in _names_of(slot)}
+        queue = [function for function in self.facts.module.functions if not known.isdisjoint(_words(function))]
+        found = set(queue)
+        while queue:
+            callers = {site.caller for site in self._sites[queue.pop()]} - found
+            found |= callers
+            queue += callers
+        return found
 
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:
@@ -266,6 +276,24 @@ class Stores:
                 if given and isinstance(given[-1], cst.Name) and given[-1].value in moved:
                     return True
         return False
+
+
+def _names_of(slot: Slot) -> Iterator[str]:
+    """The names by which code speaks of a slot."""
+    while slot[0] == "item":
+        slot = slot[1]
+    if slot[0] == "call":
+        yield ex.called_name(slot[1])
+    else:
+        yield slot[1].name if slot[0] == "return" else slot[2]
+
+
+def _words(function: Scope) -> set[str]:
+    """Names, attributes and strings of a function."""
+    words = {node.value for node in function.nodes_of(cst.Name)}
+    words.update(node.attr.value for node in function.nodes_of(cst.Attribute))
+    words.update(ex.text(node) or "" for node in function.nodes_of(cst.SimpleString))
+    return words
 
 
 def _appended(node: cst.CSTNode | None) -> tuple[Path, cst.BaseExpression] | None:
