@@ -125,16 +125,19 @@ class Graph:
 
     @cached_property
     def order(self) -> list[Point]:
-        """The reachable points in reverse postorder: sources before targets, but for back edges."""
+        """The reachable points in reverse postorder: sources before targets, but for back edges.
+
+        The body of a loop comes before what follows the loop, so that a flow of data settles in one before the other.
+        """
         done: list[Point] = []
         seen = {self.entry}
-        stack = [(self.entry, iter(self.entry.successors))]
+        stack = [(self.entry, reversed(self.entry.successors))]
         while stack:
             point, edges = stack[-1]
             for target, _ in edges:
                 if target not in seen:
                     seen.add(target)
-                    stack.append((target, iter(target.successors)))
+                    stack.append((target, reversed(target.successors)))
                     break
             else:
                 stack.pop()

@@ -291,6 +291,20 @@ class SourceModule:
             here = here.parent
         return None
 
+    def nested(self, function: Scope) -> list[Scope]:
+        """The functions, lambdas and classes inside `function`, also those in other functions there."""
+        return self._nested.get(function, [])
+
+    @cached_property
+    def _nested(self) -> dict[Scope, list[Scope]]:
+        found: dict[Scope, list[Scope]] = {}
+        for function in self.functions:
+            outer = function.parent
+            while outer is not None:
+                found.setdefault(outer, []).append(function)
+                outer = outer.parent
+        return found
+
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes around `node`, innermost first, up to the module."""
         here = self.parent.get(node)

@@ -20,7 +20,7 @@ from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.calls.unanswered import Escape
 from lint_rules.anatomy.calls.waiting import Taken, calls_as_arguments, calls_in_loops, stored_calls
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.program.serving import Serving, servings
+from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -98,7 +98,7 @@ class WaysOut:
 
     def raised(self, taken: Taken) -> Iterator[tuple[Serving, Failure]]:
         """Errors that the framework takes, in a chat that goes on: bots and servers catch what their handlers raise."""
-        served = servings(self.anatomy.calls)
+        served = self.anatomy.calls.servings
         server = next((served[f] for f in served if self.function in self.anatomy.calls.reachable(f)), None)
         if server is not None and self._is_stored(taken):
             how = self.ends.go_on(self.ends.graph.exit, surely=True)

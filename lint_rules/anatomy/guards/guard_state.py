@@ -11,7 +11,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
-from lint_rules.anatomy.program.serving import servings
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -88,7 +87,7 @@ class GuardStates:
             return False
         if function.owner is not None:
             return not self._is_made_for_each_run(function.owner)
-        served = servings(self.graph)
+        served = self.graph.servings
         sites = self.graph.sites[function]
         return (not sites and bool(served)) or any(
             site.caller in served or self._is_looped(site.node) for site in sites

@@ -73,13 +73,8 @@ def _of(
     found = list(stores.into(function, name, copy))
     slot = anatomy.facts.slots.parameter(function, name)
     if not anatomy.facts.assigned(slot):
-        for inner in anatomy.module.functions:
-            if (
-                inner is not function
-                and inner.kind == "function"
-                and inner.within(function)
-                and name not in inner.bound
-            ):
+        for inner in anatomy.module.nested(function):
+            if inner.kind == "function" and name not in inner.bound:
                 found += stores.into(inner, name, copy)
     return sorted(found, key=lambda store: anatomy.module.order[store.node])
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
+
+if TYPE_CHECKING:
+    from lint_rules.anatomy.program.serving import Serving
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,6 +54,13 @@ class CallGraph:
                 if function is not None and function.name != "__init__":
                     self.references[function].append(reference)
         self._reaching = self._closure()
+
+    @cached_property
+    def servings(self) -> dict[Scope, Serving]:
+        """The functions that a framework calls for its users."""
+        from lint_rules.anatomy.program.serving import servings
+
+        return servings(self)
 
     def _closure(self) -> dict[Scope, cst.Call]:
         """Functions that reach a model, each with the call in it that leads there."""

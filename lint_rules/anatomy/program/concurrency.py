@@ -10,7 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
-from lint_rules.anatomy.program.serving import imports_gradio, is_executor, servings
+from lint_rules.anatomy.program.serving import imports_gradio, is_executor
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -30,7 +30,7 @@ class Start:
 
 def starts(graph: CallGraph) -> list[Start]:
     """All concurrent starts of a file."""
-    served = {function: how for function, how in servings(graph).items() if how.concurrent}
+    served = {function: how for function, how in graph.servings.items() if how.concurrent}
     handlers = [Start(function, how.node, "handler", True) for function, how in served.items()]
     return [*_spawned(graph, served), *handlers, *_thread_classes(graph)]
 

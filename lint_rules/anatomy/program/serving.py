@@ -25,7 +25,7 @@ class Serving:
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
-    """The functions of a file that serve many users."""
+    """The functions of a file that serve many users. `CallGraph.servings` keeps them."""
     module = graph.facts.module
     used = {name.split(".")[0] for name in module.imports.full.values()}
     used |= {"gradio"} if imports_gradio(module) else set()

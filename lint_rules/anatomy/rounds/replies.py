@@ -140,7 +140,7 @@ class _Reader:
         if not isinstance(target, cst.Name):
             self._handed_on = True
             return
-        for use in self._uses(target.value, statement):
+        for use in self._uses(target, statement):
             self._value(use, way)
 
     def _is_bound(self, node: cst.Name) -> bool:
@@ -149,8 +149,9 @@ class _Reader:
             return parent.target is node
         return isinstance(parent, (cst.AssignTarget, cst.Param))
 
-    def _uses(self, name: str, statement: cst.CSTNode) -> Iterator[cst.Name]:
+    def _uses(self, target: cst.Name, statement: cst.CSTNode) -> Iterator[cst.Name]:
         """Where a name may have the value that `statement` gave it."""
+        name, slot = target.value, self._anatomy.facts.slots.of(target)
         if isinstance(statement, cst.CompFor):
             comprehension = self._module.parent[statement]
             for node in self._function.nodes:
@@ -161,12 +162,12 @@ class _Reader:
         if isinstance(statement, cst.NamedExpr):
             statement = self._module.statement(statement)
         graph, reaching = self._anatomy.flow(self._function), self._anatomy.reaching(self._function)
-        for node in self._module.nodes_of(cst.Name):
-            if node.value != name or self._is_bound(node):
+        for node in self._anatomy.facts.names.get(slot, ()) if slot is not None else ():
+            if self._is_bound(node):
                 continue
             scope = self._module.scope_of[node].function
             if scope is not self._function:
-                if scope.within(self._function) and self._module.scope_binding(scope, name) is self._function:
+                if scope.within(self._function):
                     yield node  # a nested function may run at any time
                 continue
             points = graph.enclosing(node, self._module.parent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import libcst as cst
@@ -33,17 +35,22 @@ def round_loops(graph: CallGraph, writes: Writes) -> list[RoundLoop]:
             asks = _asks(node, function, graph)
             if asks is not None and _goes_round(node, function, graph, writes):
                 found.append(RoundLoop(node, function, asks))
-    return [loop for loop in found if not _goes_round_inside(loop, found, graph)]
+    loops: defaultdict[Scope, list[RoundLoop]] = defaultdict(list)
+    for loop in found:
+        loops[loop.function].append(loop)
+    return [loop for loop in found if not _goes_round_inside(loop, loops, graph)]
 
 
-def _goes_round_inside(loop: RoundLoop, found: list[RoundLoop], graph: CallGraph) -> bool:
+def _goes_round_inside(loop: RoundLoop, loops: Mapping[Scope, list[RoundLoop]], graph: CallGraph) -> bool:
     """A loop of turns: the rounds go round in a function that it calls, or in a loop inside it."""
-    inner = {other.function for other in found if other is not loop}
-    callee = graph.facts.slots.callee(loop.asks)
+    inside, callee = graph.facts.module.inside, graph.facts.slots.callee(loop.asks)
     if callee is not None:
-        return bool(inner & graph.reachable(callee))
-    return any(other is not loop and graph.facts.module.inside(other.node, loop.node.body)
-               and graph.facts.module.inside(loop.asks, other.node) for other in found)  # fmt: skip
+        called = (loops.get(function, ()) for function in graph.reachable(callee))
+        return any(other is not loop for others in called for other in others)
+    return any(
+        other is not loop and inside(other.node, loop.node.body) and inside(loop.asks, other.node)
+        for other in loops[loop.function]
+    )
 
 
 def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> cst.Call | None:

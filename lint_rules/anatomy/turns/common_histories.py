@@ -26,7 +26,7 @@ from lint_rules.anatomy.messages.growth import (
     root_of,
 )
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
-from lint_rules.anatomy.program.serving import Serving, servings
+from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.turns.default_histories import grown_defaults
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -87,7 +87,7 @@ class _Served:
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls
-        self.servings = [s for s in servings(self.graph).values() if not _is_for_one(s.function)]
+        self.servings = [s for s in self.graph.servings.values() if not _is_for_one(s.function)]
         self.reach = {s.function: self.graph.may_run(s.function) for s in self.servings}
 
     def all(self) -> Iterator[CommonHistory]:

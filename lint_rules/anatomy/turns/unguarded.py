@@ -15,7 +15,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.busy import is_flagged, is_joined
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.program.serving import servings
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -91,7 +90,7 @@ class Unguarded:
 
     @cached_property
     def _served(self) -> set[Scope]:
-        return set(servings(self.graph)) if self.races.starts else set()
+        return set(self.graph.servings) if self.races.starts else set()
 
     # -- several at once --------------------------------------------------------------------------------------
 

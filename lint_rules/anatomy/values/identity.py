@@ -6,6 +6,7 @@ are one list when `message` is the message of that reply. Names with several bin
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import libcst as cst
@@ -78,7 +79,8 @@ class Identity:
         return way if way is not None else (("call", node),)
 
     def _slot(self, slot: Slot, depth: int) -> Way:
-        values = [value for value in self._facts.assigned(slot) if not handlers.is_neutral(value)]
+        telling = (value for value in self._facts.assigned(slot) if not handlers.is_neutral(value))
+        values = list(islice(telling, 2))
         if len(values) == 1 and slot[0] in {"var", "attr"}:
             way = self._of(values[0], depth + 1)
             if way is not None:
