@@ -9,7 +9,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
@@ -37,6 +37,11 @@ class Ownership:
             self.facts.slots.constructed(call) is not None or ex.dotted(call.func) in {"cls", "type(self)"}
             for call in made
         )
+
+    def is_connection(self, function: Scope, name: str) -> bool:
+        """Whether a parameter is a WebSocket: each connection has one, and a handler of its own."""
+        given = (param for param in parameters(function) if param.name.value == name and param.annotation is not None)
+        return any(ex.last_name(param.annotation.annotation) == "WebSocket" for param in given if param.annotation)
 
     def on_own_object(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the running function has made for itself."""

@@ -55,7 +55,24 @@ class Races:
 
     def _is_unseen(self, write: HistoryWrite) -> bool:
         """Whether nobody else has the history yet when it is written."""
-        return self.is_setup(write.function) or self._creates(write) or self.ownership.is_own_write(write)
+        return (
+            self.is_setup(write.function)
+            or self._creates(write)
+            or self.ownership.is_own_write(write)
+            or self._before_closures(write)
+        )
+
+    def _before_closures(self, write: HistoryWrite) -> bool:
+        """`messages = []` ahead of the functions inside that write it, too: none of them is there yet."""
+        function = write.function
+        if write.slot[0] != "var" or write.slot[1] is not function or function.kind != "function":
+            return False
+        inner = [w.function.node for w in self.anatomy.writes.by_slot[write.slot] if w.function is not function]
+        loops = [o for o in self.module.ancestors(write.node) if isinstance(o, (cst.For, cst.While))]
+        return all(
+            self.module.before(write.node, node) and not any(self.module.inside(node, loop) for loop in loops)
+            for node in inner
+        )
 
     @cached_property
     def _given_to(self) -> dict[Slot, Slot]:
@@ -89,15 +106,23 @@ class Races:
         if root[0] != "var":
             return False
         scope, name = root[1], root[2]
-        if any(
-            isinstance(v, cst.Call) and ex.called_name(v) in {"local", "ContextVar"} for v in self.facts.assigned(root)
-        ):
+        made = [value for value in self.facts.assigned(root) if isinstance(value, cst.Call)]
+        if any(ex.called_name(call) in {"local", "ContextVar"} for call in made):
+            return False
+        if slot is root and any(map(self._is_of_other_file, made)):
+            return False
+        if slot is not root and self.ownership.is_connection(scope, name):
             return False
         if scope.kind == "module":
             return any(w.function is not self.module.top for w in self.anatomy.writes.by_slot[slot])
         if slot is root:
             return any(w.function is not scope for w in self.anatomy.writes.by_slot[slot])
         return any(name == p.name.value and p.star != "**" for p in parameters(scope))  # `**kwargs` is the call's own
+
+    def _is_of_other_file(self, call: cst.Call) -> bool:
+        """`ConversationStore()`, imported: an object with methods of its own, which may take a lock."""
+        name = ex.called_name(call)
+        return isinstance(call.func, cst.Name) and name[:1].isupper() and name in self.module.imports.full
 
     def is_setup(self, function: Scope) -> bool:
         """`__init__`, class and module bodies, and methods that only these call: nobody else has the object yet."""
