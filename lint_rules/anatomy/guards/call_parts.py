@@ -166,7 +166,10 @@ class CallParts(CallPlaces):
         pair = ex.member(node)
         if pair is not None and pair[1] in ARGUMENT_NAMES and self.is_call(pair[0]):
             return True
-        return Kind.ARGUMENTS in self.facts.kinds(node)
+        if Kind.ARGUMENTS in self.facts.kinds(node):
+            return True
+        values = self.facts.values_of(node) if isinstance(node, cst.Name) else []
+        return any((bound := ex.member(v)) and bound[1] in ARGUMENT_NAMES and self.is_call(bound[0]) for v in values)
 
 
 def elements(node: Comprehension) -> list[cst.BaseExpression]:

@@ -109,7 +109,19 @@ class Heads:
                 "values",
             }
         slot = self.facts.slots.of(node)
-        return slot is not None and any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot))
+        if slot is None:
+            return False
+        return any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot)) or self._is_tested_list(node, slot)
+
+    def _is_tested_list(self, node: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether it stands under `if isinstance(content, list)`."""
+        around = (outer for outer in self.module.ancestors(node) if isinstance(outer, cst.If))
+        return any(self.module.inside(node, test.body) and self._tests_for_list(test.test, slot) for test in around)
+
+    def _tests_for_list(self, test: cst.BaseExpression, slot: Slot) -> bool:
+        calls = (node for node in walk(test) if isinstance(node, cst.Call) and ex.called_name(node) == "isinstance")
+        tests = (ex.positional(call) for call in calls if len(call.args) == 2)
+        return any(self.facts.slots.of(what) == slot and ex.last_name(of) in {"list", "tuple"} for what, of in tests)
 
     # -- words ------------------------------------------------------------------------------------------------
 

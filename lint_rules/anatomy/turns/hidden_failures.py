@@ -79,7 +79,11 @@ def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transf
         over = _written_over(anatomy, handling.target, guard)
         if over is not None or not _tells(handler, loud_only=False):
             return HiddenFailure(handler, transfer, True, over)
-    elif handling.ending is Ending.DROPS and not _tells(handler, loud_only=transfer.way == "store"):
+    elif (
+        handling.ending is Ending.DROPS
+        and not _tells(handler, loud_only=transfer.way == "store")
+        and not _shows_outcome(guard, handler)
+    ):
         return HiddenFailure(handler, transfer, False)
     return None
 
@@ -94,6 +98,17 @@ def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
             if not loud_only and name not in {"debug", "trace", "verbose"}:
                 return True
     return False
+
+
+def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
+    """`print("saved")` and `print(f"not saved: {error}")`: somebody has asked for it, and reads how it went."""
+    return not _shown(guard.body).isdisjoint(_shown(handler.body))
+
+
+def _shown(body: cst.BaseSuite) -> set[str | None]:
+    """By what a block shows something to a person."""
+    calls = (node for node in walk_scope(body) if isinstance(node, cst.Call))
+    return {ex.dotted(call.func) for call in calls if ex.called_name(call) in {"print", "echo", "secho"}}
 
 
 def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:

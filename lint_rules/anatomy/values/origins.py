@@ -62,6 +62,9 @@ class Origin:
                 return
             if isinstance(node, cst.Call) and ex.dotted(node.func) in {"len", "bool"}:
                 return
+            pair = ex.member(node)
+            if pair is not None and pair[1] in _IDENTITIES:
+                return
             if self._is_all(node):
                 self.whole = True
                 return
@@ -69,6 +72,9 @@ class Origin:
             self._trace_slot(node, depth)
         elif isinstance(node, cst.Call):
             self._trace_call(node, depth)
+        elif isinstance(node, cst.IfExp):
+            for way in (node.body, node.orelse):
+                self._trace(way, depth)
         else:
             for child in children(node):
                 self._trace(child, depth)
