@@ -130,6 +130,20 @@ def test_broken_suites_are_left_to_libcst(source: str) -> None:
         bare_tree(source, ast.parse(source))
 
 
+def test_unknown_syntax_is_left_to_libcst() -> None:
+    source = "x = 1\n"
+    tree = ast.parse(source)
+    tree.body[0].value = ast.Starred(ast.Name("y"))  # type: ignore[attr-defined]
+    with pytest.raises(Unlike):
+        bare_tree(source, tree)
+
+
+def test_what_libcst_cannot_parse_is_left_to_it() -> None:
+    """A text that does not fit to its tree stands for a string that Python reads, and libcst does not."""
+    with pytest.raises(Unlike):
+        bare_tree("x = f'{('\n", ast.parse("x = f'abc'\n"))
+
+
 def test_long_chains() -> None:
     """Longer than the stack is deep."""
     sources = (

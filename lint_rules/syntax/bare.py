@@ -26,7 +26,12 @@ def bare_tree(text: str, tree: ast.Module) -> cst.Module:
     """The tree of a file with this text and `ast`. Raises Unlike, and RecursionError for deep nesting."""
     if _BROKEN_SUITE.search(text):
         raise Unlike("a line that is broken behind a colon or semicolon")
-    return _Builder(text).module(tree)
+    try:
+        return _Builder(text).module(tree)
+    except KeyError as unknown:
+        raise Unlike(f"syntax newer than this: {unknown}") from None
+    except cst.ParserSyntaxError as problem:
+        raise Unlike(problem.message) from None
 
 
 _BROKEN_SUITE = re.compile(r"[:;][ \t\f]*\\\r?\n")
