@@ -295,7 +295,7 @@ def _findings(anatomy: Anatomy, codes: frozenset[str]) -> list[Finding]:
 
 def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:
     if not anatomy.knows_agent:
-        codes &= gate.SPEAK_OF_OTHER_FILES
+        codes &= gate.NEED_NO_FACTS
     rules = [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
     return ((rule, draft) for rule in rules for draft in rule.check(anatomy))
 

@@ -15,7 +15,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.signs import Signs, called_name, items, member, text
 
-__all__ = ["SPEAK_OF_OTHER_FILES", "Gate", "mentions_agent", "mentions_user_words"]
+__all__ = ["NEED_NO_FACTS", "Gate", "mentions_agent", "mentions_user_words"]
 
 _AGENT_WORDS = (
     b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
@@ -528,6 +528,6 @@ _NEEDS: dict[str, Callable[[Gate], bool]] = {
     "AGL902": Gate.looks_up_calls,
     "AGL903": Gate.looks_up_calls,
 }
-SPEAK_OF_OTHER_FILES = frozenset({"AGL102", "AGL103", "AGL203", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"})
+NEED_NO_FACTS = frozenset({"AGL102", "AGL103", "AGL203", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"})
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or
 libraries, make it one, or it needs no more than a schema or JSON for a tool."""

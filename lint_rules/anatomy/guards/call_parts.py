@@ -163,13 +163,13 @@ class CallParts(CallPlaces):
 
     def _are_arguments(self, node: cst.BaseExpression) -> bool:
         node = node.left if isinstance(node, cst.BooleanOperation) else node
-        pair = ex.member(node)
-        if pair is not None and pair[1] in ARGUMENT_NAMES and self.is_call(pair[0]):
-            return True
-        if Kind.ARGUMENTS in self.facts.kinds(node):
-            return True
         values = self.facts.values_of(node) if isinstance(node, cst.Name) else []
-        return any((bound := ex.member(v)) and bound[1] in ARGUMENT_NAMES and self.is_call(bound[0]) for v in values)
+        return Kind.ARGUMENTS in self.facts.kinds(node) or any(map(self._stand_on_call, (node, *values)))
+
+    def _stand_on_call(self, node: cst.BaseExpression) -> bool:
+        """`call.arguments`, `call.get("arguments", {})`."""
+        pair = ex.member(node)
+        return pair is not None and pair[1] in ARGUMENT_NAMES and self.is_call(pair[0])
 
 
 def elements(node: Comprehension) -> list[cst.BaseExpression]:

@@ -143,16 +143,15 @@ def is_put_together(anatomy: Anatomy, given: Given) -> bool:
     """Whether every caller hands a reply, or a piece of its stream, on with the message: it grows into that reply."""
     sites = anatomy.calls.sites[given.function]
     return given.level == "message" and bool(sites) and all(
-        any(_is_of_reply(anatomy, arg.value, site.node, site.caller) for arg in site.node.args) for site in sites
+        any(_is_of_reply(anatomy, arg.value, site.caller) for arg in site.node.args) for site in sites
     )  # fmt: skip
 
 
-def _is_of_reply(anatomy: Anatomy, value: cst.BaseExpression, call: cst.Call, caller: Scope) -> bool:
+def _is_of_reply(anatomy: Anatomy, value: cst.BaseExpression, caller: Scope) -> bool:
     """Whether a value is what a model call gives, or the variable of a loop over it."""
     if not isinstance(value, cst.Name) or caller.kind == "lambda":
         return False
-    points = anatomy.flow(caller).enclosing(call, anatomy.module.parent)
-    for definition in (d for point in points for d in anatomy.reaching(caller).at(point, value.value)):
+    for definition in anatomy.definitions(value):
         loop = definition.point.statement
         source = loop.iter if definition.kind == "for" and isinstance(loop, cst.For) else definition.value
         if source is not None and Kind.REPLY in anatomy.facts.kinds(source):

@@ -161,7 +161,6 @@ class _Reader:
             return
         if isinstance(statement, cst.NamedExpr):
             statement = self._module.statement(statement)
-        graph, reaching = self._anatomy.flow(self._function), self._anatomy.reaching(self._function)
         for node in self._anatomy.facts.names.get(slot, ()) if slot is not None else ():
             if self._is_bound(node):
                 continue
@@ -170,9 +169,7 @@ class _Reader:
                 if scope.within(self._function):
                     yield node  # a nested function may run at any time
                 continue
-            points = graph.enclosing(node, self._module.parent)
-            defined = (d for point in points for d in reaching.at(point, name))
-            if any(d.point.statement is statement for d in defined):
+            if any(definition.point.statement is statement for definition in self._anatomy.definitions(node)):
                 yield node
 
 
