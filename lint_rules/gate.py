@@ -8,268 +8,117 @@ does not know needs signs of an agent, no more.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.vocabulary import Vocabulary
-from lint_rules.signs import Signs, called_name, items, member, text
+from lint_rules.evidence import may_ask, mentions_agent, mentions_user_words
+from lint_rules.signs import called_name, dotted, items, member, text
+from lint_rules.surroundings import Surroundings
 
 __all__ = ["NEED_NO_FACTS", "Gate", "mentions_agent", "mentions_user_words"]
 
-_AGENT_WORDS = (
-    b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
-    b"ToolCall", b"FunctionCall", b"function_call", b"partial_json", b"responses", b"generate_content", b"converse",
-    b"conversation", b"stop_reason", b"finish_reason", b"Message", b"ModelRe", b"langchain", b"langgraph", b"ollama",
-    b"init_chat_model", b"bind_tools", b"with_structured_output", b"ResponseInputItem", b"ResponseFunctionToolCall",
-    b"inputSchema", b"input_schema", b"json_schema", b"tool_spec", b"args_schema", b"function_schema", b"tool_schema",
-    b"openai_schema", b"outputSchema",
-)  # fmt: skip
-"""One of them stands in every file in which `Gate` sees a message, a tool call, or a request to a model..."""
-_JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
-_TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
-"""... or one of each of these, where JSON is parsed for a tool ..."""
-_EMPTIED = tuple(f".{name}{equal}".encode() for name in words.HISTORY_NAMES for equal in (" =", "="))
-"""... or one of these, where a history is emptied before a question."""
-
-
-def mentions_agent(source: bytes, vocabulary: Vocabulary) -> bool:
-    """The look at the bytes: whether there is any word of agents, or of the user's."""
-    return (
-        any(word in source for word in _AGENT_WORDS)
-        or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
-        or any(word in source for word in _EMPTIED)
-        or mentions_user_words(source, vocabulary)
-    )
-
-
-def mentions_user_words(source: bytes, vocabulary: Vocabulary) -> bool:
-    """Whether there is a word that the user has listed: such a file is always worth it."""
-    listed = (*vocabulary.llm_calls, *vocabulary.history_names, *vocabulary.tool_call_attributes)
-    return any(name.rpartition(".")[2].encode() in source for name in listed)
-
-
-Nearby = Callable[[str], "bytes | None"]
-"""A module, as written in an import -> the source of its file, None if that is not of the project."""
-
-_MUTATORS = frozenset(
-    {
-        "append", "appendleft", "add", "insert", "extend", "extendleft", "pop", "popleft", "popitem", "clear",
-        "update", "remove", "setdefault", "sort", "reverse", "discard", "__setitem__",
-    }
-)  # fmt: skip
+_GROWERS = frozenset({"append", "appendleft", "add", "insert", "extend", "extendleft"})
+_MUTATORS = _GROWERS | {
+    "pop", "popleft", "popitem", "clear", "update", "remove", "setdefault", "sort", "reverse", "discard", "__setitem__",
+}  # fmt: skip
 _COPIERS = frozenset(
     {
         "copy", "model_copy", "dict", "list", "tuple", "sorted", "deque", "replace", "_replace", "deepcopy", "dumps",
         "join", "str",
     }
 )  # fmt: skip
-_CUTTERS = frozenset({"pop", "popleft"})
-_LANGCHAIN_MODELS = ("Chat", "create_react")
-_ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
-_LONGEST_ENDPOINT = 3
+_ADDERS = ("add_", "append_", "extend", "aadd_")
 _CALL_WORDS = words.CALLS_ATTRIBUTES | words.CALL_TAGS | words.CALL_TYPES | {"function_calls", "partial_json"}
-_MESSAGE_WORDS = words.MESSAGE_CLASSES | words.MESSAGE_TYPES | {"function_call_output", "tool_call_id"} | _CALL_WORDS
-_PARTS = words.MESSAGE_PARTS | {"text"}
+_OTHER_CALLS = frozenset({"functionCall", "function_response", "functionResponse", "toolResult"})
+_RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
+_ANSWERS = _RESULT_IDS | {
+    "tool", "function", "TOOL", "FUNCTION", "toolResult", "functionResponse", "function_response", "tool_result",
+    "function_call_output", "tool-result", "tool_response", "tool_message", "from_function_response",
+    "tool_result_message",
+}  # fmt: skip
+_ANSWER_CLASSES = ("Tool", "Function", "RetryPrompt", "Realtime")
+_TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
+_HOOKS = frozenset({"after_model", "aafter_model"})
 _ARGUMENT_KEYS = frozenset({"arguments", "args", "input", "parameters"})
 _SCHEMA_OWNERS = ("tool", "func", "spec")
+_SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
+_SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
+_LIMITS = ("max", "limit", "budget")
+_SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
 _SERVED = frozenset().union(
-    words.ROUTES, words.EVENTS, words.CLIENT_EVENTS, words.REGISTERED, words.GRADIO_EVENTS, words.GRADIO_APPS,
-    words.SESSION_CACHES, *words.SERIAL_BOTS.values(),
+    words.ROUTES, words.EVENTS, words.CLIENT_EVENTS, words.GRADIO_EVENTS, words.GRADIO_APPS, words.SESSION_CACHES,
+    *words.SERIAL_BOTS.values(),
 )  # fmt: skip
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
+_LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
+_REQUESTS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
+_BODIES = frozenset({"json", "data", "content", "body"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
+_DECODERS = tuple(frozenset(name.split(".")) for name in words.DECODERS)
+_ENCODERS = tuple(frozenset(name.split(".")) for name in words.ENCODERS)
 
 
-class Gate(Signs):
-    """The signs of a file, and what they tell of its parts and of the rules."""
-
-    def __init__(self, tree: ast.Module, nearby: Nearby | None = None) -> None:
-        super().__init__(tree)
-        self._nearby = nearby
+class Gate(Surroundings):
+    """What the forms of a file tell of the rules."""
 
     def speaking(self, codes: Collection[str]) -> frozenset[str]:
         """Those of the rules that could find something."""
         needs = {code: _NEEDS.get(code, Gate.has_agent) for code in codes}
+        if not self.agent:
+            needs = {code: need for code, need in needs.items() if code in NEED_NO_FACTS or code not in _NEEDS}
         met = {need: need(self) for need in set(needs.values())}
         return frozenset(code for code, need in needs.items() if met[need])
 
-    # -- evidence: what values can be known by, in any form ----------------------------------------------------
+    # -- what runs -----------------------------------------------------------------------------------------------
 
     @cached_property
-    def calls(self) -> bool:
-        """Tool calls."""
-        return (
-            self.mentions(_CALL_WORDS)
-            or (self.mentions({"arguments"}) and (self.mentions({"function"}) or self._has_call_display()))
-            or any(map(words.says_arguments, self.attributes | self.texts))
-            or self.mentions(words.ARGUMENT_CALLBACKS)
-        )
+    def asks_in_loop(self) -> bool:
+        """A loop from which a model may be asked: in it, or in functions of this file that are named in it."""
+        loops = [node for kind in _LOOPS for node in self.nodes[kind]]
+        return bool(loops) and self.asks and _any_within(loops, self._asking_lines())
 
-    def _has_call_display(self) -> bool:
-        return any({"id", "name", "arguments"} <= shown.keys() for shown in self.displays)
+    def _asking_lines(self) -> list[int]:
+        """Where a model may be asked, or something is named that leads to such a place."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        scopes = [node for kind in kinds for node in self.nodes[kind]]
+        named: dict[str, list[int]] = {node.name: [] for node in scopes}
+        for node in self.nodes[ast.Name]:
+            if node.id in named:
+                named[node.id].append(node.lineno)
+        for node in self.nodes[ast.Attribute]:
+            if node.attr in named:
+                named[node.attr].append(node.end_lineno)
+        lines = sorted(node.lineno for node in self._asking())
+        while True:
+            found = [node for node in scopes if _any_within([node], lines)]
+            if not found:
+                return lines
+            scopes = [node for node in scopes if node not in found]
+            lines = sorted({*lines, *(line for node in found for line in named[node.name])})
 
-    @cached_property
-    def messages(self) -> bool:
-        """Messages: by their class, by a role and a part, as the message of a choice, or by what calls show."""
-        return (
-            self.mentions(_MESSAGE_WORDS)
-            or self.calls
-            or self._shows_roles()
-            or self._reads_choices()
-            or self._lists_called_messages()
-        )
-
-    def _shows_roles(self) -> bool:
-        if "role" in self.keywords or any("Message" in name for name in self.called):
-            if any(map(_makes_message, self.nodes[ast.Call])):
-                return True
-        shown = self.mentions({"role"})
-        return shown and (self._displays_role() or self._compares_role() or self._has_message_class())
-
-    def _displays_role(self) -> bool:
-        """`{"role": ..., "content": ...}`."""
-        return any("role" in shown and _may_be_message(shown) for shown in self.displays)
-
-    def _compares_role(self) -> bool:
-        """`message.role == "assistant"`: `user` alone may be somebody's permissions."""
-        return any(
-            any((pair := member(side)) is not None and pair[1] == "role" for side in (node.left, *node.comparators))
-            and not words.TELLING_ROLES.isdisjoint(_strings(node))
-            for node in self.nodes[ast.Compare]
-        )
-
-    def _has_message_class(self) -> bool:
-        """A class with a role and a part."""
-        return any("role" in bound and not bound.isdisjoint(_PARTS) for bound in self.class_names())
-
-    def _reads_choices(self) -> bool:
-        """`reply.choices[0].message`, `choice.delta`, or `choices` of what a model was asked."""
-        if not any("choice" in name for name in self.names | self.texts):
-            return False
-        asks = any(map(_may_ask, self.called)) or self.mentions({"message", "delta"})
-        return any(
-            (name in {"message", "delta"} and _is_choice(base)) or (name == "choices" and asks and self._is_reply(base))
-            for base, name in self.members
-        )
-
-    def _lists_called_messages(self) -> bool:
-        """A parameter `messages: list[dict]`, and a `content`."""
-        return "content" in self.texts and any(
-            node.arg in words.CALLED_HISTORIES
-            and any(getattr(part, "id", getattr(part, "attr", "")) in {"dict", "Dict"} for part in _parts(node))
-            for node in self.nodes[ast.arg]
-        )
-
-    def _is_reply(self, base: ast.expr) -> bool:
-        """Not the object itself nor a module (`random.choices`)."""
-        return not isinstance(base, ast.Name) or (base.id != "self" and base.id not in self.imported)
+    def _asking(self) -> Iterator[ast.Call]:
+        """The calls that may ask a model."""
+        names = _REQUESTS | {name for name, full in self.imported.items() if full.rpartition(".")[2] in _REQUESTS}
+        keywords = {"messages", *(_BODIES if any({"messages", "model"} <= d.keys() for d in self.displays) else ())}
+        for node in self.nodes[ast.Call]:
+            name = called_name(node)
+            if name in names or may_ask(name) or any(keyword.arg in keywords for keyword in node.keywords):
+                yield node
 
     @cached_property
-    def request(self) -> bool:
-        """A call that asks a model, by its name or by its keywords."""
-        return self._asks_by_keywords() or self._calls_endpoint() or self._asks_chain()
-
-    def _asks_by_keywords(self) -> bool:
-        if not (self.mentions({"messages"})):
-            return False
-        return any(map(_has_request_keys, self.nodes[ast.Call])) or any(map(_has_request_keys, self.nodes[ast.Dict]))
-
-    def _calls_endpoint(self) -> bool:
-        if not any(parts <= self.names for parts in _ENDPOINTS):
-            return False
-        return any(_is_endpoint(name, call) for name, call in self.full_calls)
-
-    def _asks_chain(self) -> bool:
-        """A model or chain of LangChain."""
-        made = not self.called.isdisjoint(words.MODEL_FACTORIES) or (
-            any(name.startswith(_LANGCHAIN_MODELS) for name in self.called)
-            and any(name.startswith(("langchain", "langgraph")) for name in self.imported.values())
-        )
-        return made and not self.called.isdisjoint(words.LANGCHAIN_CALLS)
+    def _runs_beside(self) -> bool:
+        """Something that runs concurrently."""
+        return self._serves or self._starts()
 
     @cached_property
-    def question(self) -> bool:
-        """A history that is emptied before something is asked, as its name has it."""
-        return any(map(_empties_history, self.nodes[ast.Assign])) and not self.called.isdisjoint(words.ASKING)
-
-    @cached_property
-    def agent(self) -> bool:
-        return self.messages or self.request or self.question
-
-    # -- evidence in other files -------------------------------------------------------------------------------
-
-    def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
-        """The sources of the project from which some of these names are imported."""
-        if self._nearby is not None:
-            for module in dict.fromkeys(self.origins[name] for name in names if name in self.origins):
-                source = self._nearby(module)
-                if source is not None:
-                    yield source
-
-    def keeps_elsewhere(self) -> bool:
-        """An object made here that keeps a conversation: of a class of another file, or of a library."""
-        if not self.names.isdisjoint(words.KEEPERS):
-            return True
-        methods = [f"def {name}".encode() for name in self.called]
-        return any(
-            any(method in source for method in methods) and _shows_agent(source)
-            for source in self._sources_of(set(self._made()))
-        )
-
-    def _made(self) -> Iterator[str]:
-        """What is called for a value that is assigned or given back."""
-        for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return):
-            yield from (_maker(node.value) for node in self.nodes[kind])
-
-    def _defaults_elsewhere(self) -> bool:
-        """A default argument that is an object of a class of another file, with signs of an agent."""
-        made = {_maker(value) for node in self.nodes[ast.arguments] for value in (*node.defaults, *node.kw_defaults)}
-        return any(map(_shows_agent, self._sources_of(made)))
-
-    def _lists_elsewhere(self, *said: bytes) -> bool:
-        """A class of another file that may be one of messages, or keep them, and that an annotation names."""
-        named = {name for annotation in self._annotations() for name in _named(annotation)}
-        return any(all(word in source for word in said) for source in self._sources_of(named))
-
-    def _annotations(self) -> Iterator[ast.expr | None]:
-        nodes = self.nodes
-        yield from (node.annotation for node in (*nodes[ast.arg], *nodes[ast.AnnAssign]))
-        yield from (node.returns for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef]))
-
-    # -- what the rules need -----------------------------------------------------------------------------------
-
-    @cached_property
-    def _writes(self) -> bool:
-        """Something is changed in place, or bound that is not a plain name."""
-        nodes = self.nodes
-        return (
-            not self.called.isdisjoint(_MUTATORS)
-            or self.has(ast.AugAssign)
-            or any(type(node.ctx) is not ast.Load for kind in (ast.Attribute, ast.Subscript) for node in nodes[kind])
-        )
-
-    def has_agent(self) -> bool:
-        return self.agent
-
-    def changes_history(self) -> bool:
-        return self._writes and self.agent
-
-    def shares_history(self) -> bool:
-        """A history; or an object that keeps one, in the hands of a framework or of all calls of a function."""
-        return self.agent or (self._serves() and self.keeps_elsewhere()) or self._defaults_elsewhere()
-
-    def overlaps_turns(self) -> bool:
-        """A history; or an object that keeps one, and something that runs concurrently."""
-        return self.agent or (
-            (self._serves() or self._starts())
-            and any(name.lstrip("_").startswith(words.TURNS) for name in self.called)
-            and self.keeps_elsewhere()
-        )
-
     def _serves(self) -> bool:
         """A function that a framework calls for each user."""
+        if not self.called.isdisjoint(words.REGISTERED):
+            return True
         used = {name.partition(".")[0] for name in self.imported.values()} | self.imported.keys()
         known = not used.isdisjoint(words.FRAMEWORKS) or any("gradio" in name for name in self.imported.values())
         return known and (
@@ -288,23 +137,112 @@ class Gate(Signs):
             )
         )
 
-    def cuts_history(self) -> bool:
-        """A list cut by position, and a history: also one that only the class of its elements shows."""
-        cuts = self.has(ast.Slice, ast.Delete) or not self.called.isdisjoint(_CUTTERS)
-        return cuts and (self.agent or self._lists_elsewhere(b"role", b"tool_"))
+    def _locks(self) -> bool:
+        """A lock, by the class it is made of, or by its name."""
+        return not self.names.isdisjoint(_LOCKS) or any(
+            "lock" in (low := name.lower()) or "mutex" in low for name in self.names | self.texts
+        )
 
-    def takes_tail(self) -> bool:
-        """`history[-n:]` with a number that is worked out."""
-        return any(map(_is_worked_out, self.nodes[ast.Subscript])) and (self.agent or self._lists_elsewhere(b"role"))
+    # -- what is done to lists and texts -------------------------------------------------------------------------
 
-    def copies_history(self) -> bool:
-        copies = (
+    @cached_property
+    def _writes(self) -> bool:
+        """Something is changed in place, or bound that is not a plain name."""
+        nodes = self.nodes
+        return (
+            not self.called.isdisjoint(_MUTATORS)
+            or self.has(ast.AugAssign)
+            or any(type(node.ctx) is not ast.Load for kind in (ast.Attribute, ast.Subscript) for node in nodes[kind])
+        )
+
+    @cached_property
+    def _copies(self) -> bool:
+        return (
             not self.called.isdisjoint(_COPIERS)
             or self.has(ast.Slice, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Starred)
             or any(None in node.keys for node in self.nodes[ast.Dict])
-            or any(type(node.op) is ast.Add for kind in (ast.BinOp, ast.AugAssign) for node in self.nodes[kind])
+            or self._adds()
         )
-        return copies and self.changes_history()
+
+    def _adds(self) -> bool:
+        return any(type(node.op) is ast.Add for kind in (ast.BinOp, ast.AugAssign) for node in self.nodes[kind])
+
+    @cached_property
+    def _cuts(self) -> bool:
+        """A list that loses its front: by a slice, by `del` or by `pop`."""
+        return any(map(_is_cut, self.nodes[ast.Subscript])) or any(map(_pops, self.nodes[ast.Call]))
+
+    @cached_property
+    def _shortens(self) -> bool:
+        """`text[:n]`."""
+        return any(map(_is_head, self.nodes[ast.Subscript]))
+
+    @cached_property
+    def _answers(self) -> bool:
+        """The result of a tool, in the form of a message or a part of one."""
+        return self.mentions(_ANSWERS) or any(word in name for name in self.called for word in _ANSWER_CLASSES)
+
+    @cached_property
+    def _says_calls(self) -> bool:
+        """Tool calls, by their words: of what is compared, a rule may know more than its values tell."""
+        return (
+            self.mentions(_CALL_WORDS)
+            or (self.mentions({"arguments"}) and (self.mentions({"function"}) or self._shows_call()))
+            or any(map(words.says_arguments, self.attributes | self.texts))
+            or self.mentions(words.ARGUMENT_CALLBACKS)
+        )
+
+    def _shows_call(self) -> bool:
+        return any({"id", "name", "arguments"} <= shown.keys() for shown in self.displays)
+
+    # -- what the rules need: beside `agent`, but for those of `NEED_NO_FACTS` ------------------------------------
+
+    def has_agent(self) -> bool:
+        return self.agent
+
+    def has_calls(self) -> bool:
+        return self.calls
+
+    def asks_model(self) -> bool:
+        return self.asks
+
+    def has_rounds(self) -> bool:
+        return self.asks_in_loop
+
+    def changes_history(self) -> bool:
+        return self._writes
+
+    def races(self) -> bool:
+        """Concurrent writes, or a lock that is held for some of them."""
+        return self._writes and (self._runs_beside or self._locks())
+
+    def overlaps_turns(self) -> bool:
+        """Something that runs concurrently, with a history or with an object that keeps one."""
+        return self._runs_beside and (self.agent or self.turns_elsewhere())
+
+    def shares_history(self) -> bool:
+        """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
+        if self.agent and (self._serves or self._makes_defaults() or self._has_class_list()):
+            return True
+        return (self._serves and self.keeps_elsewhere()) or self.defaults_elsewhere()
+
+    def _makes_defaults(self) -> bool:
+        """`messages=[]`, `state=State()` among parameters."""
+        return any(
+            isinstance(value, (ast.List, ast.Call))
+            for node in self.nodes[ast.arguments]
+            for value in (*node.defaults, *node.kw_defaults)
+        )
+
+    def _has_class_list(self) -> bool:
+        """`messages = []` in the body of a class."""
+        return any(isinstance(value, (ast.List, ast.Call)) for value in self.class_values())
+
+    def keeps_run_state(self) -> bool:
+        return self._writes and (self.has(ast.AsyncFunctionDef) or self._runs_beside)
+
+    def copies_history(self) -> bool:
+        return self._copies and self._writes
 
     def edits_schemas(self) -> bool:
         """The schema of a tool is read, and something is stored into that is no plain name."""
@@ -314,40 +252,66 @@ class Gate(Signs):
             name in words.SCHEMA_NAMES or (name == "parameters" and _is_of_tools(base)) for base, name in self.members
         )
 
-    def loops(self) -> bool:
-        """Rounds."""
-        return self.has(*_LOOPS) and self.agent
-
-    def compares_calls(self) -> bool:
-        return self.has(ast.Compare) and self.calls
-
-    def looks_up_calls(self) -> bool:
+    def repeats_calls(self) -> bool:
         """Calls that are compared, or looked up by a key."""
-        return (self.has(ast.Compare) or "get" in self.called) and self.calls
+        return (self.has(ast.Compare) or "get" in self.called) and self._says_calls
+
+    def stops_at_repeats(self) -> bool:
+        return self.repeats_calls() and self.asks_in_loop
+
+    def takes_one_call(self) -> bool:
+        return self.calls or self.mentions(_OTHER_CALLS)
+
+    def runs_calls_again(self) -> bool:
+        return self.calls and self.has(*_TRIES)
+
+    def makes_ids(self) -> bool:
+        """An id, or one dict that fills a list."""
+        return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(_is_repeated, self.nodes[ast.BinOp]))
+
+    def offers_tools(self) -> bool:
+        return self.asks and (not self.keywords.isdisjoint({"tools", "functions"}) or "bind_tools" in self.called)
 
     def picks_messages(self) -> bool:
-        return self.has(ast.Subscript) and self.agent
+        """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
+        forms = {type(node.slice) for node in self.nodes[ast.Subscript]}
+        if {ast.UnaryOp, ast.BinOp} & forms and self.mentions({"tool_calls", "role"}):
+            return True
+        return ast.Name in forms and self.has(ast.BinOp) and "len" in self.called
 
     def parses_calls(self) -> bool:
         """JSON that a model wrote is decoded, or put back for lack of a default."""
         return self._decodes() or any(map(_has_default_text, self.nodes[ast.BoolOp]))
 
     def _decodes(self) -> bool:
-        decodes = any(parts <= self.names for parts in _DECODERS) and self._calls_one_of(words.DECODERS)
-        encodes = self.has(*_TRIES) and any(parts <= self.names for parts in _ENCODERS)
-        return (decodes and (self.agent or self._runs_tools())) or (
-            encodes and self.agent and self._calls_one_of(words.ENCODERS)
+        decoding = self._calls_of(words.DECODERS, _DECODERS)
+        if decoding and (self.agent or self._runs_tools(decoding)):
+            return True
+        return self.agent and self.has(*_TRIES) and bool(self._calls_of(words.ENCODERS, _ENCODERS))
+
+    def _calls_of(self, full: Collection[str], parts: Collection[frozenset[str]]) -> list[ast.Call]:
+        if not any(names <= self.names for names in parts):
+            return []
+        return [node for name, node in self.full_calls if name in full]
+
+    def _runs_tools(self, decoding: list[ast.Call]) -> bool:
+        """Text that a function got is decoded, for a tool that is called by a name of its own, or looked up by one."""
+        given = self._given
+        if not any(name in given for node in decoding for name in _possible_names(node.args[:1])):
+            return False
+        return not given.isdisjoint(words.TOOL_NAMES) or any(
+            type(key) is ast.Name and key.id in given and _is_table_of_tools(table) for table, key in self._looked_up()
         )
 
-    def _calls_one_of(self, full: Collection[str]) -> bool:
-        return any(name in full for name, _ in self.full_calls)
-
-    def _runs_tools(self) -> bool:
-        """A tool that is called by a name of its own, or looked up in a table of tools."""
-        named = {node.id for node in self.nodes[ast.Name]} | {node.arg for node in self.nodes[ast.arg]}
-        return not named.isdisjoint(words.TOOL_NAMES) or any(
-            _is_table_of_tools(table) for table, key in self._looked_up() if isinstance(key, ast.Name)
-        )
+    @cached_property
+    def _given(self) -> set[str]:
+        """The names of what functions get: of parameters, and of parts that are unpacked."""
+        found = {node.arg for node in self.nodes[ast.arg]}
+        for kind in (ast.Tuple, ast.List):
+            for node in self.nodes[kind]:
+                if type(node.ctx) is ast.Store:
+                    found.update(part.id for part in node.elts if type(part) is ast.Name)
+        return found
 
     def _looked_up(self) -> Iterator[tuple[ast.expr, ast.expr]]:
         """`(table, key)` of `table[key]`, `table.get(key)` and `getattr(table, key)`."""
@@ -359,118 +323,159 @@ class Gate(Signs):
             elif called_name(node) == "getattr" and len(node.args) > 1:
                 yield node.args[0], node.args[1]
 
+    def answers_calls(self) -> bool:
+        return self._answers
+
+    def reorders_answers(self) -> bool:
+        """Answers, or a hook behind the model."""
+        return self._answers or not self.names.isdisjoint(_HOOKS)
+
+    def splits_answers(self) -> bool:
+        return self._answers and self.has(ast.For, ast.AsyncFor, *_COMPREHENSIONS)
+
+    def cuts_history(self) -> bool:
+        """A list cut by position, and a history: also one that only the class of its elements shows."""
+        return self._cuts and (self.agent or self.lists_messages(_TOOL_FIELDS))
+
+    def cuts_system(self) -> bool:
+        return self._cuts and self.mentions(_SYSTEM)
+
+    def takes_tail(self) -> bool:
+        """`history[-n:]` with a number that is worked out."""
+        return any(map(_is_worked_out, self.nodes[ast.Subscript])) and (self.agent or self.lists_messages())
+
+    def drops_calls(self) -> bool:
+        """A request, with answers; or a message that takes over the role of another."""
+        return (self._answers and self.asks) or self._copies_roles()
+
+    def _copies_roles(self) -> bool:
+        made = [*self.displays, *map(items, self.nodes[ast.Call])] if "role" in self.attributes | self.texts else []
+        return any(
+            (pair := member(shown["role"])) is not None and pair[1] == "role" for shown in made if "role" in shown
+        )
+
+    def stores_calls(self) -> bool:
+        return "tool_calls" in self.texts and self.calls and self.has(ast.If)
+
+    def rebuilds_calls(self) -> bool:
+        return not self.texts.isdisjoint({"assistant", "tool"}) and self.calls
+
+    def grows_history(self) -> bool:
+        return (
+            not self.called.isdisjoint(_GROWERS)
+            or "append" in self.attributes
+            or self.has(ast.AugAssign)
+            or any(name.startswith(_ADDERS) for name in self.called)
+            or any(
+                type(node.value) in {ast.BinOp, ast.List}
+                for kind in (ast.Assign, ast.AnnAssign)
+                for node in self.nodes[kind]
+            )
+        )
+
     def loses_messages(self) -> bool:
-        """Messages, or a result that holds those of one turn (Pydantic AI shows no more of an agent than that)."""
-        return self.agent or "new_messages" in self.names
+        """A turn, a generator or coroutine; or a result that holds the new messages (Pydantic AI shows no more)."""
+        if "new_messages" in self.attributes and any(map(_takes_new, self.nodes[ast.Assign])):
+            return True
+        return self.agent and (
+            self.has(ast.Yield, ast.YieldFrom, ast.AsyncFunctionDef) or "Swarm" in self.names or self.asks
+        )
 
+    def catches(self) -> bool:
+        return self.has(*_TRIES)
 
-@lru_cache(maxsize=128)
-def _shows_agent(source: bytes) -> bool:
-    """Whether a file that others import has signs of an agent."""
-    if not mentions_agent(source, Vocabulary()):
-        return False
-    try:
-        return Gate(ast.parse(source)).agent
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    def chains_roles(self) -> bool:
+        """`if m.role == "user": ... elif m.role == ...`."""
+        return ("role" in self.attributes or "role" in self.texts) and any(
+            len(node.orelse) == 1 and type(node.orelse[0]) is ast.If for node in self.nodes[ast.If]
+        )
+
+    def tests_membership(self) -> bool:
+        """`if m not in history`."""
+        return any(map(_asks_for_member, self.nodes[ast.If]))
+
+    def signals(self) -> bool:
+        return not self.called.isdisjoint(_SIGNALS) and self.asks
+
+    def shortens_texts(self) -> bool:
+        return self._shortens
+
+    def joins_roles(self) -> bool:
+        return self.has(ast.Compare) and (self.has(ast.Starred) or self._adds())
+
+    def reads_errors(self) -> bool:
+        """An error that is caught by name, and a word that is looked for in it."""
+        return any(word.strip().lower() in _SIZES for word in self.texts) and any(
+            node.name is not None for node in self.nodes[ast.ExceptHandler]
+        )
+
+    def has_rounds_of_calls(self) -> bool:
+        return self.calls and self.asks_in_loop
+
+    def has_limits(self) -> bool:
+        return any(word in name.lower() for name in self.names for word in _LIMITS) and self.asks
 
 
 # -- single nodes --------------------------------------------------------------------------------------------------
 
-_DECODERS = tuple(frozenset(name.split(".")) for name in words.DECODERS)
-_ENCODERS = tuple(frozenset(name.split(".")) for name in words.ENCODERS)
 
-
-def _maker(value: ast.expr | None) -> str:
-    """`Agent` of `Agent(...)` and `await Agent(...)`, "" of anything else."""
-    while isinstance(value, (ast.Await, ast.NamedExpr)):
-        value = value.value
-    return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
-
-
-def _named(annotation: ast.expr | None) -> Iterator[str]:
-    """The names in an annotation."""
-    if isinstance(annotation, ast.Name):
-        yield annotation.id
-    elif isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        yield annotation.value
-    elif isinstance(annotation, ast.Subscript):
-        yield from _named(annotation.slice)
-    elif isinstance(annotation, ast.BinOp):
-        yield from _named(annotation.left)
-        yield from _named(annotation.right)
-
-
-def _may_be_message(shown: dict[str, ast.expr]) -> bool:
-    """Whether keys and values may be those of a message: a role that models know, or one that is not written out."""
-    role = shown["role"]
-    return not _PARTS.isdisjoint(shown) and (not isinstance(role, ast.Constant) or role.value in words.ROLES)
-
-
-def _makes_message(call: ast.Call) -> bool:
-    """`ChatMessage("user", ...)`, `Turn(role=..., content=...)`, `Content(role=..., parts=...)`."""
-    name = called_name(call)
-    keywords = items(call)
-    if "role" in keywords and (name[:1].isupper() or name == "replace") and not _PARTS.isdisjoint(keywords):
-        return True
-    role = keywords.get("role", call.args[0] if call.args else None)
-    return "Message" in name and text(role) in words.ROLES
-
-
-def _parts(node: ast.arg) -> Iterator[ast.AST]:
-    """The nodes of a parameter's annotation."""
-    return ast.walk(node.annotation) if node.annotation is not None else iter(())
-
-
-def _strings(node: ast.Compare) -> Iterator[str]:
-    """The strings that a comparison compares with."""
-    for side in (node.left, *node.comparators):
-        for part in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else (side,):
-            if (found := text(part)) is not None:
-                yield found
-
-
-def _is_choice(base: ast.expr) -> bool:
-    """`x.choices[i]`, or a name for one."""
-    if isinstance(base, ast.Subscript):
-        pair = member(base.value)
-        return pair is not None and pair[1] == "choices"
-    return isinstance(base, ast.Name) and "choice" in base.id
-
-
-def _may_ask(name: str) -> bool:
-    """Whether a function of this name asks a model, if what it gives back is read as a reply."""
-    plain = name.lstrip("_")
-    return plain in words.ASKING or "completion" in name or plain.startswith(("call_llm", "ask_", "chat_"))
-
-
-def _has_request_keys(node: ast.Call | ast.Dict) -> bool:
-    """`messages` beside another keyword of requests, the model to ask, or any that are spread (`**request`)."""
-    keys: set[object]
-    if isinstance(node, ast.Call):
-        keys = {keyword.arg for keyword in node.keywords}
-    else:
-        keys = {key.value if isinstance(key, ast.Constant) else key for key in node.keys}
-    return "messages" in keys and (None in keys or "llm" in keys or not keys.isdisjoint(words.REQUEST_KEYWORDS))
-
-
-def _is_endpoint(name: str, call: ast.Call) -> bool:
-    parts = [part for part in name.split(".") if part not in {"with_raw_response", "with_streaming_response"}]
-    for length in range(_LONGEST_ENDPOINT, 0, -1):
-        end = ".".join(parts[-length:])
-        if end in words.ENDPOINTS:
-            given = {keyword.arg for keyword in call.keywords}
-            return end not in words.AMBIGUOUS_ENDPOINTS or None in given or not given.isdisjoint(words.REQUEST_KEYWORDS)
+def _any_within(nodes: list[ast.stmt], lines: list[int]) -> bool:
+    """Whether one of these lines, in order, lies in one of these statements."""
+    for node in nodes:
+        at = bisect_left(lines, node.lineno)
+        if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
+            return True
     return False
 
 
-def _empties_history(node: ast.Assign) -> bool:
-    """`agent.messages = []`."""
-    return (
-        isinstance(node.value, ast.List)
-        and not node.value.elts
-        and any(isinstance(target, ast.Attribute) and target.attr in words.HISTORY_NAMES for target in node.targets)
-    )
+def _is_cut(node: ast.Subscript) -> bool:
+    """`xs[-n:]`, `xs[n:]`, `xs[:n] = []`, `del xs[:n]`, `del xs[0]`."""
+    if type(node.ctx) is not ast.Load:
+        return type(node.ctx) is ast.Del or type(node.slice) is ast.Slice
+    return type(node.slice) is ast.Slice and node.slice.lower is not None
+
+
+def _pops(node: ast.Call) -> bool:
+    """`xs.pop(0)`, `xs.popleft()`."""
+    if type(node.func) is not ast.Attribute:
+        return False
+    return node.func.attr == "popleft" or (node.func.attr == "pop" and len(node.args) == 1)
+
+
+def _is_head(node: ast.Subscript) -> bool:
+    """`text[:n]`, `text[0:n]`."""
+    part = node.slice
+    if type(part) is not ast.Slice or part.upper is None or part.step is not None:
+        return False
+    return type(part.lower) is not ast.Name
+
+
+def _is_repeated(node: ast.BinOp) -> bool:
+    """`[{}] * n`."""
+    return type(node.op) is ast.Mult and type(node.left) is ast.List
+
+
+def _takes_new(node: ast.Assign) -> bool:
+    """`history = result.new_messages()`."""
+    func = node.value.func if type(node.value) is ast.Call else node.value
+    return type(func) is ast.Attribute and func.attr == "new_messages"
+
+
+def _asks_for_member(node: ast.If) -> bool:
+    return type(node.test) is ast.Compare and type(node.test.ops[0]) in {ast.In, ast.NotIn}
+
+
+def _possible_names(nodes: list[ast.expr]) -> Iterator[str]:
+    """The names that a value may have: `text` of `text or "{}"`."""
+    for node in nodes:
+        if isinstance(node, (ast.Await, ast.NamedExpr)):
+            yield from _possible_names([node.value])
+        elif isinstance(node, ast.BoolOp):
+            yield from _possible_names(node.values)
+        elif isinstance(node, ast.IfExp):
+            yield from _possible_names([node.body, node.orelse])
+        elif isinstance(node, ast.Name):
+            yield node.id
 
 
 def _is_worked_out(node: ast.Subscript) -> bool:
@@ -484,8 +489,8 @@ def _is_worked_out(node: ast.Subscript) -> bool:
 def _is_of_tools(base: ast.expr) -> bool:
     """Whether the `parameters` of a value are those of a tool, by its name."""
     pair = member(base)
-    name = pair[1] if pair is not None else ast.unparse(base)
-    return any(word in name.lower() for word in _SCHEMA_OWNERS)
+    name = (pair[1] if pair is not None else dotted(base) or "").lower()
+    return "call" not in name and any(word in name for word in _SCHEMA_OWNERS)
 
 
 def _has_default_text(node: ast.BoolOp) -> bool:
@@ -503,30 +508,58 @@ def _is_table_of_tools(table: ast.expr) -> bool:
 
 
 _NEEDS: dict[str, Callable[[Gate], bool]] = {
-    "AGL101": Gate.changes_history,
+    "AGL101": Gate.races,
     "AGL102": Gate.overlaps_turns,
     "AGL103": Gate.shares_history,
+    "AGL104": Gate.keeps_run_state,
     "AGL201": Gate.copies_history,
+    "AGL202": Gate.changes_history,
     "AGL203": Gate.edits_schemas,
     "AGL301": Gate.copies_history,
-    "AGL302": Gate.loops,
-    "AGL303": Gate.loops,
-    "AGL304": Gate.looks_up_calls,
-    "AGL305": Gate.compares_calls,
-    "AGL306": Gate.loops,
-    "AGL308": Gate.loops,
-    "AGL401": Gate.compares_calls,
-    "AGL403": Gate.looks_up_calls,
-    "AGL404": Gate.looks_up_calls,
+    "AGL302": Gate.has_rounds,
+    "AGL303": Gate.has_rounds,
+    "AGL304": Gate.stops_at_repeats,
+    "AGL305": Gate.stops_at_repeats,
+    "AGL306": Gate.has_rounds,
+    "AGL307": Gate.has_rounds,
+    "AGL308": Gate.has_rounds,
+    "AGL309": Gate.has_rounds,
+    "AGL401": Gate.repeats_calls,
+    "AGL402": Gate.takes_one_call,
+    "AGL403": Gate.repeats_calls,
+    "AGL404": Gate.repeats_calls,
     "AGL405": Gate.picks_messages,
-    "AGL406": Gate.looks_up_calls,
+    "AGL406": Gate.repeats_calls,
+    "AGL407": Gate.has_calls,
+    "AGL408": Gate.runs_calls_again,
+    "AGL409": Gate.makes_ids,
+    "AGL410": Gate.offers_tools,
     "AGL501": Gate.parses_calls,
+    "AGL502": Gate.shortens_texts,
+    "AGL601": Gate.answers_calls,
     "AGL602": Gate.cuts_history,
+    "AGL603": Gate.drops_calls,
+    "AGL604": Gate.stores_calls,
+    "AGL605": Gate.grows_history,
     "AGL606": Gate.loses_messages,
+    "AGL607": Gate.catches,
+    "AGL608": Gate.rebuilds_calls,
+    "AGL609": Gate.reorders_answers,
+    "AGL610": Gate.cuts_system,
+    "AGL611": Gate.chains_roles,
+    "AGL612": Gate.tests_membership,
+    "AGL613": Gate.splits_answers,
+    "AGL614": Gate.signals,
+    "AGL701": Gate.shortens_texts,
     "AGL702": Gate.takes_tail,
     "AGL703": Gate.takes_tail,
-    "AGL902": Gate.looks_up_calls,
-    "AGL903": Gate.looks_up_calls,
+    "AGL704": Gate.joins_roles,
+    "AGL705": Gate.reads_errors,
+    "AGL901": Gate.has_rounds_of_calls,
+    "AGL902": Gate.stops_at_repeats,
+    "AGL903": Gate.repeats_calls,
+    "AGL904": Gate.has_limits,
+    "AGL905": Gate.has_rounds,
 }
 NEED_NO_FACTS = frozenset({"AGL102", "AGL103", "AGL203", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"})
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or

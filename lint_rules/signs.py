@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
-__all__ = ["Signs", "called_name", "dotted", "items", "member", "text"]
+__all__ = ["Signs", "called_name", "dotted", "items", "last_name", "member", "text"]
 
 _LEAVES = frozenset(
     {
@@ -169,6 +169,20 @@ class Signs:
         for node in self.nodes[ast.ClassDef]:
             yield set(_bound(node.body))
 
+    def class_values(self) -> Iterator[ast.expr | None]:
+        """What class bodies assign."""
+        for node in self.nodes[ast.ClassDef]:
+            yield from (getattr(inside, "value", None) for inside in _statements(node.body))
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements, also those in branches, not those in functions and classes."""
+    for node in body:
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for part in ("body", "orelse", "handlers", "finalbody"):
+                yield from _statements(getattr(node, part, []))
+
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
     for node in body:
@@ -220,6 +234,11 @@ def dotted(node: ast.AST) -> str | None:
             return ".".join(reversed(parts)).replace(".()", "()")
         else:
             return None
+
+
+def last_name(node: ast.AST) -> str:
+    """`c` of `a.b.c` and of `c`, "" for what is no chain of names."""
+    return (dotted(node) or "").rpartition(".")[2]
 
 
 def member(node: ast.AST) -> tuple[ast.expr, str] | None:

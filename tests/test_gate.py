@@ -47,6 +47,11 @@ def may_speak(source: str, *codes: str) -> bool:
         "data = json.loads(body)",
         "history = FileHistory(path)\nhistory.append(line)",
         "producer.send(topic, messages=list(messages))",
+        "from events import ToolCall\nhandlers[ToolCall] = print",
+        "emit(event.tool_call_id, tool_call=name)",
+        "def show(calls: dict[str, ToolCall]): calls.clear()",
+        "if member.role == 'user' or member.type == 'admin': members.append(member)",
+        "Message(role, content)",
     ],
 )
 def test_what_is_no_agent_is_kept_back(source: str) -> None:
@@ -67,6 +72,46 @@ def test_what_is_no_agent_is_kept_back(source: str) -> None:
 )
 def test_an_agent_in_any_form_passes(source: str) -> None:
     assert may_speak(source, "AGL201")
+
+
+_REPLY = "reply = client.chat.completions.create(model=m, messages=h)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "without", "needed"),
+    [
+        ("AGL101", "h.append(reply.tool_calls)", "threading.Thread(target=f)"),
+        ("AGL103", "h.append(reply.tool_calls)", "class A:\n    h = []"),
+        ("AGL104", "h.append(reply.tool_calls)", "async def f(): pass"),
+        ("AGL302", _REPLY, "while x:\n    reply = ask_model(h)"),
+        ("AGL408", "run(reply.tool_calls)", "try:\n    pass\nexcept E:\n    pass"),
+        ("AGL410", _REPLY, "ask(tools=t)"),
+        ("AGL601", "reply.tool_calls", "h.append({'role': 'tool'})"),
+        ("AGL602", "reply.tool_calls[:n]", "h[-n:]"),
+        ("AGL606", "reply.tool_calls", _REPLY),
+        ("AGL610", "{'role': 'system', 'content': c}", "h.pop(0)"),
+        ("AGL612", "if reply.tool_calls == h: pass", "if m not in h: pass"),
+        ("AGL701", "reply.tool_calls[n:]", "text[:n]"),
+        ("AGL705", "try:\n    reply.tool_calls\nexcept E:\n    'token'", "try:\n    pass\nexcept E as e:\n    pass"),
+    ],
+)
+def test_a_rule_asks_for_what_it_cannot_do_without(code: str, without: str, needed: str) -> None:
+    assert not may_speak(without, code)
+    assert may_speak(f"{without}\n{needed}", code)
+
+
+@pytest.mark.parametrize(
+    ("source", "loops"),
+    [
+        (_REPLY + "for m in h: print(m)", False),
+        (f"for m in h:\n    {_REPLY}", True),
+        (f"def ask(h):\n    {_REPLY}def run(h):\n    return ask(h)\nwhile x: run(h)", True),
+        (f"class A:\n    def ask(self, h):\n        {_REPLY}while x: a.ask(h)", True),
+        (f"def ask(h):\n    {_REPLY}while x: print(h)\nask(h)", False),
+    ],
+)
+def test_rounds_ask_a_model_by_any_way(source: str, loops: bool) -> None:
+    assert gate.Gate(ast.parse(source)).asks_in_loop is loops
 
 
 def test_a_rule_it_does_not_know_gets_all_agents() -> None:

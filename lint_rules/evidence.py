@@ -1,0 +1,354 @@
+"""Where facts begin: the forms by which a value of a file can first be known as a part of an agent, read off its `ast`.
+
+Mirrors what `anatomy.values` learns from syntax alone, and leaves out what only carries facts on: where there is none
+of these forms, nothing flows. Each may be seen where `anatomy.values` learns nothing, never the other way round.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from functools import cached_property
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.vocabulary import Vocabulary
+from lint_rules.signs import Signs, called_name, dotted, items, last_name, member, text
+
+__all__ = ["Evidence", "is_endpoint", "may_ask", "mentions_agent", "mentions_user_words"]
+
+_CALL_MEMBERS = words.CALLS_ATTRIBUTES | {"function_call", "toolUse", "partial_json"}
+_MEMBERS = _CALL_MEMBERS | {"tool_call_id", "choices", "message", "delta", "arguments"}
+_CALL_OWNERS = frozenset({"function", "function_call"})
+_TYPES = words.MESSAGE_TYPES | words.CALL_TYPES
+_TELLING: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
+    (frozenset({"role"}), words.TELLING_ROLES),
+    (frozenset({"type"}), words.CALL_TAGS),
+    (frozenset({"stop_reason", "finish_reason"}), frozenset({"tool_use", "tool_calls"})),
+)
+"""Members that are compared with strings, and the strings that tell something."""
+_TAGS = frozenset().union(*(tags for _, tags in _TELLING))
+_ID = "tool_use_id"
+_KEYS = frozenset({"role", "type", "function", "arguments", _ID})
+_OUTPUTS = frozenset({"function_call_output", "function_call"})
+_PARTS = words.MESSAGE_PARTS | {"text"}
+_NO_LISTS = frozenset({"Callable", "type", "Type", "dict", "Dict", "Mapping"})
+_LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"})
+_LANGCHAIN_MODELS = ("Chat", "create_react")
+_ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
+_LONGEST_ENDPOINT = 3
+
+
+_AGENT_WORDS = (
+    b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
+    b"ToolCall", b"FunctionCall", b"function_call", b"partial_json", b"responses", b"generate_content", b"converse",
+    b"conversation", b"stop_reason", b"finish_reason", b"Message", b"ModelRe", b"langchain", b"langgraph", b"ollama",
+    b"init_chat_model", b"bind_tools", b"with_structured_output", b"ResponseInputItem", b"ResponseFunctionToolCall",
+    b"inputSchema", b"input_schema", b"json_schema", b"tool_spec", b"args_schema", b"function_schema", b"tool_schema",
+    b"openai_schema", b"outputSchema",
+)  # fmt: skip
+"""One of them stands in every file in which `Evidence` sees a message, a tool call, or a request to a model..."""
+_JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
+_TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
+"""... or one of each of these, where JSON is parsed for a tool ..."""
+_EMPTIED = tuple(f".{name}{equal}".encode() for name in words.HISTORY_NAMES for equal in (" =", "="))
+"""... or one of these, where a history is emptied before a question."""
+
+
+def mentions_agent(source: bytes, vocabulary: Vocabulary) -> bool:
+    """The look at the bytes: whether there is any word of agents, or of the user's."""
+    return (
+        any(word in source for word in _AGENT_WORDS)
+        or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
+        or any(word in source for word in _EMPTIED)
+        or mentions_user_words(source, vocabulary)
+    )
+
+
+def mentions_user_words(source: bytes, vocabulary: Vocabulary) -> bool:
+    """Whether there is a word that the user has listed: such a file is always worth it."""
+    listed = (*vocabulary.llm_calls, *vocabulary.history_names, *vocabulary.tool_call_attributes)
+    return any(name.rpartition(".")[2].encode() in source for name in listed)
+
+
+class Evidence(Signs):
+    """The forms of a file, one property a kind of form; words first, as sets: most files have none of them."""
+
+    @cached_property
+    def agent(self) -> bool:
+        """Whether any value can be known as a part of an agent, or any model is asked."""
+        return (
+            self._reads_parts()
+            or self._shows_parts()
+            or self._makes_messages()
+            or self._compares_tags()
+            or self._annotates()
+            or self.request
+            or self._makes_model()
+            or self._hands_callback()
+            or self._empties_history()
+        )
+
+    @cached_property
+    def calls(self) -> bool:
+        """Whether any value can be known as tool calls, one of them, or a part of one."""
+        return (
+            any(_is_part_of_call(base, name) for base, name in self.members)
+            or any(map(_is_shown_call, self.displays))
+            or self._adds_arguments()
+            or any(_compares_tag(node, {"type"}, words.CALL_TAGS) for node in self.nodes[ast.Compare])
+            or any(_tells_part(annotation, words.CALL_TYPES) for annotation in self._types())
+            or self._hands_callback()
+        )
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether any call can ask a model: as a request, or by its name, with a history or for a reply."""
+        return self.request or (self.agent and any(map(may_ask, self.called)))
+
+    # -- what is read ------------------------------------------------------------------------------------------
+
+    def _reads_parts(self) -> bool:
+        """`reply.tool_calls`, `call["function"]["arguments"]`, `block.get("toolUse")`, `reply.choices`."""
+        if not self.attributes.isdisjoint(_CALL_MEMBERS | {"choices"}):
+            return True
+        said = any(map(words.says_arguments, self.attributes | self.texts))
+        if not said and self.attributes.isdisjoint(_MEMBERS) and self.texts.isdisjoint(_MEMBERS):
+            return False
+        return any(_is_part(base, name) for base, name in self.members) or self._reads_ids() or self._adds_arguments()
+
+    def _reads_ids(self) -> bool:
+        """`message["tool_call_id"]`: events of user interfaces have the attribute."""
+        return any(text(node.slice) == "tool_call_id" for node in self.nodes[ast.Subscript])
+
+    def _adds_arguments(self) -> bool:
+        """`call.arguments += piece`."""
+        targets = (member(node.target) for node in self.nodes[ast.AugAssign])
+        return any(pair is not None and pair[1] == "arguments" for pair in targets)
+
+    # -- what is shown -----------------------------------------------------------------------------------------
+
+    def _shows_parts(self) -> bool:
+        """Messages, tool calls and results of tools as dicts."""
+        if self.texts.isdisjoint(_KEYS) and self.keywords.isdisjoint(_KEYS):
+            return False
+        return any(map(_is_shown_part, self.displays))
+
+    def _makes_messages(self) -> bool:
+        """`HumanMessage(...)`, `Turn(role=..., content=...)`."""
+        made = "role" in self.keywords or any(
+            "Message" in name or name in words.MESSAGE_CLASSES for name in self.called
+        )
+        return (made and any(map(_makes_message, self.nodes[ast.Call]))) or self._makes_own_messages()
+
+    def _makes_own_messages(self) -> bool:
+        """An object of a class of this file that has a role and a part."""
+        return "role" in self.names and any(
+            node.name in self.called and _has_fields(node) for node in self.nodes[ast.ClassDef]
+        )
+
+    @cached_property
+    def message_fields(self) -> frozenset[str]:
+        """What classes with a role and a part have: what is annotated as a list of them is a list of messages."""
+        classes = self.class_names() if "role" in self.names else ()
+        return frozenset().union(
+            *(bound for bound in classes if "role" in bound and not bound.isdisjoint(words.MESSAGE_PARTS))
+        )
+
+    # -- what is compared and annotated ------------------------------------------------------------------------
+
+    def _compares_tags(self) -> bool:
+        """`message.role == "assistant"`, `block.type == "tool_use"`, `reply.stop_reason == "tool_use"`."""
+        return not self.texts.isdisjoint(_TAGS) and any(
+            _compares_tag(node, names, tags) for node in self.nodes[ast.Compare] for names, tags in _TELLING
+        )
+
+    def _annotates(self) -> bool:
+        """A type of messages or calls as annotation of a variable or parameter, or of what is tested."""
+        if not self._is_called_history() and self.names.isdisjoint(_TYPES) and self.texts.isdisjoint(_TYPES):
+            return False
+        return self._is_called_history() or any(_tells_part(annotation, _TYPES) for annotation in self._types())
+
+    def _is_called_history(self) -> bool:
+        """A parameter `messages: list[dict]`."""
+        return any(
+            node.arg in words.CALLED_HISTORIES and node.annotation is not None and _lists_dicts(node.annotation)
+            for node in self.nodes[ast.arg]
+        )
+
+    def _types(self) -> Iterator[ast.expr]:
+        for kind in (ast.arg, ast.AnnAssign):
+            yield from (node.annotation for node in self.nodes[kind] if node.annotation is not None)
+        for node in self.nodes[ast.Call]:
+            if len(node.args) == 2 and called_name(node) == "isinstance":
+                yield node.args[1]
+
+    # -- what is asked -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def request(self) -> bool:
+        """A call that asks a model, by its name or by its keywords."""
+        return self._asks_by_keywords() or self._calls_endpoint()
+
+    def _asks_by_keywords(self) -> bool:
+        if "messages" not in self.keywords and "messages" not in self.texts:
+            return False
+        return any(map(_asks, self.nodes[ast.Call])) or any({"messages", "model"} <= d.keys() for d in self.displays)
+
+    def _calls_endpoint(self) -> bool:
+        if not any(parts <= self.names for parts in _ENDPOINTS):
+            return False
+        return any(is_endpoint(name, call) for name, call in self.full_calls)
+
+    def _makes_model(self) -> bool:
+        """A model of LangChain."""
+        return not self.called.isdisjoint(words.MODEL_FACTORIES) or (
+            any(name.startswith(_LANGCHAIN_MODELS) for name in self.called)
+            and any(name.startswith(("langchain", "langgraph")) for name in self.imported.values())
+        )
+
+    def _hands_callback(self) -> bool:
+        """A function that a framework calls with the arguments of a tool as text."""
+        return not self.keywords.isdisjoint(words.ARGUMENT_CALLBACKS)
+
+    def _empties_history(self) -> bool:
+        """`agent.messages = []`, and a question to `agent`: both together are what shows it."""
+        emptied = {owner for node in self.nodes[ast.Assign] for owner in _emptied(node)}
+        return bool(emptied) and any(
+            type(node.func) is ast.Attribute and node.func.attr in words.ASKING and dotted(node.func.value) in emptied
+            for node in self.nodes[ast.Call]
+        )
+
+
+# -- single nodes --------------------------------------------------------------------------------------------------
+
+
+def may_ask(name: str) -> bool:
+    """Whether a function of this name asks a model, if it gets a history, or what it gives back is read as a reply."""
+    plain = name.lstrip("_")
+    return plain in words.ASKING or "completion" in name or plain.startswith(("call_llm", "ask_", "chat_"))
+
+
+def _is_part(base: ast.expr, name: str) -> bool:
+    """Whether a member is a part of a message or call, by its name and what it is read of."""
+    return name == "choices" or (name in {"message", "delta"} and _is_choice(base)) or _is_part_of_call(base, name)
+
+
+def _is_part_of_call(base: ast.expr, name: str) -> bool:
+    if name in _CALL_MEMBERS or name == "function_calls":
+        return True
+    if name == "arguments":
+        pair = member(base)
+        return pair is not None and pair[1] in _CALL_OWNERS
+    return words.says_arguments(name)
+
+
+def _is_choice(base: ast.expr) -> bool:
+    """`x.choices[i]`, or a name for one."""
+    if type(base) is ast.Subscript:
+        pair = member(base.value)
+        return pair is not None and pair[1] == "choices"
+    return type(base) is ast.Name and "choice" in base.id
+
+
+def _is_shown_part(shown: dict[str, ast.expr]) -> bool:
+    """Whether keys and values are those of a message, a call, or a result."""
+    tag = text(shown.get("type"))
+    if tag in _OUTPUTS or _is_shown_call(shown) or ("content" in shown and (tag == "tool_result" or _ID in shown)):
+        return True
+    if "role" not in shown or words.MESSAGE_PARTS.isdisjoint(shown):
+        return False
+    role = text(shown["role"])
+    return role is None or role in words.ROLES
+
+
+def _is_shown_call(shown: dict[str, ast.expr]) -> bool:
+    function = shown.get("function")
+    return (
+        (isinstance(function, (ast.Dict, ast.Call)) and "arguments" in items(function))
+        or ("input" in shown and text(shown.get("type")) == "tool_use")
+        or {"id", "name", "arguments"} <= shown.keys()
+    )
+
+
+def _makes_message(call: ast.Call) -> bool:
+    """Whether a constructor makes a message, by its name, its role, and its keywords."""
+    name = called_name(call)
+    if name in words.MESSAGE_CLASSES:
+        return bool(call.args or call.keywords)
+    if not name[:1].isupper():
+        return False
+    keywords = items(call)
+    if "role" in keywords and ("content" in keywords or (name == "Content" and "parts" in keywords)):
+        return True
+    return "Message" in name and any(text(role) in words.ROLES for role in (keywords.get("role"), *call.args[:1]))
+
+
+def _has_fields(node: ast.ClassDef) -> bool:
+    """Whether a class has a role and a part among its annotated names."""
+    fields = {
+        inside.target.id
+        for inside in ast.walk(node)
+        if type(inside) is ast.AnnAssign and type(inside.target) is ast.Name
+    }
+    return "role" in fields and not fields.isdisjoint(_PARTS)
+
+
+def _compares_tag(node: ast.Compare, names: Collection[str], tags: Collection[str]) -> bool:
+    """Whether a member of one of these names is compared with one of these strings."""
+    sides = (node.left, *node.comparators)
+    return any((pair := member(side)) is not None and pair[1] in names for side in sides) and any(
+        text(part) in tags for side in sides for part in _alternatives(side)
+    )
+
+
+def _alternatives(node: ast.expr) -> list[ast.expr]:
+    """The elements of a display, to which something is compared by `in`."""
+    return node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+
+
+def _tells_part(annotation: ast.expr, types: Collection[str]) -> bool:
+    """Whether an annotation names one of these types, or a list of them."""
+    if type(annotation) is ast.BinOp:
+        return _tells_part(annotation.left, types) or _tells_part(annotation.right, types)
+    if type(annotation) is ast.Subscript:
+        return last_name(annotation.value) not in _NO_LISTS and _tells_part(annotation.slice, types)
+    named = text(annotation)
+    return (last_name(annotation) if named is None else named.rpartition(".")[2]) in types
+
+
+def _lists_dicts(annotation: ast.expr) -> bool:
+    """`list[dict]`, `List[Dict[str, Any]]`, `Sequence[dict] | None`."""
+    if type(annotation) is ast.BinOp:
+        return _lists_dicts(annotation.left) or _lists_dicts(annotation.right)
+    if type(annotation) is not ast.Subscript:
+        return False
+    outer, inside = last_name(annotation.value), annotation.slice
+    if outer == "Optional":
+        return _lists_dicts(inside)
+    return outer in _LISTS and last_name(inside.value if type(inside) is ast.Subscript else inside) in {"dict", "Dict"}
+
+
+def _asks(call: ast.Call) -> bool:
+    """`messages=` beside another keyword of requests, the model to ask, or any that are spread (`**request`)."""
+    given = {keyword.arg for keyword in call.keywords}
+    if "messages" not in given or not called_name(call) or called_name(call)[0].isupper():
+        return False
+    return None in given or "llm" in given or not given.isdisjoint(words.REQUEST_KEYWORDS)
+
+
+def is_endpoint(name: str, call: ast.Call) -> bool:
+    parts = [part for part in name.split(".") if part not in {"with_raw_response", "with_streaming_response"}]
+    for length in range(_LONGEST_ENDPOINT, 0, -1):
+        end = ".".join(parts[-length:])
+        if end in words.ENDPOINTS:
+            given = {keyword.arg for keyword in call.keywords}
+            return end not in words.AMBIGUOUS_ENDPOINTS or None in given or not given.isdisjoint(words.REQUEST_KEYWORDS)
+    return False
+
+
+def _emptied(node: ast.Assign) -> Iterator[str]:
+    """`agent` of `agent.messages = []`."""
+    if type(node.value) is ast.List and not node.value.elts:
+        for target in node.targets:
+            if type(target) is ast.Attribute and target.attr in words.HISTORY_NAMES:
+                yield dotted(target.value) or ""

@@ -1,0 +1,122 @@
+"""Evidence in other files: what a file cannot show of an agent, while the files that it imports from do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.vocabulary import Vocabulary
+from lint_rules.evidence import Evidence, mentions_agent
+
+__all__ = ["Nearby", "Surroundings"]
+
+Nearby = Callable[[str], "bytes | None"]
+"""A module, as written in an import -> the source of its file, None if that is not of the project."""
+
+
+class Surroundings(Evidence):
+    """The signs of a file, and of those from which it imports classes."""
+
+    def __init__(self, tree: ast.Module, nearby: Nearby | None = None) -> None:
+        super().__init__(tree)
+        self._nearby = nearby
+
+    def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
+        """The sources of the project from which some of these names are imported."""
+        if self._nearby is not None:
+            for module in dict.fromkeys(self.origins[name] for name in names if name in self.origins):
+                source = self._nearby(module)
+                if source is not None:
+                    yield source
+
+    def keeps_elsewhere(self) -> bool:
+        """An object made here that keeps a conversation with a model: of a class of another file, or of a library."""
+        if not self.names.isdisjoint(words.KEEPERS):
+            return True
+        return any(_seen(source).asks for source in self._running(self.called))
+
+    def turns_elsewhere(self) -> bool:
+        """An object made here of a class of another file that asks a model in what is called of it here."""
+        turns = [name for name in self.called if name.lstrip("_").startswith(words.TURNS)]
+        return any(_seen(source).asks for source in self._running(turns))
+
+    def _running(self, methods: Iterable[str]) -> Iterator[bytes]:
+        """The sources of the classes of objects made here, if one of these methods is defined in them."""
+        defined = [f"def {name}".encode() for name in methods]
+        for source in self._sources_of(set(self._made())) if defined else ():
+            if any(method in source for method in defined):
+                yield source
+
+    def _made(self) -> Iterator[str]:
+        """What is called for a value that is assigned or given back."""
+        for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return):
+            for node in self.nodes[kind]:
+                value = node.value
+                for part in value.elts if isinstance(value, (ast.Tuple, ast.List)) else (value,):
+                    yield _maker(part)
+
+    def defaults_elsewhere(self) -> bool:
+        """A default argument that is an object of a class of another file, with signs of an agent."""
+        made = {_maker(value) for node in self.nodes[ast.arguments] for value in (*node.defaults, *node.kw_defaults)}
+        return any(_seen(source).agent for source in self._sources_of(made))
+
+    def lists_messages(self, beside: Collection[str] = ()) -> bool:
+        """A list of messages that only the class of its elements shows: of this file, or of one it imports from.
+
+        `beside`: fields of which it has one, too.
+        """
+        if _has_one(self.message_fields, beside):
+            return True
+        named = {name for annotation in self._annotations() for name in _named(annotation)}
+        return any(_has_one(_seen(source).message_fields, beside) for source in self._sources_of(named))
+
+    def _annotations(self) -> Iterator[ast.expr | None]:
+        nodes = self.nodes
+        yield from (node.annotation for node in (*nodes[ast.arg], *nodes[ast.AnnAssign]))
+        yield from (node.returns for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef]))
+
+
+class _Seen(NamedTuple):
+    """What a source shows by itself."""
+
+    agent: bool = False
+    asks: bool = False
+    message_fields: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=256)
+def _seen(source: bytes) -> _Seen:
+    if not mentions_agent(source, Vocabulary()):
+        return _Seen()
+    try:
+        evidence = Evidence(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _Seen()
+    return _Seen(evidence.agent, evidence.asks, evidence.message_fields)
+
+
+def _has_one(fields: frozenset[str], beside: Collection[str]) -> bool:
+    return bool(fields) and (not beside or not fields.isdisjoint(beside))
+
+
+def _maker(value: ast.expr | None) -> str:
+    """`Agent` of `Agent(...)` and `await Agent(...)`, "" of anything else."""
+    while isinstance(value, (ast.Await, ast.NamedExpr)):
+        value = value.value
+    return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+
+
+def _named(annotation: ast.expr | None) -> Iterator[str]:
+    """The names in an annotation."""
+    if isinstance(annotation, ast.Name):
+        yield annotation.id
+    elif isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        yield annotation.value
+    elif isinstance(annotation, ast.Subscript):
+        yield from _named(annotation.slice)
+    elif isinstance(annotation, ast.BinOp):
+        yield from _named(annotation.left)
+        yield from _named(annotation.right)
