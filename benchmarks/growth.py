@@ -46,6 +46,24 @@ STEP = """    history.append({{"role": "user", "content": "step {n}"}})
     for call in message.tool_calls or []:
         history.append({{"role": "tool", "tool_call_id": call.id, "content": execute(call)}})
 """
+HISTORY = """
+history_{n} = []
+
+def ask_{n}(client, text):
+    history_{n}.append({{"role": "user", "content": text}})
+    return client.chat.completions.create(model="gpt-5", messages=history_{n}).choices[0].message.content
+"""
+CHORE = """    path = os.path.join(folder, f"{n}.json")
+    if not os.path.exists(path):
+        rows = load(path, retries=3)
+        for row in rows:
+            total_{kind} += row["amount"] * rates.get(row["currency"], 1)
+    try:
+        report.append({{"name": path, "total": total_{kind}}})
+    except ValueError as error:
+        log.warning("no report of %s: %s", path, error)
+        continue_with = parse(path) or None
+"""
 
 
 def many_functions(lines: int) -> str:
@@ -62,15 +80,51 @@ def one_function(lines: int) -> str:
     return head + "".join(STEP.format(n=n) for n in range(lines // STEP.count("\n")))
 
 
-def nested_ifs(lines: int) -> str:
+def long_function(lines: int) -> str:
+    """One function that mostly does something else, with an agent in its middle."""
+    head = "import json, os\ndef run(client, folder, tools, execute, rates, report, log):\n"
+    count = max(lines // CHORE.count("\n"), 2)
+    chores = [CHORE.format(n=n, kind=n % 7) for n in range(count)]
+    agent = AGENT.format(n=0).strip("\n").splitlines()[1:-1]
+    start = "    history_0 = []\n" + "".join(f"    total_{kind} = 0\n" for kind in range(7))
+    half = count // 2
+    return head + start + "".join(chores[:half]) + "\n".join(agent) + "\n" + "".join(chores[half:])
+
+
+def many_histories(lines: int) -> str:
+    """One history to six lines, all of them in the module: at 60,000 lines there are 10,000."""
+    return "".join(HISTORY.format(n=n) for n in range(lines // HISTORY.count("\n")))
+
+
+def nested_ifs(lines: int, depth: int = 12) -> str:
     """Levels of nesting, in functions of their own: depth stays, functions grow in number."""
-    body = "".join("    " * level + f"if x > {level}:\n" for level in range(1, 12)) + "    " * 12 + "h.append(m)\n"
+    levels = range(1, depth)
+    body = "".join("    " * level + f"if x > {level}:\n" for level in levels) + "    " * depth + "h.append(m)\n"
     start = 'def f_{n}(x, h):\n    m = {{"role": "user", "content": x}}\n'
-    return "".join(start.format(n=n) + body for n in range(lines // 14))
+    return "".join(start.format(n=n) + body for n in range(max(lines // (depth + 2), 1)))
+
+
+def deep_loops(lines: int) -> str:
+    """Sixteen agents in one another, over and over: Python takes no more than twenty loops and `try` in one."""
+    turn = STEP.format(n=0).splitlines()
+    body = [" " * 4 * level + line for level in range(16) for line in [*turn[:3], "    for _ in range(3):"]]
+    tail = [" " * 64 + line for line in turn]
+    whole = "\n".join([*body, *tail, ""])
+    count = max(lines // whole.count("\n"), 1)
+    return "".join(f"def run_{n}(client, execute):\n    history = []\n{whole}" for n in range(count))
 
 
 SHAPES: dict[str, Callable[[int], str]] = {
-    shape.__name__: shape for shape in (many_functions, one_class, one_function, nested_ifs)
+    shape.__name__: shape
+    for shape in (
+        many_functions,
+        one_class,
+        one_function,
+        long_function,
+        many_histories,
+        nested_ifs,
+        deep_loops,
+    )
 }
 
 

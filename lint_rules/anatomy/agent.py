@@ -155,7 +155,12 @@ class Anatomy:
 
     def _find_readers(self, function: Scope, slot: Slot) -> dict[cst.CSTNode, list[cst.Name]]:
         found: dict[cst.CSTNode, list[cst.Name]] = {}
-        names = [n for n in self.facts.names.get(slot, ()) if self.module.scope_of[n].function is function]
+        module = self.module
+        names = [
+            name
+            for name in self.facts.names.get(slot, ())
+            if module.scope_of[name].function is function and not _is_target(name, module.parent[name])
+        ]
         reaching, graph = self.reaching(function), self.flow(function)
         for name in names:
             points = graph.enclosing(name, self.module.parent)
@@ -183,3 +188,8 @@ class Anatomy:
     def is_history(self, node: cst.BaseExpression) -> bool:
         """Whether the value of an expression is a message history."""
         return self.facts.is_kind(node, Kind.HISTORY)
+
+
+def _is_target(name: cst.Name, parent: cst.CSTNode) -> bool:
+    """Whether a statement binds the name: what may reach it there, no reader sees."""
+    return type(parent) is cst.AssignTarget or (type(parent) is cst.For and parent.target is name)

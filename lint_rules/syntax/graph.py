@@ -41,6 +41,26 @@ class Point:
         return [] if self.statement is None else expressions(self.statement)
 
 
+class AnyOf(Container["Point"]):
+    """The points that are in any of some sets, put together without a copy: such sets are as long as the function."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: Container[Point]) -> None:
+        self.parts = parts
+
+    def __contains__(self, point: object) -> bool:
+        for part in self.parts:  # noqa: SIM110 - asked for every step of every path
+            if point in part:
+                return True
+        return False
+
+    def __or__(self, other: Container[Point]) -> AnyOf:
+        return AnyOf(*self.parts, *(other.parts if type(other) is AnyOf else (other,)))
+
+    __ror__ = __or__
+
+
 class Graph:
     """The points of `body`; make it with `build`. Unreachable statements are points without a way in."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, overload
@@ -330,6 +330,24 @@ class SourceModule:
             return True
         begin, place = self.order.get(region), self.order.get(node)
         return begin is not None and place is not None and begin < place < self._ends[begin]
+
+    def those_inside(self, nodes: Sequence[Node], region: cst.CSTNode) -> Sequence[Node]:
+        """Those of some nodes, which are in source order, that are `region` or lie in it."""
+        return self.placed_inside(nodes, region, lambda node: node)
+
+    def placed_inside(
+        self, found: Sequence[Any], region: cst.CSTNode, node_of: Callable[[Any], cst.CSTNode]
+    ) -> Sequence[Any]:
+        """The same for what was found at nodes, in source order."""
+        begin = self.order.get(region)
+        if begin is None:
+            return []
+
+        def place(one: Any) -> int:
+            return self.order[node_of(one)]
+
+        low = bisect_left(found, begin, key=place)
+        return found[low : bisect_left(found, self._ends[begin], low, key=place)]
 
     @cached_property
     def _places(self) -> dict[type[cst.CSTNode], list[int]]:

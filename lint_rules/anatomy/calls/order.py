@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,8 +79,8 @@ class Order:
         """result, other message, next result: in one loop over the calls of a reply."""
         graph = self.anatomy.flow(self.function)
         for loop, headers in self._headers:
-            others = [s for s in self.others if self.anatomy.module.inside(s.node, loop.body)]
-            answers = [s for s in self.results if others and self.anatomy.module.inside(s.node, loop.body)]
+            others = self._inside(self.others, loop)
+            answers = self._inside(self.results, loop) if others else []
             for other in others:
                 results = [p for r in answers if r.slot == other.slot for p in self._points(r)]
                 here = self._points(other)
@@ -88,6 +88,10 @@ class Order:
                     here, headers, self._sent(other.slot), exceptions=False
                 ):
                     yield Intruder(other, loop.iter, between_results=True)
+
+    def _inside(self, stored: Sequence[Stored], loop: cst.For) -> Sequence[Stored]:
+        """Those of some places that the body of a loop holds."""
+        return self.anatomy.module.placed_inside(stored, loop.body, lambda one: one.node)
 
     @cached_property
     def _goals(self) -> dict[Slot | None, set[Point]]:

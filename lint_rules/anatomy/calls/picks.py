@@ -47,8 +47,8 @@ class Pick:
             return [self.node]
         assert self.loop is not None
         if not self.after:
-            names = (name for slot in self.names for name in anatomy.facts.names.get(slot, ()))
-            return [name for name in names if anatomy.module.inside(name, self.loop)]
+            named = (anatomy.facts.names.get(slot, ()) for slot in self.names)
+            return [name for names in named for name in anatomy.module.those_inside(names, self.loop)]
         read = (n for slot in self.names for n in anatomy.readers(self.function, slot).get(self.node, ()))
         return [name for name in read if not anatomy.module.inside(name, self.loop)]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import libcst as cst
@@ -46,9 +48,20 @@ class StoredCalls:
     def of(self, way: Way, function: Scope) -> Iterator[Storage]:
         """Where the message, of which `way` is the list of calls, is stored with all of them."""
         for there in self.ways(way):
-            whole = {there, _message_of(there)}
-            yield from (storage for storage in self._stored if storage.way in whole)
+            yield from self._whole(there)
             yield from self._kept(there, function)
+
+    def _whole(self, way: Way) -> Iterator[Storage]:
+        """What is stored of a list of calls, and of its message, in the order in which it was found."""
+        found = [self._by_way.get(one, ()) for one in {way: None, _message_of(way): None}]
+        yield from (storage for _, storage in heapq.merge(*found, key=lambda numbered: numbered[0]))
+
+    @cached_property
+    def _by_way(self) -> dict[Way, list[tuple[int, Storage]]]:
+        found: dict[Way, list[tuple[int, Storage]]] = {}
+        for numbered in enumerate(self._stored):
+            found.setdefault(numbered[1].way, []).append(numbered)
+        return found
 
     # -- what is stored ---------------------------------------------------------------------------------------
 
@@ -155,12 +168,18 @@ class StoredCalls:
 
     def looped_over(self, way: Way) -> cst.For | None:
         """The loop over a history that takes the message of which `way` is the list of calls."""
-        root = way[0]
-        for loop in self._anatomy.module.nodes_of(cst.For) if len(way) == 2 and root[0] == "var" else ():
-            if root[2] in ex.target_names(loop.target) and self._anatomy.facts.is_kind(loop.iter, Kind.HISTORY):
-                if self._anatomy.facts.slots.variable(loop.target, root[2]) == root:
-                    return loop
-        return None
+        return self._over_histories.get(way[0]) if len(way) == 2 and way[0][0] == "var" else None
+
+    @cached_property
+    def _over_histories(self) -> dict[Slot, cst.For]:
+        """The first loop over a history that binds a variable, by variable."""
+        facts = self._anatomy.facts
+        found: dict[Slot, cst.For] = {}
+        for loop in self._anatomy.module.nodes_of(cst.For):
+            if facts.is_kind(loop.iter, Kind.HISTORY):
+                for name in ex.target_names(loop.target):
+                    found.setdefault(facts.slots.variable(loop.target, name), loop)
+        return found
 
     def _history(self, way: Way) -> cst.CSTNode | None:
         """The evidence that there is a history at `way`."""

@@ -85,7 +85,7 @@ class AddedWhole:
 
     def _replaced(self, slot: Slot | None) -> set[Point]:
         """The points at which another list takes the place of the one in a slot."""
-        renewed = self.again.renewed([slot] if slot is not None else [], grown=False)
+        renewed = self.again.bound(slot, grown=False) if slot is not None else ()
         return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}
 
     # -- stores -----------------------------------------------------------------------------------------------

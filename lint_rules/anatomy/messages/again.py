@@ -18,8 +18,8 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.graph import AnyOf, Point
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk, walk_scope
 
 Loop = cst.For | cst.While
@@ -38,6 +38,7 @@ class Again:
         self.graph = anatomy.flow(function)
         self._failing: dict[Point, bool] = {}
         self._unstored: dict[Slot | None, frozenset[Point]] = {}
+        self._bound_at: dict[tuple[Slot, bool], frozenset[Point]] = {}
 
     def points(self, node: cst.CSTNode) -> list[Point]:
         """The points of the statement that holds `node`."""
@@ -95,10 +96,9 @@ class Again:
             return True
         return any(kind in facts.kinds(arg.value) for arg in call.args for kind in _ARGUMENTS)
 
-    def outside(self, loop: Loop) -> set[Point]:
+    def outside(self, loop: Loop) -> Container[Point]:
         """The points that do not belong to a loop: a path that avoids them stays in it."""
-        within = {id(node) for node in walk(loop)}
-        return {point for point in self.graph.points if point.statement is None or id(point.statement) not in within}
+        return _Outside(self.module, loop)
 
     # -- what ends the sameness -------------------------------------------------------------------------------
 
@@ -128,15 +128,17 @@ class Again:
                     found[slot].append(node)
         return found
 
-    def renewed(self, slots: Iterable[Slot], *, grown: bool = True) -> set[Point]:
+    def renewed(self, slots: Iterable[Slot], *, grown: bool = True) -> AnyOf:
         """The points at which one of `slots` is bound anew; without `grown`, `x += y` does not count."""
-        return {
-            point
-            for slot in slots
-            for node in self._bound.get(slot, ())
-            if grown or not isinstance(node, cst.AugAssign)
-            for point in self.points(node)
-        }
+        return AnyOf(*(self.bound(slot, grown=grown) for slot in slots))
+
+    def bound(self, slot: Slot, *, grown: bool = True) -> frozenset[Point]:
+        """The same for one slot."""
+        found = self._bound_at.get((slot, grown))
+        if found is None:
+            nodes = [n for n in self._bound.get(slot, ()) if grown or type(n) is not cst.AugAssign]
+            found = self._bound_at[slot, grown] = frozenset(point for node in nodes for point in self.points(node))
+        return found
 
     def emptied(self, slots: Iterable[Slot]) -> set[Point]:
         """The points at which something is taken out of one of `slots`: `parts.clear()`."""
@@ -161,7 +163,7 @@ class Again:
             if stored.slot == slot and not self.grows(stored):
                 found.update(self.points(stored.node))
         if slot is not None:
-            found |= self.renewed(_roots(slot), grown=False)
+            found.update(*(self.bound(root, grown=False) for root in _roots(slot)))
         for node in self.function.nodes:
             if type(node) is cst.Call and self._may_cut(node, slot):
                 found.update(self.points(node))
@@ -248,6 +250,19 @@ class Again:
         if mine:
             told |= {s for part in walk(mine[0].body) for s in self._changed_by(part)}
         return bool(read & told)
+
+
+class _Outside(Container[Point]):
+    """The points of a function that do not belong to one of its nodes."""
+
+    def __init__(self, module: SourceModule, node: cst.CSTNode) -> None:
+        self._module = module
+        self._node = node
+
+    def __contains__(self, point: object) -> bool:
+        return type(point) is Point and (
+            point.statement is None or not self._module.inside(point.statement, self._node)
+        )
 
 
 def _roots(slot: Slot) -> Iterator[Slot]:

@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
+from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.module import decorators, parameters
 from lint_rules.syntax.walk import walk
 
@@ -54,7 +54,7 @@ class Repeated:
     def _repeats(self, stored: Stored, loop: Loop) -> How | None:
         if self.again.is_flagged(stored.node, stored.slot, loop):
             return None
-        renewed = self.again.unstored(stored.slot) | self.again.outside(loop)
+        renewed = AnyOf(self.again.unstored(stored.slot), self.again.outside(loop))
         slots = self.places.depends(stored)
         if isinstance(loop, cst.For) and self._is_over_calls(loop):
             if self._of_reply(stored) and self._comes_back(stored, renewed | self.again.renewed(slots)):

@@ -129,7 +129,7 @@ class Transcript:
     ) -> Iterator[Stored]:
         """What running `call` stores, seen from `place` in `function`."""
         callee = self.facts.slots.callee(call)
-        if callee is None or callee in above or len(above) > _DEEPEST or not self._writes.reached_from(callee):
+        if callee is None or callee in above or len(above) > _DEEPEST or not self._writes.does_write(callee):
             return
         inside = {**arguments, **_defaults(self.facts.slots, callee), **dict(self.facts.slots.bindings(call, callee))}
         for stored in self._direct(callee, inside):

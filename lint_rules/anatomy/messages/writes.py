@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -53,12 +54,14 @@ class Writes:
         self.all: list[HistoryWrite] = []
         self.by_slot: dict[Slot, list[HistoryWrite]] = defaultdict(list)
         self.by_function: dict[Scope, list[HistoryWrite]] = defaultdict(list)
+        self._at: dict[cst.CSTNode, list[HistoryWrite]] = defaultdict(list)
         module = facts.module
         for node in module.nodes_of(cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Del):
             for write in self._writes(node, module.scope_of[node].function):
                 self.all.append(write)
                 self.by_slot[write.slot].append(write)
                 self.by_function[write.function].append(write)
+                self._at[node].append(write)
 
     def _writes(self, node: cst.CSTNode, function: Scope) -> list[HistoryWrite]:
         if type(node) is cst.Call:
@@ -118,18 +121,33 @@ class Writes:
         """Writes that running `function` may do, in it or in functions of this file that it calls."""
         return [write for here in self.graph.reachable(function) for write in self.by_function[here]]
 
+    def does_write(self, function: Scope) -> bool:
+        """Whether running `function` may write a history."""
+        return function in self._writing
+
+    @cached_property
+    def _writing(self) -> set[Scope]:
+        queue = [function for function, writes in self.by_function.items() if writes]
+        found = set(queue)
+        while queue:
+            for site in self.graph.sites[queue.pop()]:
+                if site.caller not in found:
+                    found.add(site.caller)
+                    queue.append(site.caller)
+        return found
+
     def grows(self, call: cst.Call, slot: Slot) -> HistoryWrite | None:
         """A growing write to `slot` that `call` itself is, or that the function of this file it runs may do."""
-        for write in self.by_slot[slot]:
-            if write.node is call and write.kind in GROWING:
+        for write in self._at.get(call, ()):
+            if write.slot == slot and write.kind in GROWING:
                 return write
         callee = self.facts.slots.callee(call)
-        if callee is None:
+        if callee is None or not self.does_write(callee):
             return None
         reached = self.graph.reachable(callee)
         return next((w for w in self.by_slot[slot] if w.kind in GROWING and w.function in reached), None)
 
     def within(self, region: cst.CSTNode, function: Scope, slot: Slot) -> list[HistoryWrite]:
         """Direct writes to `slot` that stand inside `region` of `function`."""
-        module = self.facts.module
-        return [w for w in self.by_slot[slot] if w.function is function and module.inside(w.node, region)]
+        inside = self.facts.module.placed_inside(self.by_slot[slot], region, lambda write: write.node)
+        return [write for write in inside if write.function is function]

@@ -75,6 +75,7 @@ class _Search:
         self.lasting = Lasting(anatomy)
         self.places = ReplyPlaces(anatomy)
         self._pending: dict[tuple[Scope, Slot], list[_Pending]] = {}
+        self._adders: dict[Slot, list[Scope]] = {}
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
@@ -183,17 +184,24 @@ class _Search:
                 if site.caller not in seen and len(seen) < 20:
                     seen.add(site.caller)
                     queue.append(site.caller)
-        inside = graph.reachable(function)
-        return any(
-            write.function not in inside
-            and write.kind in GROWING
-            and not graph.sites[write.function]
-            and not graph.reaches_llm(write.function)
-            and write.function not in seen
-            and write.function.kind == "function"
-            and any(s.role in {None, "assistant"} for s in self.anatomy.transcript.at(write.node))
-            for write in self.anatomy.writes.by_slot[slot]
-        )
+        others = [function for function in self._adding(slot) if function not in seen]
+        return bool(others) and not graph.reachable(function).issuperset(others)
+
+    def _adding(self, slot: Slot) -> list[Scope]:
+        """The functions that nobody here calls, and that may add a reply of somebody else to a history."""
+        found = self._adders.get(slot)
+        if found is None:
+            graph = self.anatomy.calls
+            found = self._adders[slot] = [
+                write.function
+                for write in self.anatomy.writes.by_slot[slot]
+                if write.kind in GROWING
+                and not graph.sites[write.function]
+                and not graph.reaches_llm(write.function)
+                and write.function.kind == "function"
+                and any(s.role in {None, "assistant"} for s in self.anatomy.transcript.at(write.node))
+            ]
+        return found
 
     def _after(self, caller: Scope, call: cst.Call, slot: Slot) -> bool:
         """Whether `caller` stores something that may be the reply after `call` has given it."""
@@ -259,8 +267,10 @@ class _Search:
 
     def _is_beside(self, function: Scope, pending: _Pending) -> bool:
         """Whether a request with more than the history is a question beside the conversation: others are made too."""
+        if pending.sent != "more":
+            return False
         reached = self.anatomy.calls.reachable(function)
-        return pending.sent == "more" and sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached) > 1
+        return sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached) > 1
 
     def _of_callee(self, callee: Scope, slot: Slot, depth: int) -> list[_Pending]:
         key = (callee, slot)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import cached_property
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
@@ -9,10 +12,10 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
 _LOOPS = frozenset({cst.For, cst.While})
+_BODIES = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 WAITING = frozenset(
     {"input", "prompt", "prompt_async", "ainput", "receive_text", "receive_json", "readline", "get_user_input"}
 )
@@ -72,20 +75,35 @@ class Lasting:
             return False
         return bool(ex.text(call.args[0].value) == slot[2] and self.anatomy.facts.slots.of(base) == slot[1])
 
-    def happens_once(self, function: Scope, seen: frozenset[Scope] = frozenset()) -> bool:
+    def happens_once(self, function: Scope) -> bool:
         """Whether a function runs for one turn only: from the top of the program, or on an object made for it."""
-        graph, module = self.anatomy.calls, self.anatomy.module
-        if function is module.top:
-            return True
-        sites = graph.sites[function]
-        if function in seen or not sites or graph.references[function]:
-            return False
-        for site in sites:
-            if in_loop(self.anatomy, site.node):
-                return False
-            if not self._own_object(site.node, site.caller) and not self.happens_once(site.caller, seen | {function}):
-                return False
-        return True
+        return function in self._once
+
+    @cached_property
+    def _once(self) -> set[Scope]:
+        """Those functions: called outside of loops only, by such functions only; of a circle of calls, none."""
+        graph, top = self.anatomy.calls, self.anatomy.module.top
+        found: set[Scope] = set()
+        called: defaultdict[Scope, list[Scope]] = defaultdict(list)
+        unknown: dict[Scope, int] = {}
+        queue = [top]
+        for function, sites in graph.sites.items():
+            if function is top or graph.references.get(function) or any(in_loop(self.anatomy, s.node) for s in sites):
+                continue
+            callers = [site.caller for site in sites if not self._own_object(site.node, site.caller)]
+            unknown[function] = len(callers)
+            for caller in callers:
+                called[caller].append(function)
+            if sites and not callers:
+                queue.append(function)
+        while queue:
+            here = queue.pop()
+            found.add(here)
+            for function in called[here]:
+                unknown[function] -= 1
+                if not unknown[function]:
+                    queue.append(function)
+        return found
 
     def _own_object(self, call: cst.Call, caller: Scope) -> bool:
         """Whether a method is called on an object that the caller has made, and that goes with it."""
@@ -104,7 +122,11 @@ class Lasting:
 
     def turns_in(self, loop: cst.CSTNode) -> bool:
         """Whether a loop waits for a user each time round."""
-        return any(type(node) is cst.Call and ex.called_name(node) in WAITING for node in walk(loop))
+        return bool(self.anatomy.module.those_inside(self._waits, loop))
+
+    @cached_property
+    def _waits(self) -> list[cst.Call]:
+        return [call for call in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(call) in WAITING]
 
 
 def in_loop(anatomy: Anatomy, node: cst.CSTNode) -> bool:
@@ -117,6 +139,6 @@ def loop_around(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:
     for outer in anatomy.module.ancestors(node):
         if type(outer) in _LOOPS:
             return outer
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+        if type(outer) in _BODIES:
             return None
     return None

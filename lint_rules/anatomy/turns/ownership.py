@@ -93,7 +93,7 @@ class Ownership:
             and (b := ex.receiver(n)) is not None
             and self.facts.slots.of(b) == slot
             and self.facts.slots.callee(n) is not None
-            and any(w for w in self.anatomy.writes.reached_from(self.facts.slots.callee(n)))  # type: ignore[arg-type]
+            and self.anatomy.writes.does_write(self.facts.slots.callee(n))  # type: ignore[arg-type]
             for n in function.nodes
         )
 

@@ -235,7 +235,10 @@ class Flows(Forms):
             self._reply_source(slot)
 
     def _reply_source(self, slot: Slot) -> None:
-        """A variable read as a reply makes the call it came from return a reply."""
+        """A variable read as a reply makes the call it came from return a reply: said once, as nothing is unlearned."""
+        if slot in self._replies:
+            return
+        self._replies.add(slot)
         for value in self.assigned(slot):
             self.learn(self.slots.of(value), Kind.REPLY, self.of(slot)[Kind.REPLY])
 

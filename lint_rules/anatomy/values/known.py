@@ -43,6 +43,7 @@ class Known:
         self.call_attributes = words.CALLS_ATTRIBUTES | frozenset(vocabulary.tool_call_attributes)
         self._known: dict[Slot, Kinds] = {}
         self._lists: set[Slot] = set()
+        self._replies: set[Slot] = set()
         self._elements: dict[Slot, Slot] = {}
         self._changed = False
         self._running: int | None = None
