@@ -66,7 +66,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.given import Given, edited, hands_back, is_put_together, owned_by_callers, says_so
+from lint_rules.anatomy.messages.given import Given, edited, hands_back, is_put_together, owned_by_callers
 from lint_rules.anatomy.messages.shown import ShownEdit, shown_edits
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore
@@ -110,7 +110,7 @@ def _shown(edit: ShownEdit) -> Draft:
 def _is_secret(anatomy: Anatomy, given: Given) -> bool:
     """Whether neither the function nor its callers tell that the caller's messages are edited."""
     function = given.function
-    if says_so(function) or function.name.startswith("test") or not _is_for_something_else(anatomy, given):
+    if function.name.startswith("test") or not _is_for_something_else(anatomy, given):
         return False
     if is_put_together(anatomy, given):
         return False

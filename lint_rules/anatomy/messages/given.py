@@ -38,10 +38,10 @@ class Given:
 
 
 def edited(anatomy: Anatomy) -> Iterator[Given]:
-    """What the functions of a file edit of the histories and messages that were passed to them."""
+    """What functions edit of the histories and messages that were passed to them, without saying so."""
     stores = Stores(anatomy)
     for function in anatomy.module.functions:
-        if function.kind != "function":
+        if function.kind != "function" or says_so(function):
             continue
         for param in parameters(function)[1 if is_method(function) else 0 :]:
             slot = anatomy.facts.slots.parameter(function, param.name.value)

@@ -56,7 +56,8 @@ class Writes:
         self.by_function: dict[Scope, list[HistoryWrite]] = defaultdict(list)
         self._at: dict[cst.CSTNode, list[HistoryWrite]] = defaultdict(list)
         module = facts.module
-        for node in module.nodes_of(cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Del):
+        writing = (cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Del)
+        for node in module.nodes_of(*writing) if facts.histories() else ():
             for write in self._writes(node, module.scope_of[node].function):
                 self.all.append(write)
                 self.by_slot[write.slot].append(write)
@@ -66,9 +67,9 @@ class Writes:
     def _writes(self, node: cst.CSTNode, function: Scope) -> list[HistoryWrite]:
         if type(node) is cst.Call:
             return self._method(node, function)
-        if isinstance(node, cst.Assign):
+        if type(node) is cst.Assign:
             return [w for t in node.targets for w in self._assigned(node, t.target, node.value, function)]
-        if isinstance(node, cst.AnnAssign) and node.value is not None:
+        if type(node) is cst.AnnAssign and node.value is not None:
             return self._assigned(node, node.target, node.value, function)
         if isinstance(node, cst.AugAssign):
             return self._made(node.target, node, function, "extend", node.value)

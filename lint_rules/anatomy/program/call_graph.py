@@ -35,24 +35,23 @@ class CallGraph:
         self.sites: dict[Scope, list[CallSite]] = defaultdict(list)
         self.references: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
         self.llm_calls: dict[Scope, list[cst.Call]] = defaultdict(list)
-        called: set[cst.CSTNode] = set()
         module = facts.module
         for node in module.nodes_of(cst.Call):
-            called.add(node.func)
-            caller = module.scope_of[node].function
             if node in facts.calls:
-                self.llm_calls[caller].append(node)
+                self.llm_calls[module.scope_of[node].function].append(node)
             callee = facts.slots.callee(node)
             if callee is not None:
+                caller = module.scope_of[node].function
                 site = CallSite(node, caller, callee)
                 self.calls[caller].append(site)
                 self.sites[callee].append(site)
         names = {function.name for function in module.functions} - {"__init__"}
-        for reference in module.nodes_of(cst.Name, cst.Attribute):
-            if ex.last_name(reference) in names and reference not in called and not _defines(module, reference):
-                function = facts.slots.function(reference)
-                if function is not None and function.name != "__init__":
-                    self.references[function].append(reference)
+        named: list[cst.BaseExpression] = [node for node in module.nodes_of(cst.Name) if node.value in names]
+        named += [node for node in module.nodes_of(cst.Attribute) if node.attr.value in names]
+        for reference in sorted(named, key=module.order.__getitem__):
+            function = facts.slots.function(reference) if _is_value(module, reference) else None
+            if function is not None and function.name != "__init__":
+                self.references[function].append(reference)
         self._reaching = self._closure()
 
     @cached_property
@@ -127,7 +126,9 @@ class CallGraph:
         return self.facts.module.nodes_inside(region, function, cst.Call)
 
 
-def _defines(module: SourceModule, name: cst.CSTNode) -> bool:
-    """Whether a name is the one that a `def` or `class` gives."""
+def _is_value(module: SourceModule, name: cst.CSTNode) -> bool:
+    """Whether a name stands for its value: it is not called, nor the one that a `def` or `class` gives."""
     parent = module.parent.get(name)
-    return isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is name
+    if type(parent) is cst.Call:
+        return parent.func is not name
+    return type(parent) not in {cst.FunctionDef, cst.ClassDef} or parent.name is not name  # type: ignore[union-attr]

@@ -17,6 +17,9 @@ from lint_rules.syntax.module import Scope
 StartKind = Literal["thread", "task", "handler"]
 
 
+_STARTERS = frozenset({*words.THREADS, *words.EXECUTOR_MAPS, *words.TASKS, *words.CALLBACKS, "gather"})
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Start:
     """A function that runs beside others from `node` on. `many`: several runs of itself may overlap."""
@@ -39,8 +42,10 @@ def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
     slots, module = graph.facts.slots, graph.facts.module
     events = imports_gradio(module)  # `box.submit(function)` is no start there
     for node in module.nodes_of(cst.Call):
-        scope = module.scope_of[node]
         name = ex.called_name(node)
+        if name not in _STARTERS:
+            continue
+        scope = module.scope_of[node]
         if _in_processes(graph, node) or (name == "submit" and events and not is_executor(node)):
             continue
         if name in words.THREADS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 import libcst as cst
 
@@ -29,28 +30,22 @@ class Locks:
         self.graph = graph
         self.facts = graph.facts
         self.module = graph.facts.module
-        self.known = self._find()
         self._entry: dict[Scope, frozenset[Slot] | None] = {}
 
     # -- which slots are locks --------------------------------------------------------------------------------
 
-    def _find(self) -> set[Slot]:
+    @cached_property
+    def known(self) -> set[Slot]:
+        """What is annotated as a lock, or has one assigned."""
         found: set[Slot] = set()
         for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
-            value = getattr(node, "value", None)
-            if isinstance(node, cst.Assign) and isinstance(value, cst.BaseExpression):
-                targets = [t.target for t in node.targets]
-            elif isinstance(node, cst.AnnAssign):
-                targets = [node.target]
-            else:
-                continue
-            annotated = isinstance(node, cst.AnnAssign) and self._names_lock(node.annotation.annotation)
-            if annotated or (isinstance(value, cst.BaseExpression) and self._makes_lock(value)):
-                found.update(slot for target in targets if (slot := self.facts.slots.of(target)) is not None)
+            annotated = type(node) is cst.AnnAssign and self._names_lock(node.annotation.annotation)
+            if annotated or (node.value is not None and self._makes_lock(node.value)):
+                found.update(slot for target in ex.targets(node) if (slot := self.facts.slots.of(target)) is not None)
         return found
 
     def _names_lock(self, node: cst.BaseExpression) -> bool:
-        return any(isinstance(n, (cst.Name, cst.Attribute)) and _last(n) in _MAKERS for n in walk(node))
+        return any(ex.last_name(n) in _MAKERS for n in walk(node))
 
     def _makes_lock(self, value: cst.BaseExpression) -> bool:
         """`Lock()`, `field(default_factory=Lock)`, `defaultdict(Lock)`; a semaphore only when it lets one in."""
@@ -73,11 +68,13 @@ class Locks:
             return slot
         if slot[0] == "return":
             return slot if _sounds(slot) else None
-        if slot in self._not_locks():
+        if slot in self._not_locks:
             return None
         return slot if _sounds(slot) and slot[0] in {"attr", "var", "member", "call"} else None
 
+    @cached_property
     def _not_locks(self) -> set[Slot]:
+        """Semaphores that let several in."""
         return {
             slot
             for node in self.module.nodes_of(cst.Assign)

@@ -150,7 +150,7 @@ class _Served:
 
     def _made_at(self, root: Slot) -> cst.CSTNode | None:
         """The statement that makes what a global, or a variable of the function that makes the app, holds."""
-        if root[0] != "var" or root[1].kind not in {"module", "function"}:
+        if root[0] != "var" or root[1].kind not in {"module", "function"} or not self.facts.assigned(root):
             return None
         for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
             if self.module.scope_of[node].function is root[1] and node.value is not None:

@@ -28,19 +28,22 @@ class Keepers:
         self._anatomy = anatomy
         self._roles: dict[Scope, Role | None] = {}
 
-    def role_of(self, call: cst.Call) -> tuple[Slot, Role] | None:
-        """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it."""
+    def keeper(self, call: cst.Call) -> Slot | None:
+        """Where the object lives whose method is called."""
         base = ex.receiver(call)
-        keeper = self._anatomy.facts.slots.of(base) if base is not None else None
-        if keeper is None:
-            return None
+        return self._anatomy.facts.slots.of(base) if base is not None else None
+
+    def role(self, call: cst.Call, keeper: Slot) -> Role | None:
+        """What a method does to the history its object keeps: gives a copy, replaces it, or adds to it.
+
+        May cost the analysis of the file that the class of the object stands in.
+        """
         method = self._anatomy.facts.slots.callee(call) or self._imported_method(keeper, ex.called_name(call))
         if method is None or method.kind != "function":
             return None
         if method not in self._roles:
             self._roles[method] = _method_role(method)
-        role = self._roles[method]
-        return (keeper, role) if role is not None else None
+        return self._roles[method]
 
     def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""

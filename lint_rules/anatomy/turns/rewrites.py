@@ -159,11 +159,10 @@ def _only_measured(races: Races, read: cst.CSTNode) -> bool:
 
 def _waits(races: Races, function: Scope) -> list[cst.CSTNode]:
     """Where a function lets others run: awaits, and calls that ask a model."""
-    return [
-        n
-        for n in function.nodes
-        if isinstance(n, cst.Await) or (isinstance(n, cst.Call) and not function.is_async and races.graph.asks(n))
-    ]
+    if function.is_async:
+        return list(function.nodes_of(cst.Await))
+    nodes = function.nodes_of(cst.Await, cst.Call)
+    return [node for node in nodes if type(node) is not cst.Call or races.graph.asks(node)]
 
 
 def _waited(wait: cst.CSTNode) -> str:
@@ -229,12 +228,13 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
     if not _waits(races, function):
         return
-    calls = function.nodes_of(cst.Call)
-    roles = [(call, *found) for call in calls if (found := races.keepers.role_of(call)) is not None]
-    for call, keeper, role in roles:
-        if role != "rewrite":
+    calls = [(c, keeper) for c in function.nodes_of(cst.Call) if (keeper := races.keepers.keeper(c)) is not None]
+    readers = [(call, keeper) for call, keeper in calls if reads_history(races.anatomy, call)]
+    read = {keeper for _, keeper in readers}
+    for call, keeper in calls:
+        if keeper not in read or races.keepers.role(call, keeper) != "rewrite":
             continue
-        reads = [c for c, k, r in roles if r == "read" and k == keeper and reads_history(races.anatomy, c)]
+        reads = [c for c, k in readers if k == keeper and races.keepers.role(c, k) == "read"]
         wait = _wait_between(races, function, list(reads), call)
         if wait is None or any(races.module.before(wait[1], c) and races.module.before(c, call) for c in reads):
             continue
@@ -258,9 +258,11 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
         if not isinstance(node.func, cst.Attribute):
             continue
         where = races.module.scope_of[node].function
-        slot, role = races.keepers.role_of(node) or (None, None)
+        slot = races.keepers.keeper(node)
         same = slot == keeper or (cls is not None and slot is not None and races.facts.slots.classes.get(slot) is cls)
-        if role == "grow" and same and where is not function and not races.is_setup(where):
+        if slot is None or not same or where is function or races.is_setup(where):
+            continue
+        if races.keepers.role(node, slot) == "grow":
             if _runs_beside(races, function, where):
                 return node, f"`{where.name}` may add messages meanwhile"
     return None

@@ -51,7 +51,7 @@ class RunStates:
     def all(self) -> Iterator[RunState]:
         for function in self.module.functions:
             if function.kind == "function" and function.is_async and not self.races.is_setup(function):
-                asks = [n for n in function.nodes if type(n) is cst.Call and self.asks(n)]
+                asks = [call for call in function.nodes_of(cst.Call) if self.asks(call)]
                 if asks and not function.name.startswith("test"):
                     yield from self._first(self._swaps(function, asks))
                     yield from self._first(self._told(function, asks))
@@ -69,14 +69,14 @@ class RunStates:
     # -- saved, changed, put back -----------------------------------------------------------------------------
 
     def _swaps(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
-        for guard in function.nodes:
-            if not isinstance(guard, cst.Try) or guard.finalbody is None:
-                continue
-            asked = next((ask for ask in asks if self.module.inside(ask, guard.body)), None)
-            for node in walk(guard.finalbody) if asked is not None else ():
+        for guard in function.nodes_of(cst.Try):
+            for node in walk(guard.finalbody) if guard.finalbody is not None else ():
                 back = self._attribute_from_name(node)
-                if asked is None or back is None or not self._is_shared(back[0], function):
+                if back is None or not self._is_shared(back[0], function):
                     continue
+                asked = next((ask for ask in asks if self.module.inside(ask, guard.body)), None)
+                if asked is None:
+                    break
                 target, saved = back
                 slot = self.facts.slots.of(target)
                 if slot is None or not self._was_saved(function, saved, slot):
@@ -89,9 +89,9 @@ class RunStates:
     @staticmethod
     def _attribute_from_name(node: cst.CSTNode) -> tuple[cst.Attribute, cst.Name] | None:
         """`(x.a, saved)` of the statement `x.a = saved`."""
-        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Name):
+        if type(node) is cst.Assign and type(node.value) is cst.Name:
             target = node.targets[0].target
-            if isinstance(target, cst.Attribute):
+            if type(target) is cst.Attribute:
                 return target, node.value
         return None
 
@@ -131,9 +131,9 @@ class RunStates:
 
     def _told(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
         """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent."""
-        for node in function.nodes:
-            base = ex.receiver(node) if type(node) is cst.Call else None
-            if base is None or not isinstance(node, cst.Call) or not self._is_looked_up(base, function):
+        for node in function.nodes_of(cst.Call):
+            base = ex.receiver(node)
+            if base is None or not self._is_looked_up(base, function):
                 continue
             if not any(self._is_given(arg.value, function) for arg in node.args):
                 continue
@@ -195,21 +195,24 @@ class RunStates:
                     yield found
 
     def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
-        waits = [n for n in function.nodes if isinstance(n, cst.Await) or (type(n) is cst.Call and self.asks(n))]
-        for node in function.nodes:
-            if not isinstance(node, cst.Assign) or not self._is_given(node.value, function):
-                continue
+        for node in function.nodes_of(cst.Assign):
             target = node.targets[0].target
-            slot = self.facts.slots.of(target) if isinstance(target, cst.Attribute) else None
-            if slot is None or slot[0] != "attr" or self._held(node, function):
+            slot = self.facts.slots.of(target) if type(target) is cst.Attribute else None
+            if slot is None or slot[0] != "attr":
                 continue
-            for wait in waits:
+            if not self._is_given(node.value, function) or self._held(node, function):
+                continue
+            for wait in self._waits(function):
                 if not self.anatomy.leads(function, [node], [wait]):
                     continue
                 read = self._read_after(function, slot, node, wait)
                 if read is not None:
                     yield RunState("entry", node, function, ex.source(target, 40), wait, read, self.anatomy, starter)
                     break
+
+    def _waits(self, function: Scope) -> Iterator[cst.CSTNode]:
+        nodes = function.nodes_of(cst.Await, cst.Call)
+        return (node for node in nodes if type(node) is not cst.Call or self.asks(node))
 
     def _read_after(self, function: Scope, slot: Slot, write: cst.CSTNode, wait: cst.CSTNode) -> cst.CSTNode | None:
         """Where the attribute is read once others may have run: after the wait, or in what is waited for."""

@@ -55,10 +55,9 @@ class Turns:
         return {f: kept for f, turns in found.items() if (kept := [t for t in turns if not self._only_calls(t, found)])}
 
     def _of(self, function: Scope) -> list[Turn]:
-        asks = [n for n in function.nodes if type(n) is cst.Call and self.asks(n)]
-        foreign = [
-            turn for n in function.nodes if type(n) is cst.Call and (turn := self._foreign(n, function)) is not None
-        ]
+        calls = function.nodes_of(cst.Call)
+        asks = [call for call in calls if self.asks(call)] if self.races.histories else []
+        foreign = [turn for call in calls if (turn := self._foreign(call, function)) is not None]
         turns = []
         for history in self.races.histories if asks else ():
             grown = self._grown_in(function, history)
@@ -84,7 +83,9 @@ class Turns:
         return self.graph.asks(call) or self._asks_elsewhere(call) or (callee is not None and callee in self._askers)
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
-        if not isinstance(call.func, cst.Name) or not self._is_given_history(call):
+        if type(call.func) is not cst.Name or call.func.value not in self.module.imports.origin:
+            return False
+        if not self._is_given_history(call):
             return False
         found = self.anatomy.imported(call.func.value)  # costs the analysis of a file
         if found is None:
@@ -180,12 +181,11 @@ class Turns:
     def _emptied(self, function: Scope) -> list[Turn]:
         """`agent.messages = []` and then `agent.chat(text)`: a turn on somebody else's object."""
         turns = []
-        for call in function.nodes:
-            base = ex.receiver(call) if type(call) is cst.Call and ex.called_name(call) in words.ASKING else None
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call) if ex.called_name(call) in words.ASKING else None
             slot = self.facts.slots.of(base) if base is not None else None
             for write in self.anatomy.writes.by_function[function] if slot is not None else ():
                 if write.slot[0] == "member" and write.slot[1] == slot and write.kind == "rebind":
-                    assert isinstance(call, cst.Call)
                     turns.append(Turn(function, write.slot, [call], [write.node], False))
                     break
         return turns

@@ -28,6 +28,9 @@ _LISTERS = frozenset({"list", "tuple", "sorted", "deque"})
 _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
 )
+COPYING = (
+    cst.Call, cst.Subscript, cst.ListComp, cst.DictComp, cst.List, cst.Dict, cst.BinaryOperation, cst.Assign,
+)  # fmt: skip
 _MOST_DEPTH = 8
 _LONGEST = 6
 """Longer paths are not followed: `node.next = node` would make ever longer ones."""
@@ -142,6 +145,19 @@ class Copies:
         self.function = function
         self._made: dict[cst.CSTNode, Copy] = {}
 
+    def may_make(self, node: cst.CSTNode) -> bool:
+        """Whether a node of the function, of one of the `COPYING` types, may copy part of an agent's messages."""
+        return any(not self.facts.kinds(source).keys().isdisjoint(_KINDS) for source in self._sources(node))
+
+    def _sources(self, node: cst.CSTNode) -> list[cst.BaseExpression]:
+        if type(node) is cst.Dict:
+            return [element.value for element in node.elements if type(element) is cst.StarredDictElement]
+        if type(node) is cst.Assign:
+            unpacks = any(type(target.target) in {cst.Tuple, cst.List} for target in node.targets)
+            return [node.value] if unpacks or type(node.value) is cst.Name else []
+        copied = self._copied(node)
+        return [copied[0]] if copied is not None else []
+
     def part(self, node: cst.BaseExpression, state: State) -> Part:
         """What the value of `node` shares; empty when nothing is known."""
         node = ex.inner(node)
@@ -153,7 +169,7 @@ class Copies:
             return next((part for part in parts if any(part.values())), {})
         if isinstance(node, cst.Dict):
             return self._dict(node, state)
-        copied = self._copied(node, state)
+        copied = self._copied(node)
         if copied is None:
             return {}
         source, fresh, replaced = copied
@@ -255,29 +271,27 @@ class Copies:
                     part.update(self._keyed(key, element.value, state))
         return part
 
-    def _copied(
-        self, node: cst.BaseExpression, state: State
-    ) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
+    def _copied(self, node: cst.CSTNode) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
         """(what is copied, how many levels are new, keys that get new values) for a copying expression."""
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             return self._copying_call(node)
-        if ex.slice_of(node) is not None and isinstance(node, cst.Subscript):
+        if ex.slice_of(node) is not None and type(node) is cst.Subscript:
             return node.value, 1, {}
-        if isinstance(node, cst.ListComp):
-            return self._comprehension(node, state)
-        if isinstance(node, cst.DictComp):
+        if type(node) is cst.ListComp:
+            return self._comprehension(node)
+        if type(node) is cst.DictComp:
             source = node.for_in.iter
-            if isinstance(source, cst.Call) and ex.called_name(source) == "items" and isinstance(node.value, cst.Name):
+            if type(source) is cst.Call and ex.called_name(source) == "items" and type(node.value) is cst.Name:
                 base = ex.receiver(source)
                 return (base, 1, {}) if base is not None else None
             keys = ex.target_names(node.for_in.target)
             at = ex.index(node.value)
-            if isinstance(node.value, cst.Subscript) and isinstance(at, cst.Name) and at.value in keys:
+            if type(node.value) is cst.Subscript and type(at) is cst.Name and at.value in keys:
                 return node.value.value, 1, {}
-        if isinstance(node, cst.List):
-            starred = [e.value for e in node.elements if isinstance(e, cst.StarredElement)]
+        if type(node) is cst.List:
+            starred = [e.value for e in node.elements if type(e) is cst.StarredElement]
             return (starred[0], 1, {}) if starred else None
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
             for side in (node.left, node.right):
                 if Kind.HISTORY in self.facts.kinds(side) and path_of(side) is not None:
                     return side, 1, {}
@@ -311,7 +325,7 @@ class Copies:
         )  # fmt: skip
 
     def _comprehension(
-        self, node: cst.ListComp, state: State
+        self, node: cst.ListComp
     ) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
         """`[m for m in h]` is new down to the list, `[dict(m) for m in h]` down to the messages."""
         if node.for_in.inner_for_in is not None or not isinstance(node.for_in.target, cst.Name):

@@ -10,6 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.copies import (
+    COPYING,
     ELEMENT,
     LAST,
     Copies,
@@ -24,7 +25,6 @@ from lint_rules.anatomy.values.copies import (
     path_of,
 )
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
@@ -64,7 +64,7 @@ class Stores:
     def all(self) -> Iterator[SharedStore]:
         """Every shared store of the file; a store that several copies reach comes once for each."""
         for function in self.facts.module.functions:
-            if function.kind not in {"class", "lambda"} and function in self._may_hold_copies:
+            if function.kind not in {"class", "lambda"} and function in self._holding_copies:
                 yield from self._run(function, {}, 0)
 
     def into(self, function: Scope, name: str, copy: Copy) -> Iterator[SharedStore]:
@@ -72,6 +72,8 @@ class Stores:
 
         Those into a selection of its elements are among them, where the selection is no copy by intent.
         """
+        if not self._may_store(function):
+            return
         self._on_purpose = True
         for store in self._run(function, {(name,): Ref(copy, 0)}, _DEEPEST):
             selected = (path_of(store.copy.source) or ("",))[0] == name and store.copy.function is function
@@ -79,12 +81,28 @@ class Stores:
                 yield store
         self._on_purpose = False
 
+    def _may_store(self, function: Scope) -> bool:
+        """A cheap look before the data-flow: whether a function stores into anything but its own object."""
+        if any(ex.called_name(call) in _MUTATORS for call in function.nodes_of(cst.Call)):
+            return True
+        own = self.facts.module.self_name(function)
+        targets: list[cst.CSTNode] = [node.target for node in function.nodes_of(cst.AssignTarget, cst.AnnAssign)]
+        targets += [node.target for node in function.nodes_of(cst.Del)]
+        return bool(function.nodes_of(cst.AugAssign)) or any(
+            type(target) is not cst.Name and not _is_of(target, own) for target in targets
+        )
+
     @cached_property
-    def _may_hold_copies(self) -> set[Scope]:
-        """A cheap look before the data-flow: functions that name something known, and those that call them."""
-        known = {name for slot in self.facts.all_known() for name in _names_of(slot)}
-        queue = [function for function in self.facts.module.functions if not known.isdisjoint(_words(function))]
-        found = set(queue)
+    def _holding_copies(self) -> set[Scope]:
+        """A cheap look before the data-flow: functions that copy something known, and those that call them."""
+        module = self.facts.module
+        found: set[Scope] = set()
+        for kind in COPYING:
+            for node in module.nodes_of(kind):
+                function = module.scope_of[node].function
+                if function not in found and self._of(function).may_make(node):
+                    found.add(function)
+        queue = list(found)
         while queue:
             callers = {site.caller for site in self._sites[queue.pop()]} - found
             found |= callers
@@ -124,7 +142,7 @@ class Stores:
         elif (grown := _appended(node)) is not None:
             base, value = grown
             state = assign(state, (*base, LAST), copies.part(value, state) or {(): None})
-        else:
+        elif copies.function.nodes_of(cst.NamedExpr):
             for inside in (n for e in point.expressions() for n in walk_scope(e)):
                 if type(inside) is cst.NamedExpr:
                     state = self._bind(copies, inside.target, inside.value, state)
@@ -224,7 +242,7 @@ class Stores:
         """A copy that is passed to a function of this file, which stores into its nested parts."""
         if depth >= _DEEPEST:
             return
-        for call in (n for e in point.expressions() for n in walk_scope(e) if isinstance(n, cst.Call)):
+        for call in (n for e in point.expressions() for n in walk_scope(e) if type(n) is cst.Call):
             callee = self.facts.slots.callee(call)
             if callee is None or callee.kind == "lambda":
                 continue
@@ -278,32 +296,19 @@ class Stores:
         return False
 
 
-def _names_of(slot: Slot) -> Iterator[str]:
-    """The names by which code speaks of a slot."""
-    while slot[0] == "item":
-        slot = slot[1]
-    if slot[0] == "call":
-        yield ex.called_name(slot[1])
-    else:
-        yield slot[1].name if slot[0] == "return" else slot[2]
-
-
-def _words(function: Scope) -> set[str]:
-    """Names, attributes and strings of a function."""
-    words = {node.value for node in function.nodes_of(cst.Name)}
-    words.update(node.attr.value for node in function.nodes_of(cst.Attribute))
-    words.update(ex.text(node) or "" for node in function.nodes_of(cst.SimpleString))
-    return words
-
-
 def _appended(node: cst.CSTNode | None) -> tuple[Path, cst.BaseExpression] | None:
     """(path of xs, m) for the statement `xs.append(m)` with a value made there: `xs[-1]` is then m."""
-    call = node.value if isinstance(node, cst.Expr) else None
-    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
+    call = node.value if type(node) is cst.Expr else None
+    if type(call) is not cst.Call or ex.called_name(call) != "append" or len(call.args) != 1:
         return None
     base = ex.receiver(call)
     path = path_of(base) if base is not None else None
     return (path, call.args[0].value) if path is not None and path_of(call.args[0].value) is None else None
+
+
+def _is_of(node: cst.CSTNode, own: str | None) -> bool:
+    """`self.x`."""
+    return type(node) is cst.Attribute and type(node.value) is cst.Name and node.value.value == own
 
 
 def _names(node: cst.CSTNode, name: str) -> bool:
@@ -323,13 +328,13 @@ def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
     """(container, node) of every store at a point: `c["k"] = x`, `del c.k`, `c["k"] += x`, `c["k"].append(x)`."""
     node = point.statement
     targets: list[cst.BaseExpression] = []
-    if isinstance(node, cst.Assign):
+    if type(node) is cst.Assign:
         targets = [target.target for target in node.targets]
-    elif isinstance(node, (cst.AugAssign, cst.AnnAssign)):
+    elif type(node) is cst.AugAssign or type(node) is cst.AnnAssign:
         targets = [node.target]
-        if isinstance(node, cst.AugAssign) and isinstance(node.value, (cst.List, cst.ListComp)):
+        if type(node) is cst.AugAssign and type(node.value) in {cst.List, cst.ListComp}:
             yield node.target, node
-    elif isinstance(node, cst.Del):
+    elif type(node) is cst.Del:
         targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
     while targets:
         target = targets.pop()
@@ -337,7 +342,7 @@ def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
             targets.extend(element.value for element in target.elements)
         elif isinstance(target, (cst.Subscript, cst.Attribute)) and node is not None:
             yield target.value, node
-    for call in (n for e in point.expressions() for n in walk_scope(e) if isinstance(n, cst.Call)):
-        base = ex.receiver(call)
-        if base is not None and ex.called_name(call) in _MUTATORS and path_of(base) is not None:
+    for call in (n for e in point.expressions() for n in walk_scope(e) if type(n) is cst.Call):
+        base = ex.receiver(call) if ex.called_name(call) in _MUTATORS else None
+        if base is not None and path_of(base) is not None:
             yield base, call
