@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from lint_rules.anatomy.values.facts import Facts
-from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 
 if TYPE_CHECKING:
