@@ -1,8 +1,7 @@
 """libcst's tree of a file, bare of formatting, made from its `ast`: several times cheaper than to parse with libcst.
 
 Most files that are analysed hold nothing to report, and the analysis never looks at whitespace, commas, comments or
-parentheses. What is missing here has libcst's default, so a bare tree can be rendered, but not to the file's text:
-positions and repairs need the tree that libcst parses.
+parentheses: here they are unset (see `make`). Positions and repairs need the tree that libcst parses.
 """
 
 from __future__ import annotations
@@ -10,10 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import MISSING, fields
 from typing import Any
 
 import libcst as cst
+
+from lint_rules.syntax import make
+from lint_rules.syntax.literals import Untold, is_one_literal, literals
 
 __all__ = ["Unlike", "bare_tree"]
 
@@ -36,158 +37,6 @@ def bare_tree(text: str, tree: ast.Module) -> cst.Module:
 
 _BROKEN_SUITE = re.compile(r"[:;][ \t\f]*\\\r?\n")
 """There `ast` does not tell what stands in the line of the statement before."""
-_STRING = re.compile(
-    r"[A-Za-z]{0,2}(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")",
-    re.DOTALL,
-)
-
-
-def _maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
-    """Makes nodes of a class from the values of some fields; the others get their defaults.
-
-    Sets slots, as libcst's own parser checks each node that is made and makes its whitespace anew.
-    """
-    new = object.__new__
-    rest = [(_setter(kind, f.name), _default(f)) for f in fields(kind) if f.name not in given]
-    puts = [_setter(kind, name) for name in given]
-    if len(puts) == 1:
-        only = puts[0]
-
-        def make_one(value: object) -> cst.CSTNode:
-            node = new(kind)
-            only(node, value)
-            for put, default in rest:
-                put(node, default)
-            return node
-
-        return make_one
-
-    def make(*values: object) -> cst.CSTNode:
-        node = new(kind)
-        for put, value in zip(puts, values, strict=True):
-            put(node, value)
-        for put, default in rest:
-            put(node, default)
-        return node
-
-    return make
-
-
-def _setter(kind: type[cst.CSTNode], name: str) -> Callable[[cst.CSTNode, object], None]:
-    put: Callable[[cst.CSTNode, object], None] = getattr(kind, name).__set__
-    return put
-
-
-def _default(field: Any) -> object:
-    if field.default is not MISSING:
-        return field.default
-    return field.default_factory() if field.default_factory is not MISSING else None
-
-
-_name = _maker(cst.Name, "value")
-_attribute = _maker(cst.Attribute, "value", "attr")
-_call = _maker(cst.Call, "func", "args")
-_arg = _maker(cst.Arg, "value", "keyword", "star")
-_simple_string = _maker(cst.SimpleString, "value")
-_numbers: dict[type, Callable[..., Any]] = {
-    int: _maker(cst.Integer, "value"),
-    float: _maker(cst.Float, "value"),
-    complex: _maker(cst.Imaginary, "value"),
-}
-_ellipsis = _maker(cst.Ellipsis)
-_subscript = _maker(cst.Subscript, "value", "slice")
-_subscript_element = _maker(cst.SubscriptElement, "slice")
-_index = _maker(cst.Index, "value", "star")
-_slice = _maker(cst.Slice, "lower", "upper", "step")
-_element = _maker(cst.Element, "value")
-_starred_element = _maker(cst.StarredElement, "value")
-_displays = {
-    kind: _maker(made, "elements") for kind, made in ((ast.Tuple, cst.Tuple), (ast.List, cst.List), (ast.Set, cst.Set))
-}
-_dict = _maker(cst.Dict, "elements")
-_dict_element = _maker(cst.DictElement, "key", "value")
-_starred_dict_element = _maker(cst.StarredDictElement, "value")
-_binary = _maker(cst.BinaryOperation, "left", "operator", "right")
-_boolean = _maker(cst.BooleanOperation, "left", "operator", "right")
-_unary = _maker(cst.UnaryOperation, "operator", "expression")
-_comparison = _maker(cst.Comparison, "left", "comparisons")
-_comparison_target = _maker(cst.ComparisonTarget, "operator", "comparator")
-_if_exp = _maker(cst.IfExp, "body", "test", "orelse")
-_lambda = _maker(cst.Lambda, "params", "body")
-_comprehensions = {
-    ast.ListComp: _maker(cst.ListComp, "elt", "for_in"),
-    ast.SetComp: _maker(cst.SetComp, "elt", "for_in"),
-    ast.GeneratorExp: _maker(cst.GeneratorExp, "elt", "for_in"),
-}
-_dict_comp = _maker(cst.DictComp, "key", "value", "for_in")
-_comp_for = _maker(cst.CompFor, "target", "iter", "ifs", "inner_for_in", "asynchronous")
-_comp_if = _maker(cst.CompIf, "test")
-_await = _maker(cst.Await, "expression")
-_yield = _maker(cst.Yield, "value")
-_from = _maker(cst.From, "item")
-_named_expr = _maker(cst.NamedExpr, "target", "value")
-_asynchronous = _maker(cst.Asynchronous)
-_parameters = _maker(cst.Parameters, "params", "star_arg", "kwonly_params", "star_kwarg", "posonly_params")
-_param = _maker(cst.Param, "name", "annotation", "default", "star")
-_param_star = _maker(cst.ParamStar)
-_annotation = _maker(cst.Annotation, "annotation")
-
-_line = _maker(cst.SimpleStatementLine, "body")
-_suite = _maker(cst.SimpleStatementSuite, "body")
-_block = _maker(cst.IndentedBlock, "body")
-_expr = _maker(cst.Expr, "value")
-_assign = _maker(cst.Assign, "targets", "value")
-_assign_target = _maker(cst.AssignTarget, "target")
-_ann_assign = _maker(cst.AnnAssign, "target", "annotation", "value")
-_aug_assign = _maker(cst.AugAssign, "target", "operator", "value")
-_return = _maker(cst.Return, "value")
-_raise = _maker(cst.Raise, "exc", "cause")
-_assert = _maker(cst.Assert, "test", "msg")
-_del = _maker(cst.Del, "target")
-_words = {ast.Pass: _maker(cst.Pass), ast.Break: _maker(cst.Break), ast.Continue: _maker(cst.Continue)}
-_declarations = {ast.Global: _maker(cst.Global, "names"), ast.Nonlocal: _maker(cst.Nonlocal, "names")}
-_name_item = _maker(cst.NameItem, "name")
-_import = _maker(cst.Import, "names")
-_import_from = _maker(cst.ImportFrom, "module", "names", "relative")
-_import_alias = _maker(cst.ImportAlias, "name", "asname")
-_import_star = _maker(cst.ImportStar)
-_dot = _maker(cst.Dot)
-_as_name = _maker(cst.AsName, "name")
-_function = _maker(cst.FunctionDef, "name", "params", "body", "decorators", "returns", "asynchronous")
-_class = _maker(cst.ClassDef, "name", "body", "bases", "keywords", "decorators")
-_decorator = _maker(cst.Decorator, "decorator")
-_if = _maker(cst.If, "test", "body", "orelse")
-_else = _maker(cst.Else, "body")
-_for = _maker(cst.For, "target", "iter", "body", "orelse", "asynchronous")
-_while = _maker(cst.While, "test", "body", "orelse")
-_with = _maker(cst.With, "items", "body", "asynchronous")
-_with_item = _maker(cst.WithItem, "item", "asname")
-_finally = _maker(cst.Finally, "body")
-_module = _maker(cst.Module, "body")
-
-_OPERATORS: dict[type[ast.AST], Callable[[], Any]] = {
-    kind: _maker(made)
-    for kind, made in (
-        (ast.Add, cst.Add), (ast.Sub, cst.Subtract), (ast.Mult, cst.Multiply), (ast.Div, cst.Divide),
-        (ast.FloorDiv, cst.FloorDivide), (ast.Mod, cst.Modulo), (ast.Pow, cst.Power), (ast.LShift, cst.LeftShift),
-        (ast.RShift, cst.RightShift), (ast.BitOr, cst.BitOr), (ast.BitAnd, cst.BitAnd), (ast.BitXor, cst.BitXor),
-        (ast.MatMult, cst.MatrixMultiply), (ast.And, cst.And), (ast.Or, cst.Or), (ast.Not, cst.Not),
-        (ast.USub, cst.Minus), (ast.UAdd, cst.Plus), (ast.Invert, cst.BitInvert), (ast.Eq, cst.Equal),
-        (ast.NotEq, cst.NotEqual), (ast.Lt, cst.LessThan), (ast.LtE, cst.LessThanEqual), (ast.Gt, cst.GreaterThan),
-        (ast.GtE, cst.GreaterThanEqual), (ast.Is, cst.Is), (ast.IsNot, cst.IsNot), (ast.In, cst.In),
-        (ast.NotIn, cst.NotIn),
-    )
-}  # fmt: skip
-_ASSIGNING: dict[type[ast.AST], Callable[[], Any]] = {
-    kind: _maker(made)
-    for kind, made in (
-        (ast.Add, cst.AddAssign), (ast.Sub, cst.SubtractAssign), (ast.Mult, cst.MultiplyAssign),
-        (ast.Div, cst.DivideAssign), (ast.FloorDiv, cst.FloorDivideAssign), (ast.Mod, cst.ModuloAssign),
-        (ast.Pow, cst.PowerAssign), (ast.LShift, cst.LeftShiftAssign), (ast.RShift, cst.RightShiftAssign),
-        (ast.BitOr, cst.BitOrAssign), (ast.BitAnd, cst.BitAndAssign), (ast.BitXor, cst.BitXorAssign),
-        (ast.MatMult, cst.MatrixMultiplyAssign),
-    )
-}  # fmt: skip
 
 
 class _Builder:
@@ -197,13 +46,17 @@ class _Builder:
         self._lines = text.encode().splitlines(keepends=True)
 
     def module(self, tree: ast.Module) -> cst.Module:
-        made: cst.Module = _module(self._statements(tree.body))
+        made: cst.Module = make.Module(self._statements(tree.body))
         return made
 
     # -- text -------------------------------------------------------------------------------------------------------
 
     def _segment(self, node: Any) -> str:
-        return self._between(_begin(node), _end(node)).decode()
+        line, last = node.lineno, node.end_lineno
+        if line == last:
+            code: bytes = self._lines[line - 1][node.col_offset : node.end_col_offset]
+            return code.decode()
+        return self._between((line, node.col_offset), (last, node.end_col_offset)).decode()
 
     def _between(self, start: _Place, end: _Place) -> bytes:
         """What stands between two places."""
@@ -227,7 +80,7 @@ class _Builder:
             if kind in _SMALL:
                 if node.lineno != last:
                     line = []
-                    found.append(_line(line))
+                    found.append(make.SimpleStatementLine(line))
                 line.append(_SMALL[kind](self, node))
                 last = node.end_lineno or 0
             else:
@@ -254,72 +107,74 @@ class _Builder:
         """What stands behind a colon."""
         first = body[0]
         if type(first) in _SMALL and not self._begins_line(first):
-            return _suite([_SMALL[type(node)](self, node) for node in body])
-        return _block(self._statements(body))
+            return make.SimpleStatementSuite([_SMALL[type(node)](self, node) for node in body])
+        return make.IndentedBlock(self._statements(body))
 
     def _expression_statement(self, node: ast.Expr) -> Any:
-        return _expr(self.expression(node.value))
+        return make.Expr(self.expression(node.value))
 
     def _assign(self, node: ast.Assign) -> Any:
-        targets = [_assign_target(self.expression(target)) for target in node.targets]
-        return _assign(targets, self.expression(node.value))
+        targets = [make.AssignTarget(self.expression(target)) for target in node.targets]
+        return make.Assign(targets, self.expression(node.value))
 
     def _ann_assign(self, node: ast.AnnAssign) -> Any:
-        return _ann_assign(
-            self.expression(node.target), _annotation(self.expression(node.annotation)), self._optional(node.value)
+        return make.AnnAssign(
+            self.expression(node.target), make.Annotation(self.expression(node.annotation)), self._optional(node.value)
         )
 
     def _aug_assign(self, node: ast.AugAssign) -> Any:
-        return _aug_assign(self.expression(node.target), _ASSIGNING[type(node.op)](), self.expression(node.value))
+        return make.AugAssign(
+            self.expression(node.target), make.ASSIGNING_OPERATORS[type(node.op)], self.expression(node.value)
+        )
 
     def _return(self, node: ast.Return) -> Any:
-        return _return(self._optional(node.value))
+        return make.Return(self._optional(node.value))
 
     def _raise(self, node: ast.Raise) -> Any:
-        return _raise(self._optional(node.exc), _from(self.expression(node.cause)) if node.cause else None)
+        return make.Raise(self._optional(node.exc), make.From(self.expression(node.cause)) if node.cause else None)
 
     def _assert(self, node: ast.Assert) -> Any:
-        return _assert(self.expression(node.test), self._optional(node.msg))
+        return make.Assert(self.expression(node.test), self._optional(node.msg))
 
     def _delete(self, node: ast.Delete) -> Any:
         if len(node.targets) == 1:
-            return _del(self.expression(node.targets[0]))
-        return _del(_displays[ast.Tuple]([_element(self.expression(target)) for target in node.targets]))
+            return make.Del(self.expression(node.targets[0]))
+        return make.Del(make.Tuple([make.Element(self.expression(target)) for target in node.targets]))
 
     def _word(self, node: ast.Pass | ast.Break | ast.Continue) -> Any:
-        return _words[type(node)]()
+        return _WORDS[type(node)]()
 
     def _declaration(self, node: ast.Global | ast.Nonlocal) -> Any:
-        return _declarations[type(node)]([_name_item(_name(name)) for name in node.names])
+        return _DECLARATIONS[type(node)]([make.NameItem(make.Name(name)) for name in node.names])
 
     def _import(self, node: ast.Import) -> Any:
-        return _import([self._alias(alias) for alias in node.names])
+        return make.Import([self._alias(alias) for alias in node.names])
 
     def _import_from(self, node: ast.ImportFrom) -> Any:
-        names = _import_star() if node.names[0].name == "*" else [self._alias(alias) for alias in node.names]
+        names = make.ImportStar() if node.names[0].name == "*" else [self._alias(alias) for alias in node.names]
         module = _dotted(node.module) if node.module else None
-        return _import_from(module, names, [_dot() for _ in range(node.level)])
+        return make.ImportFrom(module, names, [make.Dot() for _ in range(node.level)])
 
     def _alias(self, alias: ast.alias) -> Any:
-        return _import_alias(_dotted(alias.name), _as_name(_name(alias.asname)) if alias.asname else None)
+        return make.ImportAlias(_dotted(alias.name), make.AsName(make.Name(alias.asname)) if alias.asname else None)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
-        return _function(
-            _name(node.name),
+        return make.FunctionDef(
+            make.Name(node.name),
             self._parameters(node.args),
             self._body(node.body),
             self._decorators(node),
-            _annotation(self.expression(node.returns)) if node.returns else None,
-            _asynchronous() if type(node) is ast.AsyncFunctionDef else None,
+            make.Annotation(self.expression(node.returns)) if node.returns else None,
+            make.Asynchronous() if type(node) is ast.AsyncFunctionDef else None,
         )
 
     def _class(self, node: ast.ClassDef) -> Any:
         bases = [self._positional(base) for base in node.bases]
         keywords = [self._keyword(keyword) for keyword in node.keywords]
-        return _class(_name(node.name), self._body(node.body), bases, keywords, self._decorators(node))
+        return make.ClassDef(make.Name(node.name), self._body(node.body), bases, keywords, self._decorators(node))
 
     def _decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[Any]:
-        return [_decorator(self.expression(decorator)) for decorator in node.decorator_list]
+        return [make.Decorator(self.expression(decorator)) for decorator in node.decorator_list]
 
     def _if(self, node: ast.If) -> Any:
         """A chain of `elif` is built from its end: it may be longer than the stack is deep."""
@@ -328,7 +183,7 @@ class _Builder:
             chain.append(chain[-1].orelse[0])  # type: ignore[arg-type]
         made = self._else(chain[-1].orelse)
         for part in reversed(chain):
-            made = _if(self.expression(part.test), self._body(part.body), made)
+            made = make.If(self.expression(part.test), self._body(part.body), made)
         return made
 
     def _is_elif(self, orelse: Sequence[ast.stmt]) -> bool:
@@ -337,36 +192,38 @@ class _Builder:
         return self._lines[orelse[0].lineno - 1].startswith(b"elif", orelse[0].col_offset)
 
     def _else(self, orelse: Sequence[ast.stmt]) -> Any:
-        return _else(self._body(orelse)) if orelse else None
+        return make.Else(self._body(orelse)) if orelse else None
 
     def _for(self, node: ast.For | ast.AsyncFor) -> Any:
-        return _for(
+        return make.For(
             self.expression(node.target),
             self.expression(node.iter),
             self._body(node.body),
             self._else(node.orelse),
-            _asynchronous() if type(node) is ast.AsyncFor else None,
+            make.Asynchronous() if type(node) is ast.AsyncFor else None,
         )
 
     def _while(self, node: ast.While) -> Any:
-        return _while(self.expression(node.test), self._body(node.body), self._else(node.orelse))
+        return make.While(self.expression(node.test), self._body(node.body), self._else(node.orelse))
 
     def _with(self, node: ast.With | ast.AsyncWith) -> Any:
         items = [
-            _with_item(self.expression(item.context_expr), self._as_name(item.optional_vars)) for item in node.items
+            make.WithItem(self.expression(item.context_expr), self._as_name(item.optional_vars)) for item in node.items
         ]
-        return _with(items, self._body(node.body), _asynchronous() if type(node) is ast.AsyncWith else None)
+        return make.With(items, self._body(node.body), make.Asynchronous() if type(node) is ast.AsyncWith else None)
 
     def _as_name(self, target: ast.expr | None) -> Any:
-        return _as_name(self.expression(target)) if target is not None else None
+        return make.AsName(self.expression(target)) if target is not None else None
 
     def _try(self, node: Any) -> Any:
         try_, handler = _TRIES[type(node)]
         handlers = [
-            handler(self._body(its.body), self._optional(its.type), _as_name(_name(its.name)) if its.name else None)
+            handler(
+                self._body(its.body), self._optional(its.type), make.AsName(make.Name(its.name)) if its.name else None
+            )
             for its in node.handlers
         ]
-        final = _finally(self._body(node.finalbody)) if node.finalbody else None
+        final = make.Finally(self._body(node.finalbody)) if node.finalbody else None
         return try_(self._body(node.body), handlers, self._else(node.orelse), final)
 
     # -- expressions ----------------------------------------------------------------------------------------------
@@ -378,25 +235,28 @@ class _Builder:
         return None if node is None else _EXPRESSIONS[type(node)](self, node)
 
     def _name(self, node: ast.Name) -> Any:
-        return _name(node.id)
+        return make.Name(node.id)
 
     def _constant(self, node: ast.Constant) -> Any:
         value = node.value
         kind = type(value)
         if kind is str or kind is bytes:
             code = self._segment(node)
-            one = _STRING.match(code)
-            return _simple_string(code) if one is not None and one.end() == len(code) else self._strings(node)
-        if kind in _numbers:
-            return _numbers[kind](self._segment(node))
-        return _ellipsis() if value is ... else _name(str(value))
+            return make.SimpleString(code) if is_one_literal(code) else self._strings(node)
+        if kind in _NUMBERS:
+            return _NUMBERS[kind](self._segment(node))
+        return make.Ellipsis() if value is ... else make.Name(str(value))
 
     def _strings(self, node: ast.expr) -> Any:
         """Literals with substitutions, or several in a row: of these `ast` keeps too little."""
-        return cst.parse_expression(f"({self._segment(node)})")
+        code = self._segment(node)
+        try:
+            return literals(code, _substituted)
+        except Untold:
+            return cst.parse_expression(f"({code})")
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        return _attribute(self.expression(node.value), _name(node.attr))
+        return make.Attribute(self.expression(node.value), make.Name(node.attr))
 
     def _call(self, node: ast.Call) -> Any:
         if not node.keywords:
@@ -406,28 +266,28 @@ class _Builder:
         else:
             given = sorted([*node.args, *node.keywords], key=_begin)
             args = [self._keyword(arg) if type(arg) is ast.keyword else self._positional(arg) for arg in given]
-        return _call(self.expression(node.func), args)
+        return make.Call(self.expression(node.func), args)
 
     def _positional(self, node: Any) -> Any:
         if type(node) is ast.Starred:
-            return _arg(self.expression(node.value), None, "*")
-        return _arg(self.expression(node), None, "")
+            return make.Arg(self.expression(node.value), None, "*")
+        return make.Arg(self.expression(node), None, "")
 
     def _keyword(self, node: Any) -> Any:
         value = self.expression(node.value)
-        return _arg(value, None, "**") if node.arg is None else _arg(value, _name(node.arg), "")
+        return make.Arg(value, None, "**") if node.arg is None else make.Arg(value, make.Name(node.arg), "")
 
     def _subscript(self, node: ast.Subscript) -> Any:
         at = node.slice
         parts = at.elts if type(at) is ast.Tuple and at.elts and not self._is_in_parentheses(at) else [at]
-        return _subscript(self.expression(node.value), [_subscript_element(self._part(part)) for part in parts])
+        return make.Subscript(self.expression(node.value), [make.SubscriptElement(self._part(part)) for part in parts])
 
     def _part(self, node: ast.expr) -> Any:
         if type(node) is ast.Slice:
-            return _slice(self._optional(node.lower), self._optional(node.upper), self._optional(node.step))
+            return make.Slice(self._optional(node.lower), self._optional(node.upper), self._optional(node.step))
         if type(node) is ast.Starred:
-            return _index(self.expression(node.value), "*")
-        return _index(self.expression(node), None)
+            return make.Index(self.expression(node.value), "*")
+        return make.Index(self.expression(node), None)
 
     def _is_in_parentheses(self, node: ast.Tuple) -> bool:
         """`(a, b)`, not `a, b`, nor `(a), b`."""
@@ -443,19 +303,19 @@ class _Builder:
         return opened > behind.partition(b",")[0].count(b")")
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Any:
-        return _displays[type(node)]([self._element(element) for element in node.elts])
+        return _DISPLAYS[type(node)]([self._element(element) for element in node.elts])
 
     def _element(self, node: ast.expr) -> Any:
         if type(node) is ast.Starred:
-            return _starred_element(self.expression(node.value))
-        return _element(self.expression(node))
+            return make.StarredElement(self.expression(node.value))
+        return make.Element(self.expression(node))
 
     def _dict(self, node: ast.Dict) -> Any:
-        return _dict(
+        return make.Dict(
             [
-                _starred_dict_element(self.expression(value))
+                make.StarredDictElement(self.expression(value))
                 if key is None
-                else _dict_element(self.expression(key), self.expression(value))
+                else make.DictElement(self.expression(key), self.expression(value))
                 for key, value in zip(node.keys, node.values, strict=True)
             ]
         )
@@ -467,61 +327,61 @@ class _Builder:
             chain.append(chain[-1].left)
         made = self.expression(chain[-1].left)
         for part in reversed(chain):
-            made = _binary(made, _OPERATORS[type(part.op)](), self.expression(part.right))
+            made = make.BinaryOperation(made, make.OPERATORS[type(part.op)], self.expression(part.right))
         return made
 
     def _boolean(self, node: ast.BoolOp) -> Any:
-        operator = _OPERATORS[type(node.op)]
+        operator = make.OPERATORS[type(node.op)]
         made = self.expression(node.values[0])
         for value in node.values[1:]:
-            made = _boolean(made, operator(), self.expression(value))
+            made = make.BooleanOperation(made, operator, self.expression(value))
         return made
 
     def _unary(self, node: ast.UnaryOp) -> Any:
-        return _unary(_OPERATORS[type(node.op)](), self.expression(node.operand))
+        return make.UnaryOperation(make.OPERATORS[type(node.op)], self.expression(node.operand))
 
     def _comparison(self, node: ast.Compare) -> Any:
         targets = [
-            _comparison_target(_OPERATORS[type(op)](), self.expression(comparator))
+            make.ComparisonTarget(make.OPERATORS[type(op)], self.expression(comparator))
             for op, comparator in zip(node.ops, node.comparators, strict=True)
         ]
-        return _comparison(self.expression(node.left), targets)
+        return make.Comparison(self.expression(node.left), targets)
 
     def _if_exp(self, node: ast.IfExp) -> Any:
-        return _if_exp(self.expression(node.body), self.expression(node.test), self.expression(node.orelse))
+        return make.IfExp(self.expression(node.body), self.expression(node.test), self.expression(node.orelse))
 
     def _lambda(self, node: ast.Lambda) -> Any:
-        return _lambda(self._parameters(node.args), self.expression(node.body))
+        return make.Lambda(self._parameters(node.args), self.expression(node.body))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-        return _comprehensions[type(node)](self.expression(node.elt), self._generators(node.generators))
+        return _COMPREHENSIONS[type(node)](self.expression(node.elt), self._generators(node.generators))
 
     def _dict_comp(self, node: ast.DictComp) -> Any:
-        return _dict_comp(self.expression(node.key), self.expression(node.value), self._generators(node.generators))
+        return make.DictComp(self.expression(node.key), self.expression(node.value), self._generators(node.generators))
 
     def _generators(self, generators: Iterable[ast.comprehension]) -> Any:
         made = None
         for part in reversed(list(generators)):
-            made = _comp_for(
+            made = make.CompFor(
                 self.expression(part.target),
                 self.expression(part.iter),
-                [_comp_if(self.expression(test)) for test in part.ifs],
+                [make.CompIf(self.expression(test)) for test in part.ifs],
                 made,
-                _asynchronous() if part.is_async else None,
+                make.Asynchronous() if part.is_async else None,
             )
         return made
 
     def _await(self, node: ast.Await) -> Any:
-        return _await(self.expression(node.value))
+        return make.Await(self.expression(node.value))
 
     def _yield(self, node: ast.Yield) -> Any:
-        return _yield(self._optional(node.value))
+        return make.Yield(self._optional(node.value))
 
     def _yield_from(self, node: ast.YieldFrom) -> Any:
-        return _yield(_from(self.expression(node.value)))
+        return make.Yield(make.From(self.expression(node.value)))
 
     def _named_expr(self, node: ast.NamedExpr) -> Any:
-        return _named_expr(self.expression(node.target), self.expression(node.value))
+        return make.NamedExpr(self.expression(node.target), self.expression(node.value))
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -533,8 +393,8 @@ class _Builder:
         if args.vararg is not None:
             star = self._parameter(args.vararg, None, "*")
         elif args.kwonlyargs:
-            star = _param_star()
-        return _parameters(
+            star = make.ParamStar()
+        return make.Parameters(
             listed[len(args.posonlyargs) :],
             star,
             list(self._listed(args.kwonlyargs, args.kw_defaults)),
@@ -549,8 +409,10 @@ class _Builder:
     def _parameter(self, arg: ast.arg, default: ast.expr | None, star: str) -> Any:
         annotation = arg.annotation
         if annotation is not None:
-            return _param(_name(arg.arg), _annotation(self._annotated(annotation)), self._optional(default), star)
-        return _param(_name(arg.arg), None, self._optional(default), star)
+            return make.Param(
+                make.Name(arg.arg), make.Annotation(self._annotated(annotation)), self._optional(default), star
+            )
+        return make.Param(make.Name(arg.arg), None, self._optional(default), star)
 
     def _annotated(self, annotation: ast.expr) -> Any:
         """`*args: *Shape` is the one place where a starred expression stands alone."""
@@ -571,12 +433,30 @@ def _end(node: Any) -> _Place:
 
 def _dotted(name: str) -> Any:
     first, *rest = name.split(".")
-    made = _name(first)
+    made = make.Name(first)
     for part in rest:
-        made = _attribute(made, _name(part))
+        made = make.Attribute(made, make.Name(part))
     return made
 
 
+def _substituted(code: str) -> Any:
+    """The expression of a substitution. Raises Untold."""
+    if _CHAIN.fullmatch(code):
+        return _dotted(code)
+    code = f"({code}\n)"
+    try:
+        tree = ast.parse(code, mode="eval")
+    except SyntaxError:
+        raise Untold from None
+    return _Builder(code).expression(tree.body)
+
+
+_CHAIN = re.compile(r"(?!yield\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_NUMBERS = {int: make.Integer, float: make.Float, complex: make.Imaginary}
+_DISPLAYS = {ast.Tuple: make.Tuple, ast.List: make.List, ast.Set: make.Set}
+_COMPREHENSIONS = {ast.ListComp: make.ListComp, ast.SetComp: make.SetComp, ast.GeneratorExp: make.GeneratorExp}
+_WORDS = {ast.Pass: make.Pass, ast.Break: make.Break, ast.Continue: make.Continue}
+_DECLARATIONS = {ast.Global: make.Global, ast.Nonlocal: make.Nonlocal}
 _SMALL: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
     ast.Expr: _Builder._expression_statement,
     ast.Assign: _Builder._assign,
@@ -606,18 +486,10 @@ _COMPOUND: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
     ast.AsyncWith: _Builder._with,
     ast.Try: _Builder._try,
 }
-_TRIES: dict[type[ast.AST], tuple[Callable[..., Any], Callable[..., Any]]] = {
-    ast.Try: (
-        _maker(cst.Try, "body", "handlers", "orelse", "finalbody"),
-        _maker(cst.ExceptHandler, "body", "type", "name"),
-    )
-}
+_TRIES: dict[type[ast.AST], tuple[Callable[..., Any], Callable[..., Any]]] = {ast.Try: (make.Try, make.ExceptHandler)}
 if hasattr(ast, "TryStar"):
     _COMPOUND[ast.TryStar] = _Builder._try
-    _TRIES[ast.TryStar] = (
-        _maker(cst.TryStar, "body", "handlers", "orelse", "finalbody"),
-        _maker(cst.ExceptStarHandler, "body", "type", "name"),
-    )
+    _TRIES[ast.TryStar] = (make.TryStar, make.ExceptStarHandler)
 _EXPRESSIONS: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
     ast.Name: _Builder._name,
     ast.Constant: _Builder._constant,

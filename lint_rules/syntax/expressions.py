@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import libcst as cst
 
+from lint_rules.syntax.make import complete
+
 _SYMMETRIC = frozenset({cst.Equal, cst.NotEqual})
 _LITERALS = frozenset({cst.SimpleString, cst.ConcatenatedString, cst.Integer})
 _KEY_METHODS = frozenset({"get", "pop", "setdefault"})
@@ -83,7 +85,12 @@ def last_name(node: cst.CSTNode) -> str:
 
 def source(node: cst.CSTNode, limit: int = 60) -> str:
     """The code of `node` on one line, shortened to `limit` characters: for messages only."""
-    code = " ".join(cst.Module(body=[]).code_for_node(node).split())
+    try:
+        code = cst.Module(body=[]).code_for_node(node)
+    except AttributeError:  # a node of a bare tree, without formatting
+        complete(node)
+        code = cst.Module(body=[]).code_for_node(node)
+    code = " ".join(code.split())
     return code if len(code) <= limit else code[: limit - 3] + "..."
 
 

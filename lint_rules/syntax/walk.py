@@ -23,12 +23,13 @@ _NO_NODE = frozenset({type(None), str, bool, cst.MaybeSentinel})
 _NEW_SCOPE = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
 
 
+def is_formatting(field: str) -> bool:
+    """Whether what a field of a node holds is passed over."""
+    return field in _PUNCTUATION or field.startswith(("whitespace", "lines_", "_"))
+
+
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    names = tuple(
-        name
-        for name in kind.__dataclass_fields__
-        if name not in _PUNCTUATION and not name.startswith(("whitespace", "lines_", "_"))
-    )
+    names = tuple(name for name in kind.__dataclass_fields__ if not is_formatting(name))
     _FIELDS[kind] = names
     return names
 
