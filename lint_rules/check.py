@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import decode_source
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from lint_rules import gate
 from lint_rules.anatomy.vocabulary import Vocabulary
@@ -21,6 +21,8 @@ from lint_rules.rules.catalogue import BY_CODE, Rule
 from lint_rules.syntax.depth import DEEPEST, SHALLOW, levels_of_text, with_room
 
 if TYPE_CHECKING:
+    import libcst
+
     from lint_rules.anatomy.agent import Anatomy
     from lint_rules.repairs.edits import Fix
     from lint_rules.rules.draft import Draft
@@ -70,9 +72,10 @@ def check_source(
             return Report()
 
         def report() -> Report:
-            if _is_silent(source, path, options, seen, neighbours):
+            if isinstance(seen.tree, ast.Module) and _is_silent(source, path, options, seen, neighbours):
                 return Report()
-            return _report(_anatomy(_read(source, path), options, neighbours, _read), seen.speaking, noqa)
+            module = _read(source, path, seen.tree)
+            return _report(_anatomy(module, options, neighbours, _read), seen.speaking, noqa)
 
         return with_room(seen.levels, report)
     except Unreadable as problem:
@@ -106,14 +109,16 @@ def find_fixes(
     Meant for a file that `check_source` has seen: raises whatever libcst and the rules raise.
     """
 
+    tree = _parsed(source)
+
     def found() -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
-        anatomy = _anatomy(_read(source, path), options, neighbours, _read)
+        anatomy = _anatomy(_read(source, path, tree), options, neighbours, _read)
         fixable = [
             (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options.codes) if draft.fix
         ]
         return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
 
-    return with_room(_levels(source, _parsed(source)), found)
+    return with_room(_levels(source, tree), found)
 
 
 def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> str:
@@ -123,10 +128,11 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
     """
     from lint_rules.anatomy.outline import outline
 
+    tree = _parsed(source)
     try:
         return with_room(
-            _levels(source, _parsed(source)),
-            lambda: outline(_anatomy(_read(source, path), options, neighbours, _read)),
+            _levels(source, tree),
+            lambda: outline(_anatomy(_read(source, path, tree), options, neighbours, _read)),
         )
     except RecursionError:
         raise Unreadable(_TOO_DEEP) from None
@@ -135,61 +141,64 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
+Tree = Union[ast.Module, "libcst.Module"]
+"""The `ast` of a file; libcst's tree where only libcst can parse, which knows newer syntax."""
+
+
 class _Look(NamedTuple):
-    """What the gate saw of a file: the rules that could find something in it, how deep it is nested, and its `ast`."""
+    """What the gate saw of a file: the rules that could find something in it, how deep it is nested, and its tree."""
 
     speaking: frozenset[str] = frozenset()
     levels: int = 0
-    tree: ast.Module | None = None
+    tree: Tree | None = None
 
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
     """Raises Unreadable for what is no Python, so that a broken file is never called clean."""
-    tree = tree or _parsed(source)
+    parsed = tree or _parsed(source)
     if not gate.mentions_agent(source, options.vocabulary):
         return _Look()
-    if tree is None:
-        return _Look(options.codes, levels_of_text(source))
+    if not isinstance(parsed, ast.Module):
+        return _Look(options.codes, levels_of_text(source), parsed)
 
     def nearby(module: str) -> bytes | None:
         found = neighbours(path, module) if neighbours is not None else None
         return found[1] if found is not None else None
 
-    seen = gate.Gate(tree, nearby)
+    seen = gate.Gate(parsed, nearby)
     if gate.mentions_user_words(source, options.vocabulary):
-        return _Look(options.codes, seen.levels, tree)
-    return _Look(seen.speaking(options.codes), seen.levels, tree)
+        return _Look(options.codes, seen.levels, parsed)
+    return _Look(seen.speaking(options.codes), seen.levels, parsed)
 
 
-def _levels(source: bytes, tree: ast.Module | None) -> int:
-    return levels_of_text(source) if tree is None else gate.Gate(tree).levels
+def _levels(source: bytes, tree: Tree) -> int:
+    return gate.Gate(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
 
 
-def _parsed(source: bytes) -> ast.Module | None:
-    """The `ast`; None where only libcst can parse, which knows newer syntax. Raises Unreadable if neither can."""
+def _parsed(source: bytes) -> Tree:
+    """Raises Unreadable for what neither Python nor libcst can parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError) as problem:
-        if not isinstance(problem, SyntaxError) or not _parses_as_newer_python(source):
+        newer = _parsed_as_newer_python(source) if isinstance(problem, SyntaxError) else None
+        if newer is None:
             raise _unreadable(source, problem) from None
-        return None
+        return newer
     except (RecursionError, MemoryError):
         raise Unreadable(_TOO_DEEP) from None
 
 
-def _parses_as_newer_python(source: bytes) -> bool:
+def _parsed_as_newer_python(source: bytes) -> libcst.Module | None:
     levels = levels_of_text(source)
     if levels > DEEPEST or b"\0" in source:  # libcst lets a NUL byte pass, no Python does
-        return False
+        return None
     import libcst
 
-    try:
-        with_room(levels, lambda: libcst.parse_module(source))
-    except Exception:
-        return False
-    return True
+    with suppress(Exception):
+        return with_room(levels, lambda: libcst.parse_module(source))
+    return None
 
 
 def _unreadable(source: bytes, problem: Exception) -> Unreadable:
@@ -226,8 +235,8 @@ def _place(source: bytes, offset: int) -> tuple[int, int]:
     return before.count(b"\n") + 1, offset - before.rfind(b"\n")
 
 
-Reader = Callable[[bytes, str, "ast.Module | None"], "SourceModule"]
-"""Makes the index of a file from its bytes, path and `ast`; no `ast` where only libcst can parse."""
+Reader = Callable[[bytes, str, Tree], "SourceModule"]
+"""Makes the index of a file from its bytes, path and tree."""
 
 
 def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
@@ -250,14 +259,14 @@ def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | No
     return Anatomy(module, options.vocabulary, neighbour)
 
 
-def _read(source: bytes, path: str, tree: ast.Module | None = None) -> SourceModule:
-    """As libcst parses it. Raises Unreadable."""
+def _read(source: bytes, path: str, tree: Tree | None) -> SourceModule:
+    """As libcst parses it, if that has not been done. Raises Unreadable."""
     import libcst
 
     from lint_rules.syntax.module import SourceModule
 
     try:
-        return SourceModule(source, path)
+        return SourceModule(source, path, None if isinstance(tree, ast.Module) else tree)
     except libcst.ParserSyntaxError as problem:
         message = str(problem.message).strip().splitlines()[0]
         raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
@@ -265,16 +274,16 @@ def _read(source: bytes, path: str, tree: ast.Module | None = None) -> SourceMod
         raise _unreadable(source, problem) from None
 
 
-def _read_bare(source: bytes, path: str, tree: ast.Module | None) -> SourceModule:
+def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
     """Without formatting and positions, at a fifth of the cost, where that can be."""
     from lint_rules.syntax.bare import Unlike, bare_tree
     from lint_rules.syntax.module import SourceModule
 
-    if tree is not None:
+    if isinstance(tree, ast.Module):
         text = decode_source(source)
         with suppress(Unlike):
             return SourceModule(text, path, bare_tree(text, tree))
-    return _read(source, path)
+    return _read(source, path, tree)
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
@@ -282,6 +291,7 @@ def _read_bare(source: bytes, path: str, tree: ast.Module | None) -> SourceModul
 
 def _is_silent(source: bytes, path: str, options: Options, seen: _Look, neighbours: Neighbours | None) -> bool:
     """Whether no rule has anything to report, as a bare tree shows."""
+    assert seen.tree is not None
     anatomy = _anatomy(_read_bare(source, path, seen.tree), options, neighbours, _read_bare)
     try:
         return not any(True for _ in _drafts(anatomy, seen.speaking))

@@ -14,6 +14,7 @@ import pytest
 
 from lint_rules import check
 from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.walk import _PUNCTUATION
@@ -97,6 +98,10 @@ def test_sources(folder: Path) -> None:
         "def f():\n\tif a:\n\t\tmatch b:\n\t\t\tcase (1, 2): pass\n\treturn 1\n",
         "x = (yield), (await y), (lambda: 1), f'{x}' f'{y=}'\n",
         "x = 'é', f'é{é}é', é.ü[ö, (ä)]\n",
+        "x = f'{a}{b.c}{d[\"e\"]!s:>{w}.2f}{{}}{f(g, h=1)}{ i !r}', f'', f'{yield_}', Rf'\\d{j}\\{k}', f'\\{m}\\n'\n",
+        "x = f'''{a:\n>3}'q' \"{b}\"''' F\"{c != d}{e == f}{g <= h}{lambda_}\"  # {no}\n",
+        "x = f'{a[1:2]}{ {1: 2}[1] }{(lambda: 1)()}{b, c}{*d, e}{f if g else h}{\"}\"}{\":\"!r}{await_:{i}{j}}'\n",
+        "x = f'{a=}', f'{a = !r:>3}', f'\\N{BULLET}{a}', f'{f\"{a}\"}', f'{a:{b}}' 'd' f'{e:%H:%M}', f'{(yield)}'\n",
         "\ufeffx = 1\n",
         "x = 1\r\nif x:\r\n    y = 'a'\\\r\n  'b'\r\n",
         "\f\nx = '''a\nb'''; y = 2\n",
@@ -153,6 +158,13 @@ def test_long_chains() -> None:
     )
     for source in sources:
         assert isinstance(bare_tree(source, ast.parse(source)), cst.Module)
+
+
+def test_code_of_a_bare_node() -> None:
+    """Its formatting is libcst's default, also when it is asked for again."""
+    source = "x = f( a,b = c [0],*d ) + {'e':-1}\n"
+    statement = bare_tree(source, ast.parse(source)).body[0]
+    assert [ex.source(statement) for _ in range(2)] == ["x = f(a, b = c[0], *d) + {'e': -1}"] * 2
 
 
 def test_no_positions() -> None:

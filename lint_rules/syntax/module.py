@@ -139,15 +139,14 @@ _STATEMENTS = frozenset(
 class SourceModule:
     """The index of one file. `tree` is never changed."""
 
-    def __init__(self, source: bytes | str, path: str, bare: cst.Module | None = None) -> None:
-        """Parses `source`, if there is no bare tree of it. Raises what `libcst.parse_module` raises for no Python."""
-        self.tree = cst.parse_module(source) if bare is None else bare
+    def __init__(self, source: bytes | str, path: str, tree: cst.Module | None = None) -> None:
+        """Parses `source`, if there is no tree of it yet. Raises what `libcst.parse_module` raises for no Python."""
+        self.tree = cst.parse_module(source) if tree is None else tree
         self.text = (source if isinstance(source, str) else source.decode(self.tree.encoding)).removeprefix("\ufeff")
         """The source as text, with the newlines it has, without a BOM."""
         self.path = path
         self.imports = Imports()
         self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._is_bare = bare is not None
         self.scope_of: dict[cst.CSTNode, Scope] = {}
         self.own_scope: dict[cst.CSTNode, Scope] = {}
         self.top = Scope("module", self.tree, "<module>", None)
@@ -161,7 +160,7 @@ class SourceModule:
     @cached_property
     def positions(self) -> Positions:
         """Where the nodes stand. Raises ValueError for a bare tree, which does not tell."""
-        if self._is_bare:
+        if not hasattr(self.tree, "header"):
             raise ValueError("a bare tree has no positions")
         return Positions(self.tree, self.text, self.parent)
 
@@ -173,28 +172,35 @@ class SourceModule:
     # -- building: by exact type, for an `isinstance` that fails is slow with libcst's abstract classes ---------
 
     def _walk(self) -> None:
-        stack: list[tuple[cst.CSTNode, Scope]] = [(self.tree, self.top)]
+        """On the stack are nodes, and scopes: those in which the nodes above them lie."""
+        parent, scope_of, of_type = self.parent, self.scope_of, self._of_type
+        stack: list[Any] = [self.tree, self.top]
         while stack:
-            node, scope = stack.pop()
+            node = stack.pop()
             kind = type(node)
-            self.scope_of[node] = scope
-            self._of_type[kind].append(node)
-            if scope.kind == "comprehension":
-                scope.nodes.append(node)
-                scope.function.nodes.append(node)
-            else:
-                scope.nodes.append(node)
+            if kind is Scope:
+                scope = node
+                listed = scope.nodes
+                around = scope.function.nodes if scope.kind == "comprehension" else None
+                continue
+            scope_of[node] = scope
+            of_type[kind].append(node)
+            listed.append(node)
+            if around is not None:
+                around.append(node)
             below = children(node)
             for child in below:
-                self.parent[child] = node
+                parent[child] = node
             if kind in _OWN_SCOPE:
                 inside, outer = self._enter(node, scope), _outside(node)
-                stack.extend((child, scope if child in outer else inside) for child in reversed(below))
+                stack.append(scope)
+                for child in reversed(below):
+                    stack += (child, scope if child in outer else inside)
                 continue
             if kind in _BINDERS:
                 _BINDERS[kind](self, node, scope)
             below.reverse()
-            stack.extend([(child, scope) for child in below])
+            stack += below
 
     def _enter(self, node: cst.CSTNode, scope: Scope) -> Scope:
         """The new scope of what lies inside a function, class, lambda or comprehension."""

@@ -6,6 +6,7 @@ Several times cheaper than a libcst visitor, and without recursion, so that deep
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 import libcst as cst
 
@@ -29,7 +30,7 @@ def is_formatting(field: str) -> bool:
 
 
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    names = tuple(name for name in kind.__dataclass_fields__ if not is_formatting(name))
+    names = tuple(f.name for f in fields(kind) if not is_formatting(f.name) and f.type is not str)
     _FIELDS[kind] = names
     return names
 
@@ -41,7 +42,8 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """
     kind = type(node)
     found: list[cst.CSTNode] = []
-    for name in _FIELDS.get(kind) or _fields(kind):
+    names = _FIELDS.get(kind)
+    for name in _fields(kind) if names is None else names:
         value = getattr(node, name)
         of = type(value)
         if of is tuple or of is list:
