@@ -63,6 +63,8 @@ _HELP = "shorten the data before it becomes JSON (a list to its first items, lon
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     heads = Heads(anatomy)
+    if not any(_is_arguments(anatomy, head) or is_json(anatomy.facts, head) for head in heads.all()):
+        return
     seen: set[cst.CSTNode] = set()
     for stored, value in _arguments(anatomy):
         for head in heads.within(value, anatomy.module.scope_of[stored].function):

@@ -81,10 +81,9 @@ _OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kin
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    guards = {guard.function for guard in anatomy.guards.all if guard.carried}
-    for loop in anatomy.rounds:
-        if not _repeats(loop.node):
-            continue
+    loops = [loop for loop in anatomy.rounds if _repeats(loop.node)]
+    guards = {guard.function for guard in anatomy.guards.all if guard.carried} if loops else set()
+    for loop in loops:
         reached = anatomy.calls.reachable(loop.function)
         if not guards.isdisjoint(reached):
             continue

@@ -67,6 +67,8 @@ _HELP = (
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     heads = Heads(anatomy)
+    if next(heads.all(), None) is None:
+        return
     seen: set[cst.CSTNode] = set()
     for text in texts(anatomy):
         if not text.answers and not text.changed:

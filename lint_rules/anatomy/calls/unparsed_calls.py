@@ -17,8 +17,6 @@ _UNPARSED = "invalid_tool_calls"
 
 def unparsed_left_open(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.Call]]:
     """Where a repair answers the open `tool_calls` of stored messages and no others: the list, and the answer."""
-    if _mentions_unparsed(anatomy):
-        return
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor):
         pair = ex.member(loop.iter)
         if pair is None or pair[1] != "tool_calls" or not isinstance(pair[0], cst.Name):
@@ -27,7 +25,7 @@ def unparsed_left_open(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, c
         around = anatomy.module.parent[loop] if isinstance(loop, cst.CompFor) else loop
         if _is_of_stored(pair[0].value, function) and _asks_for_open(anatomy, loop, around):
             answer = next((n for n in walk(around) if isinstance(n, cst.Call) and _is_answer(anatomy, n)), None)
-            if answer is not None:
+            if answer is not None and not _mentions_unparsed(anatomy):
                 yield loop.iter, answer
 
 

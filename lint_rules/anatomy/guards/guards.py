@@ -87,6 +87,8 @@ class Guards:
             if counted is not None and not self.signatures.of(other).tells_call:
                 yield from self._guard(node, function, "counted", False, *counted)
                 return
+        if _is_fixed(left) or _is_fixed(right):
+            return
         if isinstance(operator, _EQUALITY):
             denies = isinstance(operator, cst.NotEqual)
             if self._carries(right, node, function, stored=False) or not self._carries(left, node, function):
@@ -213,3 +215,10 @@ class Guards:
         module = self.module
         return any(isinstance(outer, (cst.For, cst.While)) and module.inside(value, outer)
                    for outer in module.ancestors(node))  # fmt: skip
+
+
+def _is_fixed(node: cst.BaseExpression) -> bool:
+    """A literal, None, or a display of these: it tells nothing of a call."""
+    if type(node) in {cst.Tuple, cst.List, cst.Set}:
+        return all(_is_fixed(element.value) for element in node.elements)  # type: ignore[attr-defined]
+    return type(node) in {cst.SimpleString, cst.Integer} or ex.dotted(node) == "None"

@@ -46,6 +46,13 @@ class Heads:
         self.module = anatomy.module
         self.facts = anatomy.facts
 
+    def all(self) -> Iterator[Head]:
+        """All of the file, whatever becomes of them, as if nothing told of what is missing."""
+        for node in self.module.nodes_of(cst.Subscript):
+            head = _head(node)
+            if head is not None:
+                yield Head(node, *head, self.module.scope_of[node].function, False)
+
     def within(self, node: cst.BaseExpression, function: Scope) -> Iterator[Head]:
         """Through conditional expressions, concatenations, f-strings, names, and functions of this file."""
         yield from self._find(node, function, False, frozenset(), 0)

@@ -41,15 +41,16 @@ class Repeated:
         yield from itertools.islice((double for stored in telling for double in self._retried(stored)), 1)
 
     def _in_loops(self, stored: Stored) -> Iterator[Double]:
+        below = stored.node
         for loop in self.module.ancestors(stored.node):
             if loop is self.function.node:
                 return
-            if not isinstance(loop, (cst.For, cst.While)) or not self.module.inside(stored.node, loop.body):
-                continue
-            how = self._repeats(stored, loop)
-            if how is not None:
-                yield Double(how, stored, loop)
-                return
+            if isinstance(loop, (cst.For, cst.While)) and below is loop.body:
+                how = self._repeats(stored, loop)
+                if how is not None:
+                    yield Double(how, stored, loop)
+                    return
+            below = loop
 
     def _repeats(self, stored: Stored, loop: Loop) -> How | None:
         if self.again.is_flagged(stored.node, stored.slot, loop):

@@ -45,7 +45,7 @@ class Stale:
 
 def stale_snapshots(anatomy: Anatomy) -> Iterator[Stale]:
     """All stale snapshots of a file."""
-    for function in anatomy.module.functions:
+    for function in anatomy.module.functions if anatomy.facts.histories() else ():
         if function.kind in {"function", "module"}:
             finder = _Finder(anatomy, function)
             yield from finder.in_loops()
@@ -92,11 +92,9 @@ class _Finder:
     # -- the same function ------------------------------------------------------------------------------------
 
     def in_loops(self) -> Iterator[Stale]:
-        snapshots = list(self.snapshots())
-        if not snapshots:
-            return
-        loops = self.function.nodes_of(cst.While, cst.For)
-        for snapshot in snapshots:
+        asks = self.anatomy.calls.reaches_llm(self.function)
+        loops = self.function.nodes_of(cst.While, cst.For) if asks else []
+        for snapshot in self.snapshots() if loops else ():
             for loop in loops:
                 if self._outside(snapshot.node, loop):
                     found = self._stale_in(snapshot, loop)
@@ -167,14 +165,22 @@ class _Finder:
     # -- across a call ----------------------------------------------------------------------------------------
 
     def in_calls(self) -> Iterator[Stale]:
-        named = {snapshot.path: snapshot for snapshot in self.snapshots() if snapshot.path is not None}
-        for call in self.function.nodes_of(cst.Call):
+        calls = [call for call in self.function.nodes_of(cst.Call) if self._may_run_rounds(call)]
+        named = {snapshot.path: snapshot for snapshot in self.snapshots() if snapshot.path is not None} if calls else {}
+        for call in calls:
             for parameter, value, given in passed_arguments(call):
                 made = self._passed(value, named)
                 if made is not None:
                     found = self._stale_callee(call, parameter, value, made, given)
                     if found is not None:
                         yield found
+
+    def _may_run_rounds(self, call: cst.Call) -> bool:
+        """A cheap look at what a call runs: a function of this file that asks a model, or one of another file."""
+        callee = self.facts.slots.callee(call)
+        if callee is not None:
+            return self.anatomy.calls.reaches_llm(callee)
+        return type(call.func) is cst.Name and call.func.value in self.module.imports.origin
 
     def _passed(
         self, value: cst.BaseExpression, named: dict[Path, _Snapshot]

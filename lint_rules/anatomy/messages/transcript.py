@@ -23,6 +23,8 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
 _DEEPEST = 3
+_ALONE = frozenset({cst.Expr, cst.Await})
+"""Around a call that is made for its effect."""
 _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _ID_KEYWORDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "tool_id"})
 
@@ -158,13 +160,14 @@ class Transcript:
 
     def _elsewhere(self, function: Scope) -> Iterator[Stored]:
         direct = {write.node for write in self._writes.by_function[function]}
-        for call in function.nodes:
-            if type(call) is not cst.Call or call in direct or is_logging(call):
+        parent = self.facts.module.parent
+        for call in function.nodes_of(cst.Call):
+            if type(parent[call]) not in _ALONE or self.facts.slots.callee(call) is not None:
                 continue
-            if not isinstance(self.facts.module.parent.get(call), (cst.Expr, cst.Await)):
+            if call in direct or is_logging(call):
                 continue
             answered = self.call_id(call)
-            if answered is not None and self.facts.slots.callee(call) is None:
+            if answered is not None:
                 base = ex.receiver(call)
                 collected = self.facts.slots.of(base) if base is not None and ex.called_name(call) == "append" else None
                 yield Stored(call, function, collected, "append", Message(call, "tool", None, (answered,)), None)

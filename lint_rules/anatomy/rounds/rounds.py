@@ -31,7 +31,7 @@ def round_loops(graph: CallGraph, writes: Writes) -> list[RoundLoop]:
     """The round loops of a file, outer ones of nested loops included where each goes round itself."""
     found = []
     for function in graph.facts.module.functions:
-        for node in function.nodes_of(cst.While, cst.For):
+        for node in function.nodes_of(cst.While, cst.For) if graph.reaches_llm(function) else ():
             asks = _asks(node, function, graph)
             if asks is not None and _goes_round(node, function, graph, writes):
                 found.append(RoundLoop(node, function, asks))

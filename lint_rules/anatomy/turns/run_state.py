@@ -47,14 +47,14 @@ class RunStates:
         self.unguarded = anatomy.unguarded
         self.races = self.unguarded.races
         self.asks = anatomy.turns.asks
+        self._asking: dict[Scope, list[cst.Call]] = {}
 
     def all(self) -> Iterator[RunState]:
         for function in self.module.functions:
             if function.kind == "function" and function.is_async and not self.races.is_setup(function):
-                asks = [call for call in function.nodes_of(cst.Call) if self.asks(call)]
-                if asks and not function.name.startswith("test"):
-                    yield from self._first(self._swaps(function, asks))
-                    yield from self._first(self._told(function, asks))
+                if not function.name.startswith("test"):
+                    yield from self._first(self._swaps(function))
+                    yield from self._first(self._told(function))
         yield from self._entries()
 
     @staticmethod
@@ -63,18 +63,24 @@ class RunStates:
         if first is not None:
             yield first
 
+    def _asks_in(self, function: Scope) -> list[cst.Call]:
+        """The calls in a function that ask a model, here or in another file."""
+        if function not in self._asking:
+            self._asking[function] = [call for call in function.nodes_of(cst.Call) if self.asks(call)]
+        return self._asking[function]
+
     def _held(self, node: cst.CSTNode, function: Scope) -> bool:
         return bool(self.races.locks.held(node, function))
 
     # -- saved, changed, put back -----------------------------------------------------------------------------
 
-    def _swaps(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
+    def _swaps(self, function: Scope) -> Iterator[RunState]:
         for guard in function.nodes_of(cst.Try):
             for node in walk(guard.finalbody) if guard.finalbody is not None else ():
                 back = self._attribute_from_name(node)
                 if back is None or not self._is_shared(back[0], function):
                     continue
-                asked = next((ask for ask in asks if self.module.inside(ask, guard.body)), None)
+                asked = next((ask for ask in self._asks_in(function) if self.module.inside(ask, guard.body)), None)
                 if asked is None:
                     break
                 target, saved = back
@@ -129,7 +135,7 @@ class RunStates:
 
     # -- told to a shared tool --------------------------------------------------------------------------------
 
-    def _told(self, function: Scope, asks: list[cst.Call]) -> Iterator[RunState]:
+    def _told(self, function: Scope) -> Iterator[RunState]:
         """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent."""
         for node in function.nodes_of(cst.Call):
             base = ex.receiver(node)
@@ -137,6 +143,9 @@ class RunStates:
                 continue
             if not any(self._is_given(arg.value, function) for arg in node.args):
                 continue
+            asks = self._asks_in(function)
+            if not asks:
+                return
             found = self._class_of(base, function)
             method = found[0].module.method(found[1], ex.called_name(node)) if found is not None else None
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
@@ -184,9 +193,10 @@ class RunStates:
 
     def _entries(self) -> Iterator[RunState]:
         seen: set[Scope] = set()
-        for start, reach in self.unguarded.repeating():
+        storing = {function for function in self.module.functions if next(self._kept(function), None) is not None}
+        for start, reach in self.unguarded.repeating() if storing else ():
             for function, thread in reach.items():
-                if function in seen or function.owner is None or self.races.is_setup(function):
+                if function in seen or function not in storing or self.races.is_setup(function):
                     continue
                 if not thread and not function.is_async:
                     continue
@@ -194,13 +204,18 @@ class RunStates:
                     seen.add(function)
                     yield found
 
-    def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
-        for node in function.nodes_of(cst.Assign):
+    def _kept(self, function: Scope) -> Iterator[tuple[cst.Assign, Slot]]:
+        """Where a method stores on an object what it was given, and the slot."""
+        for node in function.nodes_of(cst.Assign) if function.owner is not None else ():
             target = node.targets[0].target
             slot = self.facts.slots.of(target) if type(target) is cst.Attribute else None
-            if slot is None or slot[0] != "attr":
-                continue
-            if not self._is_given(node.value, function) or self._held(node, function):
+            if slot is not None and slot[0] == "attr" and self._is_given(node.value, function):
+                yield node, slot
+
+    def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
+        for node, slot in self._kept(function):
+            target = node.targets[0].target
+            if self._held(node, function):
                 continue
             for wait in self._waits(function):
                 if not self.anatomy.leads(function, [node], [wait]):

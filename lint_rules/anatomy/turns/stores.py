@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -66,7 +67,11 @@ class Stores:
         self.module = anatomy.module
         self._returned: dict[Scope, list[Held]] = {}
         self._added: dict[Scope, list[tuple[str, str]]] = {}
-        self._replacing = {
+
+    @cached_property
+    def _replacing(self) -> set[str | None]:
+        """The stores that are emptied or replaced anywhere in the file."""
+        return {
             ex.dotted(base)
             for call in self.module.nodes_of(cst.Call)
             if (base := ex.receiver(call)) is not None and _REPLACES.search(ex.called_name(call))

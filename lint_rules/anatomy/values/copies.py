@@ -25,6 +25,8 @@ ELEMENT = "[]"
 LAST = "[-1]"
 _KINDS = (Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.FUNCTION)
 _LISTERS = frozenset({"list", "tuple", "sorted", "deque"})
+_COPIERS = _LISTERS | {"copy", "model_copy", "dict", "replace", "_replace"}
+_IMPORTED_COPIERS = frozenset({"copy.copy", "dataclasses.replace"})
 _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
 )
@@ -146,8 +148,12 @@ class Copies:
         self._made: dict[cst.CSTNode, Copy] = {}
 
     def may_make(self, node: cst.CSTNode) -> bool:
-        """Whether a node of the function, of one of the `COPYING` types, may copy part of an agent's messages."""
-        return any(not self.facts.kinds(source).keys().isdisjoint(_KINDS) for source in self._sources(node))
+        """Whether a node of the function, of one of the `COPYING` types, may copy messages that others see."""
+        return any(
+            not self.facts.kinds(source).keys().isdisjoint(_KINDS)
+            and (type(node) is cst.Assign or self.is_kept(source, node))
+            for source in self._sources(node)
+        )
 
     def _sources(self, node: cst.CSTNode) -> list[cst.BaseExpression]:
         if type(node) is cst.Dict:
@@ -298,7 +304,10 @@ class Copies:
         return None
 
     def _copying_call(self, node: cst.Call) -> tuple[cst.BaseExpression, int, dict[str, cst.BaseExpression]] | None:
-        name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
+        name = ex.called_name(node)
+        if name not in _COPIERS and self.facts.module.imports.full.get(name) not in _IMPORTED_COPIERS:
+            return None
+        base, given = ex.receiver(node), ex.positional(node)
         full = self.facts.module.imports.resolve(ex.dotted(node.func) or "")
         replaced = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
         if full == "copy.copy" and given:
