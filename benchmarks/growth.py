@@ -46,6 +46,17 @@ STEP = """    history.append({{"role": "user", "content": "step {n}"}})
     for call in message.tool_calls or []:
         history.append({{"role": "tool", "tool_call_id": call.id, "content": execute(call)}})
 """
+ROUNDS = """    for _ in range({n} % 5 + 2):
+        message = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
+        history.append(message)
+        if not message.tool_calls:
+            break
+        for call in message.tool_calls:
+            arguments = json.loads(call.function.arguments)
+            history.append({{"role": "tool", "tool_call_id": call.id, "content": execute(call, arguments)}})
+    else:
+        raise RuntimeError("too many rounds")
+"""
 HISTORY = """
 history_{n} = []
 
@@ -78,6 +89,12 @@ def one_class(lines: int) -> str:
 def one_function(lines: int) -> str:
     head = "def run(client, execute):\n    history = []\n"
     return head + "".join(STEP.format(n=n) for n in range(lines // STEP.count("\n")))
+
+
+def many_rounds(lines: int) -> str:
+    """One function in which one agent runs after the other on the same history."""
+    head = "import json\ndef run(client, tools, execute):\n    history = []\n"
+    return head + "".join(ROUNDS.format(n=n) for n in range(max(lines // ROUNDS.count("\n"), 1)))
 
 
 def long_function(lines: int) -> str:
@@ -120,6 +137,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
         many_functions,
         one_class,
         one_function,
+        many_rounds,
         long_function,
         many_histories,
         nested_ifs,

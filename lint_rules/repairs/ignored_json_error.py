@@ -181,9 +181,7 @@ class _Answer:
 
     def _name_taken(self, name: str) -> bool:
         function = self.anatomy.module.scope_of[self.loop].function
-        return any(
-            isinstance(node, cst.Name) and node.value == name for node in function.nodes if not self._is_handlers(node)
-        )
+        return any(not self._is_handlers(node) for node in function.named(name))
 
     def _is_handlers(self, node: cst.CSTNode) -> bool:
         """Whether a name lives in an `except ... as name` of its own: a second one does it no harm."""

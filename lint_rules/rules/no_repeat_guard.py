@@ -59,7 +59,7 @@ There is no fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -77,18 +77,23 @@ _GUARD = re.compile(r"repeat|stuck|stall|dup|loop|guard|circle|seen", re.IGNOREC
 _COUNTERS = frozenset({"range", "count", "repeat", "trange"})
 _KEEPERS = frozenset({"append", "extend", "add"})
 _ASKED = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+_HANDLING = frozenset({cst.For, cst.CompFor, cst.Call, cst.Comparison})
 _OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     loops = [loop for loop in anatomy.rounds if _repeats(loop.node)]
     guards = {guard.function for guard in anatomy.guards.all if guard.carried} if loops else set()
+    handling = _Handling(anatomy)
+    asking: dict[Scope, bool] = {}
     for loop in loops:
         reached = anatomy.calls.reachable(loop.function)
         if not guards.isdisjoint(reached):
             continue
-        handled = _handles_calls(anatomy, loop)
-        if handled is None or any(_asks_a_guard(anatomy, function) for function in reached):
+        handled = handling.within(loop)
+        for function in reached - asking.keys() if handled is not None else ():
+            asking[function] = _asks_a_guard(anatomy, function)
+        if handled is None or any(asking[function] for function in reached):
             continue
         message = "nothing notices that the model asks for the same calls again: they run round after round"
         yield Draft(loop.node, message, _HELP, (Note(handled, "the tool calls are handled here"),))
@@ -107,19 +112,36 @@ def _repeats(loop: cst.While | cst.For) -> bool:
     return not (isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], (cst.Return, cst.Break)))
 
 
-def _handles_calls(anatomy: Anatomy, loop: RoundLoop) -> cst.CSTNode | None:
-    """Where a round goes through the calls of a reply, or hands their arguments to a tool."""
-    module, facts = anatomy.module, anatomy.facts
-    inside = {site.callee for site in anatomy.calls.calls[loop.function] if module.inside(site.node, loop.node.body)}
-    reached = {function for callee in inside for function in anatomy.calls.reachable(callee)} - {loop.function}
-    others = [other for other in module.functions if other in reached]  # in file order
-    identity = Identity(facts)
-    for function in (loop.function, *others):
-        pieces = [node for node in function.nodes_of(cst.For) if "delta" in (identity.of(node.iter) or ())]
-        for node in function.nodes:
-            if function is loop.function and not module.inside(node, loop.node.body):
-                continue
-            if node in pieces or any(module.inside(node, piece) for piece in pieces):
+class _Handling:
+    """Where calls are handled: in the functions of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._identity = Identity(anatomy.facts)
+        self._pieces: dict[Scope, list[cst.For]] = {}
+        self._first: dict[Scope, cst.CSTNode | None] = {}
+
+    def within(self, loop: RoundLoop) -> cst.CSTNode | None:
+        """Where a round goes through the calls of a reply, or hands their arguments to a tool."""
+        module, graph = self._anatomy.module, self._anatomy.calls
+        here = self._handled(loop.function, module.those_inside(loop.function.nodes, loop.node.body))
+        if here is not None:
+            return here
+        sites = module.placed_inside(graph.calls[loop.function], loop.node.body, lambda site: site.node)
+        reached = {function for callee in {site.callee for site in sites} for function in graph.reachable(callee)}
+        for function in sorted(reached - {loop.function}, key=lambda function: module.order[function.node]):
+            if function not in self._first:
+                self._first[function] = self._handled(function, function.nodes)
+            if self._first[function] is not None:
+                return self._first[function]
+        return None
+
+    def _handled(self, function: Scope, nodes: Sequence[cst.CSTNode]) -> cst.CSTNode | None:
+        """The first of some nodes of a function that handles calls."""
+        module, facts = self._anatomy.module, self._anatomy.facts
+        pieces = self._pieces_in(function)
+        for node in nodes:
+            if type(node) not in _HANDLING or any(module.inside(node, piece) for piece in pieces):
                 continue  # pieces of a stream are put together or shown, not run
             if isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in facts.kinds(node.iter):
                 return node
@@ -128,7 +150,14 @@ def _handles_calls(anatomy: Anatomy, loop: RoundLoop) -> cst.CSTNode | None:
                     return node
             if isinstance(node, cst.Comparison) and _is_tool_use(node):
                 return node
-    return None
+        return None
+
+    def _pieces_in(self, function: Scope) -> list[cst.For]:
+        """The loops over the pieces of a stream."""
+        if function not in self._pieces:
+            loops = function.nodes_of(cst.For)
+            self._pieces[function] = [loop for loop in loops if "delta" in (self._identity.of(loop.iter) or ())]
+        return self._pieces[function]
 
 
 def _is_tool_use(node: cst.Comparison) -> bool:
@@ -140,8 +169,8 @@ def _is_tool_use(node: cst.Comparison) -> bool:
 
 def _asks_a_guard(anatomy: Anatomy, function: Scope) -> bool:
     """Whether a function of another file gets calls, and its answer decides about leaving, or its name says so."""
-    for node in function.nodes:
-        if not isinstance(node, cst.Call) or anatomy.facts.slots.callee(node) is not None:
+    for node in function.nodes_of(cst.Call):
+        if anatomy.facts.slots.callee(node) is not None:
             continue
         if not any(_OF_CALLS & set(anatomy.facts.kinds(arg.value)) for arg in node.args):
             continue

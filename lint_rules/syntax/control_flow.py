@@ -106,10 +106,11 @@ class _Builder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.in_finally = False
+        self.around: Point | None = None
 
     def add(self, node: cst.CSTNode, ends: _Ends, frame: _Frame | None) -> Point:
         """A point after `ends`, with the edges it takes when it fails."""
-        point = self.graph.add(node)
+        point = self.graph.add(node, self.around)
         self.link(ends, point)
         if type(node) is not cst.Raise and may_raise(node):
             self.leave([(point, "exception")], "raise", frame)
@@ -213,7 +214,9 @@ class _Builder:
     def loop(self, node: cst.While | cst.For, ends: _Ends, frame: _Frame | None) -> _Ends:
         header = self.add(node, ends, frame)
         loop = _Loop(frame, header)
+        outside, self.around = self.around, header
         self.link(self.statements(node.body.body, [(header, "true")], loop), header, "loop")
+        self.around = outside
         after: _Ends = [] if isinstance(node, cst.While) and _always(node.test) else [(header, "false")]
         if node.orelse is not None:
             after = self.statements(node.orelse.body.body, after, frame)
@@ -244,7 +247,7 @@ class _Builder:
         header = self.add(node, ends, frame)
         final = _Finally(frame, node.finalbody.body.body, self.in_finally) if node.finalbody is not None else None
         around = final or frame
-        handlers = [(self.graph.add(handler), _taken(handler.type)) for handler in node.handlers]
+        handlers = [(self.graph.add(handler, self.around), _taken(handler.type)) for handler in node.handlers]
         after = self.statements(node.body.body, [(header, "normal")], _Handlers(around, handlers))
         if node.orelse is not None:
             after = self.statements(node.orelse.body.body, after, around)

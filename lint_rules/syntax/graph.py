@@ -24,12 +24,16 @@ _VISITS = 1000
 
 
 class Point:
-    """One place in a function: `statement` (None for entry, exit and raise) and its edges in both directions."""
+    """One place in a function: `statement` (None for entry, exit and raise) and its edges in both directions.
 
-    __slots__ = ("predecessors", "statement", "successors")
+    `loop` is the header of the innermost loop around it.
+    """
 
-    def __init__(self, statement: cst.CSTNode | None) -> None:
+    __slots__ = ("loop", "predecessors", "statement", "successors")
+
+    def __init__(self, statement: cst.CSTNode | None, loop: Point | None = None) -> None:
         self.statement = statement
+        self.loop = loop
         self.successors: list[tuple[Point, Kind]] = []
         self.predecessors: list[tuple[Point, Kind]] = []
 
@@ -70,9 +74,9 @@ class Graph:
         self.points: list[Point] = [self.entry, self.exit, self.raises]
         self._at: dict[cst.CSTNode, list[Point]] = {}
 
-    def add(self, statement: cst.CSTNode) -> Point:
+    def add(self, statement: cst.CSTNode, loop: Point | None = None) -> Point:
         """A new point for `statement`, without edges."""
-        point = Point(statement)
+        point = Point(statement, loop)
         self.points.append(point)
         self._at.setdefault(statement, []).append(point)
         return point
@@ -145,10 +149,7 @@ class Graph:
 
     @cached_property
     def order(self) -> list[Point]:
-        """The reachable points in reverse postorder: sources before targets, but for back edges.
-
-        The body of a loop comes before what follows the loop, so that a flow of data settles in one before the other.
-        """
+        """The reachable points in reverse postorder: sources before targets, but for back edges."""
         done: list[Point] = []
         seen = {self.entry}
         stack = [(self.entry, reversed(self.entry.successors))]
@@ -163,6 +164,21 @@ class Graph:
                 stack.pop()
                 done.append(point)
         return done[::-1]
+
+    @cached_property
+    def loop_by_loop(self) -> list[Point]:
+        """The same, with all of a loop before what follows it: a flow of data then settles in one before the other."""
+        number = {point: index for index, point in enumerate(self.order)}
+
+        def place(point: Point) -> list[int]:
+            found = [number[point]]
+            loop = point.loop
+            while loop is not None:
+                found.append(number.get(loop, -1))
+                loop = loop.loop
+            return found[::-1]
+
+        return sorted(self.order, key=place)
 
     def dominators(self) -> dict[Point, Point]:
         """The immediate dominator of each reachable point but the entry.
@@ -230,10 +246,10 @@ def solve(
     compared with `==` and never changed in place. `along(point, kind, before, after)` refines the state by edge; by
     default a statement that failed may or may not have had its effect, so that both states are joined.
     """
-    order = graph.order
+    order = graph.loop_by_loop
     number = {point: index for index, point in enumerate(order)}
     before = {graph.entry: initial}
-    queue, waiting = [0], {0}
+    queue, waiting = [number[graph.entry]], {number[graph.entry]}
     budget = _VISITS * len(order)
     while queue:
         index = heapq.heappop(queue)

@@ -40,6 +40,7 @@ class Scope:
     attributes: set[str] = field(default_factory=set)
     methods: dict[str, Scope] = field(default_factory=dict)
     _of_type: dict[type[cst.CSTNode], list[cst.CSTNode]] | None = None
+    _named: dict[str, list[cst.Name]] | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -80,6 +81,14 @@ class Scope:
             return self._of_type.get(kinds[0], [])
         wanted = frozenset(kinds)
         return [node for node in self.nodes if type(node) in wanted] if wanted & self._of_type.keys() else []
+
+    def named(self, name: str) -> list[cst.Name]:
+        """The places where a name stands, in source order. Only for the finished index of a file."""
+        if self._named is None:
+            self._named = {}
+            for node in self.nodes_of(cst.Name):
+                self._named.setdefault(node.value, []).append(node)
+        return self._named.get(name, [])
 
     @property
     def qualname(self) -> str:

@@ -17,13 +17,16 @@ _UNPARSED = "invalid_tool_calls"
 
 def unparsed_left_open(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.Call]]:
     """Where a repair answers the open `tool_calls` of stored messages and no others: the list, and the answer."""
+    targets: dict[Scope, frozenset[str]] = {}
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor):
         pair = ex.member(loop.iter)
         if pair is None or pair[1] != "tool_calls" or not isinstance(pair[0], cst.Name):
             continue
         function = anatomy.module.scope_of[loop].function
         around = anatomy.module.parent[loop] if isinstance(loop, cst.CompFor) else loop
-        if _is_of_stored(pair[0].value, function) and _asks_for_open(anatomy, loop, around):
+        if function not in targets:
+            targets[function] = _targets_of_loops(function)
+        if pair[0].value in targets[function] and _asks_for_open(anatomy, loop, around):
             answer = next((n for n in walk(around) if isinstance(n, cst.Call) and _is_answer(anatomy, n)), None)
             if answer is not None and not _mentions_unparsed(anatomy):
                 yield loop.iter, answer
@@ -36,9 +39,9 @@ def _mentions_unparsed(anatomy: Anatomy) -> bool:
     )
 
 
-def _is_of_stored(name: str, function: Scope) -> bool:
-    """Whether a message comes from a loop over several: a reply that has just come is another matter."""
-    return any(name in ex.target_names(node.target) for node in function.nodes if isinstance(node, cst.For))
+def _targets_of_loops(function: Scope) -> frozenset[str]:
+    """The names of what comes from a loop over several: a reply that has just come is another matter."""
+    return frozenset(name for loop in function.nodes_of(cst.For) for name in ex.target_names(loop.target))
 
 
 def _asks_for_open(anatomy: Anatomy, loop: cst.For | cst.CompFor, around: cst.CSTNode) -> bool:

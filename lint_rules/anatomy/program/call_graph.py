@@ -34,6 +34,7 @@ class CallGraph:
         self.sites: dict[Scope, list[CallSite]] = defaultdict(list)
         self.references: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
         self.llm_calls: dict[Scope, list[cst.Call]] = defaultdict(list)
+        self._last: tuple[Scope, frozenset[Scope]] | None = None
         module = facts.module
         for node in module.nodes_of(cst.Call):
             if node in facts.calls:
@@ -83,17 +84,22 @@ class CallGraph:
         callee = self.facts.slots.callee(call)
         return callee is not None and self.reaches_llm(callee)
 
-    def reachable(self, function: Scope) -> set[Scope]:
-        """`function` and every function of this file it may run, through calls and nested functions it defines."""
-        seen = {function}
-        queue = [function]
-        while queue:
-            here = queue.pop()
-            for site in self.calls[here]:
-                if site.callee not in seen:
-                    seen.add(site.callee)
-                    queue.append(site.callee)
-        return seen
+    def reachable(self, function: Scope) -> frozenset[Scope]:
+        """`function` and every function of this file it may run, through calls and nested functions it defines.
+
+        The last answer is kept: it is asked for each loop of a function.
+        """
+        if self._last is None or self._last[0] is not function:
+            seen = {function}
+            queue = [function]
+            while queue:
+                here = queue.pop()
+                for site in self.calls[here]:
+                    if site.callee not in seen:
+                        seen.add(site.callee)
+                        queue.append(site.callee)
+            self._last = function, frozenset(seen)
+        return self._last[1]
 
     def may_run(self, function: Scope) -> set[Scope]:
         """What running `function` may set off: what it calls, defines, or hands on as a callback, thread or task."""

@@ -61,8 +61,7 @@ class Exits:
 
     @cached_property
     def _inside(self) -> set[Point]:
-        within = {id(node) for node in walk_scope(self.node.body)}
-        return {point for point in self.graph.points if point.statement is not None and id(point.statement) in within}
+        return {point for node in walk_scope(self.node.body) for point in self.graph.at(node)}
 
     @cached_property
     def _staying(self) -> set[Point]:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.identity import Identity
+from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.vocabulary import LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -56,20 +56,27 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
         requests.append((call, tools))
         if not _may_be_none(anatomy, tools):
             yield Offer(call, tools, _are_functions(anatomy, tools), call)
+    only_way: dict[Scope, Way | None] = {}
     for call, tools in requests:
-        yield from _through_function(anatomy, identity, call, tools)
+        yield from _through_function(anatomy, identity, call, tools, only_way)
 
 
 def _through_function(
-    anatomy: Anatomy, identity: Identity, request: cst.Call, tools: cst.BaseExpression
+    anatomy: Anatomy,
+    identity: Identity,
+    request: cst.Call,
+    tools: cst.BaseExpression,
+    only_way: dict[Scope, Way | None],
 ) -> Iterator[Offer]:
-    """Calls of a function that does nothing with the reply but return it, or a part of it."""
+    """Calls of a function that does nothing with the reply but return it, or a part of it.
+
+    `only_way` keeps what a function always returns.
+    """
     function = anatomy.module.scope_of[request].function
-    returned = [node.value for node in function.nodes if isinstance(node, cst.Return) and node.value is not None]
-    ways = {identity.of(value) for value in returned}
-    if len(ways) != 1:
-        return
-    (way,) = ways
+    way = only_way.get(function, ())
+    if way == ():
+        ways = {identity.of(node.value) for node in function.nodes_of(cst.Return) if node.value is not None}
+        way = only_way[function] = ways.pop() if len(ways) == 1 else None
     if way is None or way[0] != ("call", request) or not _TEXTS.isdisjoint(way):
         return
     slot = anatomy.facts.slots.of(tools)

@@ -57,13 +57,13 @@ def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
 
 def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
     """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
-    for node in loop.function.nodes:
-        if isinstance(node, (cst.If, cst.While, cst.For)) and anatomy.module.inside(node, loop.node):
-            if tells_calls(anatomy.facts, node.iter if isinstance(node, cst.For) else node.test):
-                return True
-            if isinstance(node, cst.For) and Kind.CALLS in anatomy.facts.kinds(node.iter):
-                return True
-    return False
+    module, facts = anatomy.module, anatomy.facts
+    if any(tells_calls(facts, n.test) for n in module.nodes_inside(loop.node, loop.function, cst.If, cst.While)):
+        return True
+    return any(
+        tells_calls(facts, node.iter) or Kind.CALLS in facts.kinds(node.iter)
+        for node in module.nodes_inside(loop.node, loop.function, cst.For)
+    )
 
 
 def _request(anatomy: Anatomy, guard: cst.Try) -> cst.Call | None:

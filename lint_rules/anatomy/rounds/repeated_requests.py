@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -17,6 +18,8 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,13 +34,28 @@ class RepeatedRequest:
 
 def repeated_requests(anatomy: Anatomy) -> Iterator[RepeatedRequest]:
     """Rounds that end with nothing new in the history when the reply has no tool calls."""
+    changes: dict[tuple[Scope, Slot], _Changes] = {}
     for loop in anatomy.rounds:
-        found = _in_round(anatomy, loop) if loop.function.kind != "class" else None
+        found = _in_round(anatomy, loop, changes) if loop.function.kind != "class" else None
         if found is not None:
             yield found
 
 
-def _in_round(anatomy: Anatomy, loop: RoundLoop) -> RepeatedRequest | None:
+class _Changes(NamedTuple):
+    """What a function stores in a history, and the points after which another request goes out."""
+
+    stored: list[Stored]
+    points: frozenset[Point]
+
+
+def _changes(anatomy: Anatomy, function: Scope, slot: Slot) -> _Changes:
+    stored = [s for s in anatomy.transcript.stored(function) if s.slot == slot]
+    nodes = [s.node for s in stored] + [n for n in function.nodes if type(n) is cst.Continue]
+    nodes += [n for n in function.nodes_of(cst.Call) if _is_handed(anatomy, n, slot)]
+    return _Changes(stored, frozenset(anatomy.points(function, nodes)))
+
+
+def _in_round(anatomy: Anatomy, loop: RoundLoop, changes: dict[tuple[Scope, Slot], _Changes]) -> RepeatedRequest | None:
     """The test by which a reply falls out of the loop's history, if there is one."""
     function, call, module = loop.function, loop.asks, anatomy.module
     request = anatomy.facts.calls.get(call)
@@ -46,15 +64,15 @@ def _in_round(anatomy: Anatomy, loop: RoundLoop) -> RepeatedRequest | None:
         return None
     if slot is None or _forces_tools(call) or is_kept_by_server(call):
         return None
-    stored = [s for s in anatomy.transcript.stored(function) if s.slot == slot]
-    inside = [s for s in stored if module.inside(s.node, loop.node.body)]
+    if (function, slot) not in changes:
+        changes[function, slot] = _changes(anatomy, function, slot)
+    stored, changing = changes[function, slot]
+    inside = module.placed_inside(stored, loop.node.body, lambda one: one.node)
     grown = next((s for s in inside if s.kind in GROWING and s.role in {None, "assistant"}), None)
     if grown is None:
         return None
-    changes = [s.node for s in stored] + [n for n in function.nodes if type(n) is cst.Continue]
-    changes += [n for n in function.nodes if type(n) is cst.Call and n is not call and _is_handed(anatomy, n, slot)]
     here = anatomy.points(function, [call])
-    path = anatomy.flow(function).path(here, here, set(anatomy.points(function, changes)) - set(here), exceptions=False)
+    path = anatomy.flow(function).path(here, here, changing, exceptions=False)
     for point in path or ():
         test = point.statement
         if isinstance(test, cst.If) and test.orelse is None and tells_calls(anatomy.facts, test.test):

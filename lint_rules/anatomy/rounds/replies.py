@@ -161,16 +161,17 @@ class _Reader:
             return
         if isinstance(statement, cst.NamedExpr):
             statement = self._module.statement(statement)
-        for node in self._anatomy.facts.names.get(slot, ()) if slot is not None else ():
-            if self._is_bound(node):
-                continue
-            scope = self._module.scope_of[node].function
-            if scope is not self._function:
-                if scope.within(self._function):
-                    yield node  # a nested function may run at any time
-                continue
-            if any(definition.point.statement is statement for definition in self._anatomy.definitions(node)):
-                yield node
+        if slot is None:
+            return
+        read = self._anatomy.readers(self._function, slot).get(statement, [])
+        nested = [
+            node
+            for inner in self._module.nested(self._function)  # which may run at any time
+            for node in inner.named(name)
+            if self._anatomy.facts.slots.of(node) == slot
+        ]
+        found = sorted((*read, *nested), key=self._module.order.__getitem__) if nested else read
+        yield from (node for node in found if not self._is_bound(node))
 
 
 def _asks_for_calls(call: cst.Call) -> bool:

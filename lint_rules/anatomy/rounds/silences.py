@@ -56,13 +56,16 @@ class _Way:
         self.way = way
 
     def silences(self) -> Iterator[Silence]:
+        returns = self.loop.function.nodes_of(cst.Return)
+        parts = [(r, part) for r in returns if r.value is not None and (part := self._unanswered(r.value)) is not None]
+        if not parts:
+            return
         passed = self._passed(self.way.after)
         answered = self._passed(self.limits.by_reply()) | ({*passed} if not self.way.pure else set())
-        for point in passed & answered:
-            node = point.statement
-            if isinstance(node, cst.Return) and node.value is not None:
-                part = self._unanswered(node.value)
-                if part is not None and not self._is_told(passed, self.slots.of(part)):
+        graph = self.anatomy.flow(self.loop.function)
+        for node, part in parts:
+            if any(p in passed and p in answered for p in graph.at(node)):
+                if not self._is_told(passed, self.slots.of(part)):
                     yield Silence(node, part, self.loop, self.way)
 
     def _passed(self, start: list[Point]) -> set[Point]:

@@ -12,6 +12,7 @@ from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _TEXT = frozenset({"content", "text", "output_text"})
@@ -33,11 +34,15 @@ class Stop:
 
 def stops(anatomy: Anatomy) -> Iterator[Stop]:
     """The stops of all round loops of a file that answer with the text of a reply that asks for tools."""
+    known: dict[tuple[Scope, frozenset[str]], set[str]] = {}
     for loop in anatomy.rounds:
         names = _reply_names(anatomy, loop)
-        texts = _text_names(loop, names)
-        for node in loop.function.nodes:
-            value = _answered(anatomy, loop, node)
+        key = (loop.function, frozenset(names))
+        if key not in known:
+            known[key] = _text_names(loop.function, names)
+        texts = known[key]
+        for node in anatomy.module.nodes_inside(loop.node.body, loop.function, cst.Return, cst.Assign):
+            value = _answered(anatomy, node)
             text = _text(value, names, texts) if value is not None else None
             if text is None or not anatomy.module.before(loop.asks, node):
                 continue
@@ -51,20 +56,19 @@ def _reply_names(anatomy: Anatomy, loop: RoundLoop) -> set[str]:
     """The names that hold the reply of the round, or its message."""
     names: set[str] = set()
     for _ in range(3):
-        for node in loop.function.nodes:
-            if isinstance(node, cst.Assign) and anatomy.module.inside(node, loop.node.body):
-                value = ex.inner(node.value)
-                pair = ex.member(value)
-                if _root(value) is loop.asks or _rooted(value, names):
-                    if (pair is None or pair[1] not in _TEXT) and not _is_calls(anatomy, value):
-                        names.update(name for t in node.targets for name in ex.target_names(t.target))
+        for node in anatomy.module.nodes_inside(loop.node.body, loop.function, cst.Assign):
+            value = ex.inner(node.value)
+            pair = ex.member(value)
+            if _root(value) is loop.asks or _rooted(value, names):
+                if (pair is None or pair[1] not in _TEXT) and not _is_calls(anatomy, value):
+                    names.update(name for t in node.targets for name in ex.target_names(t.target))
     return names
 
 
-def _text_names(loop: RoundLoop, names: set[str]) -> set[str]:
+def _text_names(function: Scope, names: set[str]) -> set[str]:
     """The names that hold the reply's text and nothing else."""
     found: dict[str, bool] = {}
-    for node in loop.function.nodes:
+    for node in function.nodes_of(cst.Assign, cst.AugAssign, cst.For):
         if isinstance(node, cst.Assign) and type(node.targets[0].target) is cst.Name:
             is_text = any(_is_text(part, names) for part in ex.alternatives(node.value))
             name = node.targets[0].target.value
@@ -123,10 +127,8 @@ def _other(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
     return value.right if isinstance(value, cst.BooleanOperation) else None
 
 
-def _answered(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode) -> cst.BaseExpression | None:
+def _answered(anatomy: Anatomy, node: cst.CSTNode) -> cst.BaseExpression | None:
     """The answer in `return x`, and in `answer = x` right before the `break` of the loop."""
-    if type(node) not in {cst.Return, cst.Assign} or not anatomy.module.inside(node, loop.node.body):
-        return None
     if isinstance(node, cst.Return):
         return node.value
     assert isinstance(node, cst.Assign)
