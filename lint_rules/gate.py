@@ -217,8 +217,8 @@ class Gate(Surroundings):
         return self._writes and (self._runs_beside or self._locks())
 
     def overlaps_turns(self) -> bool:
-        """Something that runs concurrently, with a history or with an object that keeps one."""
-        return self._runs_beside and (self.agent or self.turns_elsewhere())
+        """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
+        return self._runs_beside and ((self.agent and (self.asks or self.asks_elsewhere)) or self.turns_elsewhere())
 
     def shares_history(self) -> bool:
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
@@ -239,10 +239,17 @@ class Gate(Surroundings):
         return any(isinstance(value, (ast.List, ast.Call)) for value in self.class_values())
 
     def keeps_run_state(self) -> bool:
-        return self._writes and (self.has(ast.AsyncFunctionDef) or self._runs_beside)
+        """Runs that overlap: started here, or of a coroutine that asks a model."""
+        return self._writes and (
+            self._runs_beside or (self.has(ast.AsyncFunctionDef) and (self.asks or self.asks_elsewhere))
+        )
 
     def copies_history(self) -> bool:
         return self._copies and self._writes
+
+    def sends_copies(self) -> bool:
+        """A copy, and rounds: here, or in a function of another file."""
+        return self.copies_history() and (self.asks_in_loop or self.asks_elsewhere)
 
     def edits_schemas(self) -> bool:
         """The schema of a tool is read, and something is stored into that is no plain name."""
@@ -374,11 +381,17 @@ class Gate(Surroundings):
         )
 
     def loses_messages(self) -> bool:
-        """A turn, a generator or coroutine; or a result that holds the new messages (Pydantic AI shows no more)."""
+        """A turn, a generator, a coroutine not awaited; or a result that holds the new messages (Pydantic AI)."""
         if "new_messages" in self.attributes and any(map(_takes_new, self.nodes[ast.Assign])):
             return True
         return self.agent and (
-            self.has(ast.Yield, ast.YieldFrom, ast.AsyncFunctionDef) or "Swarm" in self.names or self.asks
+            self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks or self._forgets_to_await()
+        )
+
+    def _forgets_to_await(self) -> bool:
+        coroutines = {node.name for node in self.nodes[ast.AsyncFunctionDef]}
+        return bool(coroutines) and any(
+            type(node.value) is ast.Call and called_name(node.value) in coroutines for node in self.nodes[ast.Expr]
         )
 
     def catches(self) -> bool:
@@ -515,7 +528,7 @@ _NEEDS: dict[str, Callable[[Gate], bool]] = {
     "AGL201": Gate.copies_history,
     "AGL202": Gate.changes_history,
     "AGL203": Gate.edits_schemas,
-    "AGL301": Gate.copies_history,
+    "AGL301": Gate.sends_copies,
     "AGL302": Gate.has_rounds,
     "AGL303": Gate.has_rounds,
     "AGL304": Gate.stops_at_repeats,

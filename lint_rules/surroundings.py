@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
@@ -37,6 +37,12 @@ class Surroundings(Evidence):
         if not self.names.isdisjoint(words.KEEPERS):
             return True
         return any(_seen(source).asks for source in self._running(self.called))
+
+    @cached_property
+    def asks_elsewhere(self) -> bool:
+        """A function of another file is called that may ask a model."""
+        called = {node.func.id for node in self.nodes[ast.Call] if type(node.func) is ast.Name}
+        return any(_seen(source).asks for source in self._sources_of(called))
 
     def turns_elsewhere(self) -> bool:
         """An object made here of a class of another file that asks a model in what is called of it here."""
