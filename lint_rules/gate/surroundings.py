@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
-from lint_rules.evidence import Evidence, mentions_agent
+from lint_rules.gate.evidence import Evidence, mentions_agent
 
 __all__ = ["Nearby", "Surroundings"]
 

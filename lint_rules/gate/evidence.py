@@ -12,7 +12,7 @@ from functools import cached_property
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
-from lint_rules.signs import Signs, called_name, dotted, items, last_name, member, text
+from lint_rules.gate.signs import Signs, called_name, dotted, items, last_name, member, text
 
 __all__ = ["Evidence", "is_endpoint", "may_ask", "mentions_agent", "mentions_user_words"]
 

@@ -1,23 +1,21 @@
-"""The gate: which rules could find anything in a file, judged without libcst, which costs ten times `ast.parse`.
+"""What rules cannot do without, in forms that the `ast` shows: one method a need, named like what a rule looks for.
 
-Two looks, at the bytes and at the `ast`. Each may let a file pass in which nothing is found, never the other way
-round: what is asked for here is what a rule cannot do without, in any form and at any place. A rule that this room
-does not know needs signs of an agent, no more.
+Beside what it asks for here, a rule needs that `agent` holds, but for those of `NEED_NO_FACTS`.
 """
 
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.evidence import may_ask, mentions_agent, mentions_user_words
-from lint_rules.signs import called_name, dotted, items, member, text
-from lint_rules.surroundings import Surroundings
+from lint_rules.gate import forms, schemas
+from lint_rules.gate.evidence import may_ask
+from lint_rules.gate.signs import called_name, items, member
+from lint_rules.gate.surroundings import Surroundings
 
-__all__ = ["NEED_NO_FACTS", "Gate", "mentions_agent", "mentions_user_words"]
+__all__ = ["Needs"]
 
 _GROWERS = frozenset({"append", "appendleft", "add", "insert", "extend", "extendleft"})
 _MUTATORS = _GROWERS | {
@@ -41,7 +39,6 @@ _ANSWERS = _RESULT_IDS | {
 _ANSWER_CLASSES = ("Tool", "Function", "RetryPrompt", "Realtime")
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _HOOKS = frozenset({"after_model", "aafter_model"})
-_ARGUMENT_KEYS = frozenset({"arguments", "args", "input", "parameters"})
 _SCHEMA_OWNERS = ("tool", "func", "spec")
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
 _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
@@ -62,16 +59,8 @@ _DECODERS = tuple(frozenset(name.split(".")) for name in words.DECODERS)
 _ENCODERS = tuple(frozenset(name.split(".")) for name in words.ENCODERS)
 
 
-class Gate(Surroundings):
-    """What the forms of a file tell of the rules."""
-
-    def speaking(self, codes: Collection[str]) -> frozenset[str]:
-        """Those of the rules that could find something."""
-        needs = {code: _NEEDS.get(code, Gate.has_agent) for code in codes}
-        if not self.agent:
-            needs = {code: need for code, need in needs.items() if code in NEED_NO_FACTS or code not in _NEEDS}
-        met = {need: need(self) for need in set(needs.values())}
-        return frozenset(code for code, need in needs.items() if met[need])
+class Needs(Surroundings):
+    """What stands in a file of all that rules ask for, each worked out when the first rule asks."""
 
     # -- what runs -----------------------------------------------------------------------------------------------
 
@@ -79,7 +68,7 @@ class Gate(Surroundings):
     def asks_in_loop(self) -> bool:
         """A loop from which a model may be asked: in it, or in functions of this file that are named in it."""
         loops = [node for kind in _LOOPS for node in self.nodes[kind]]
-        return bool(loops) and self.asks and _any_within(loops, self._asking_lines())
+        return bool(loops) and self.asks and forms.any_within(loops, self._asking_lines())
 
     def _asking_lines(self) -> list[int]:
         """Where a model may be asked, or something is named that leads to such a place."""
@@ -94,7 +83,7 @@ class Gate(Surroundings):
                 named[node.attr].append(node.end_lineno)
         lines = sorted(node.lineno for node in self._asking())
         while True:
-            found = [node for node in scopes if _any_within([node], lines)]
+            found = [node for node in scopes if forms.any_within([node], lines)]
             if not found:
                 return lines
             scopes = [node for node in scopes if node not in found]
@@ -170,12 +159,12 @@ class Gate(Surroundings):
     @cached_property
     def _cuts(self) -> bool:
         """A list that loses its front: by a slice, by `del` or by `pop`."""
-        return any(map(_is_cut, self.nodes[ast.Subscript])) or any(map(_pops, self.nodes[ast.Call]))
+        return any(map(forms.is_cut, self.nodes[ast.Subscript])) or any(map(forms.pops, self.nodes[ast.Call]))
 
     @cached_property
     def _shortens(self) -> bool:
         """`text[:n]`."""
-        return any(map(_is_head, self.nodes[ast.Subscript]))
+        return any(map(forms.is_head, self.nodes[ast.Subscript]))
 
     @cached_property
     def _answers(self) -> bool:
@@ -252,12 +241,28 @@ class Gate(Surroundings):
         return self.copies_history() and (self.asks_in_loop or self.asks_elsewhere)
 
     def edits_schemas(self) -> bool:
-        """The schema of a tool is read, and something is stored into that is no plain name."""
-        if not (self.mentions(words.SCHEMA_NAMES) or self.mentions({"parameters"})):
+        """The schema of a tool is stored into, or gets another name, or a copy, that is."""
+        if not (self.mentions(words.SCHEMA_NAMES) or self.mentions({"parameters"})) or not self._writes:
             return False
-        return self._writes and any(
-            name in words.SCHEMA_NAMES or (name == "parameters" and _is_of_tools(base)) for base, name in self.members
-        )
+        return any(map(schemas.lies_in_one, self._stored_into())) or any(map(schemas.may_be_one, self._bound_values()))
+
+    def _stored_into(self) -> Iterator[ast.expr]:
+        """What is changed in place."""
+        for kind in (ast.Attribute, ast.Subscript):
+            yield from (node.value for node in self.nodes[kind] if type(node.ctx) is not ast.Load)
+        yield from (node.target for node in self.nodes[ast.AugAssign])
+        for node in self.nodes[ast.Call]:
+            if type(node.func) is ast.Attribute and node.func.attr in _MUTATORS:
+                yield node.func.value
+
+    def _bound_values(self) -> Iterator[ast.expr]:
+        """What gets a name, is looped over, is given back, or put into a list."""
+        for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return):
+            yield from (node.value for node in self.nodes[kind] if node.value is not None)
+        yield from (node.iter for node in (*self.nodes[ast.For], *self.nodes[ast.AsyncFor]))
+        for node in self.nodes[ast.Call]:
+            if called_name(node) == "append":
+                yield from node.args
 
     def repeats_calls(self) -> bool:
         """Calls that are compared, or looked up by a key."""
@@ -274,7 +279,7 @@ class Gate(Surroundings):
 
     def makes_ids(self) -> bool:
         """An id, or one dict that fills a list."""
-        return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(_is_repeated, self.nodes[ast.BinOp]))
+        return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(forms.is_repeated, self.nodes[ast.BinOp]))
 
     def offers_tools(self) -> bool:
         return self.asks and (not self.keywords.isdisjoint({"tools", "functions"}) or "bind_tools" in self.called)
@@ -288,7 +293,7 @@ class Gate(Surroundings):
 
     def parses_calls(self) -> bool:
         """JSON that a model wrote is decoded, or put back for lack of a default."""
-        return self._decodes() or any(map(_has_default_text, self.nodes[ast.BoolOp]))
+        return self._decodes() or any(map(forms.has_default_text, self.nodes[ast.BoolOp]))
 
     def _decodes(self) -> bool:
         decoding = self._calls_of(words.DECODERS, _DECODERS)
@@ -304,10 +309,11 @@ class Gate(Surroundings):
     def _runs_tools(self, decoding: list[ast.Call]) -> bool:
         """Text that a function got is decoded, for a tool that is called by a name of its own, or looked up by one."""
         given = self._given
-        if not any(name in given for node in decoding for name in _possible_names(node.args[:1])):
+        if not any(name in given for node in decoding for name in forms.possible_names(node.args[:1])):
             return False
         return not given.isdisjoint(words.TOOL_NAMES) or any(
-            type(key) is ast.Name and key.id in given and _is_table_of_tools(table) for table, key in self._looked_up()
+            type(key) is ast.Name and key.id in given and forms.is_table_of_tools(table)
+            for table, key in self._looked_up()
         )
 
     @cached_property
@@ -349,7 +355,7 @@ class Gate(Surroundings):
 
     def takes_tail(self) -> bool:
         """`history[-n:]` with a number that is worked out."""
-        return any(map(_is_worked_out, self.nodes[ast.Subscript])) and (self.agent or self.lists_messages())
+        return any(map(forms.is_worked_out, self.nodes[ast.Subscript])) and (self.agent or self.lists_messages())
 
     def drops_calls(self) -> bool:
         """A request, with answers; or a message that takes over the role of another."""
@@ -382,7 +388,7 @@ class Gate(Surroundings):
 
     def loses_messages(self) -> bool:
         """A turn, a generator, a coroutine not awaited; or a result that holds the new messages (Pydantic AI)."""
-        if "new_messages" in self.attributes and any(map(_takes_new, self.nodes[ast.Assign])):
+        if "new_messages" in self.attributes and any(map(forms.takes_new, self.nodes[ast.Assign])):
             return True
         return self.agent and (
             self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks or self._forgets_to_await()
@@ -405,7 +411,7 @@ class Gate(Surroundings):
 
     def tests_membership(self) -> bool:
         """`if m not in history`."""
-        return any(map(_asks_for_member, self.nodes[ast.If]))
+        return any(map(forms.asks_for_member, self.nodes[ast.If]))
 
     def signals(self) -> bool:
         return not self.called.isdisjoint(_SIGNALS) and self.asks
@@ -427,153 +433,3 @@ class Gate(Surroundings):
 
     def has_limits(self) -> bool:
         return any(word in name.lower() for name in self.names for word in _LIMITS) and self.asks
-
-
-# -- single nodes --------------------------------------------------------------------------------------------------
-
-
-def _any_within(nodes: list[ast.stmt], lines: list[int]) -> bool:
-    """Whether one of these lines, in order, lies in one of these statements."""
-    for node in nodes:
-        at = bisect_left(lines, node.lineno)
-        if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
-            return True
-    return False
-
-
-def _is_cut(node: ast.Subscript) -> bool:
-    """`xs[-n:]`, `xs[n:]`, `xs[:n] = []`, `del xs[:n]`, `del xs[0]`."""
-    if type(node.ctx) is not ast.Load:
-        return type(node.ctx) is ast.Del or type(node.slice) is ast.Slice
-    return type(node.slice) is ast.Slice and node.slice.lower is not None
-
-
-def _pops(node: ast.Call) -> bool:
-    """`xs.pop(0)`, `xs.popleft()`."""
-    if type(node.func) is not ast.Attribute:
-        return False
-    return node.func.attr == "popleft" or (node.func.attr == "pop" and len(node.args) == 1)
-
-
-def _is_head(node: ast.Subscript) -> bool:
-    """`text[:n]`, `text[0:n]`."""
-    part = node.slice
-    if type(part) is not ast.Slice or part.upper is None or part.step is not None:
-        return False
-    return type(part.lower) is not ast.Name
-
-
-def _is_repeated(node: ast.BinOp) -> bool:
-    """`[{}] * n`."""
-    return type(node.op) is ast.Mult and type(node.left) is ast.List
-
-
-def _takes_new(node: ast.Assign) -> bool:
-    """`history = result.new_messages()`."""
-    func = node.value.func if type(node.value) is ast.Call else node.value
-    return type(func) is ast.Attribute and func.attr == "new_messages"
-
-
-def _asks_for_member(node: ast.If) -> bool:
-    return type(node.test) is ast.Compare and type(node.test.ops[0]) in {ast.In, ast.NotIn}
-
-
-def _possible_names(nodes: list[ast.expr]) -> Iterator[str]:
-    """The names that a value may have: `text` of `text or "{}"`."""
-    for node in nodes:
-        if isinstance(node, (ast.Await, ast.NamedExpr)):
-            yield from _possible_names([node.value])
-        elif isinstance(node, ast.BoolOp):
-            yield from _possible_names(node.values)
-        elif isinstance(node, ast.IfExp):
-            yield from _possible_names([node.body, node.orelse])
-        elif isinstance(node, ast.Name):
-            yield node.id
-
-
-def _is_worked_out(node: ast.Subscript) -> bool:
-    """`x[-n:]`, `x[-n]`, `x[len(x) - n:]` with an n that is no literal."""
-    start = node.slice.lower if isinstance(node.slice, ast.Slice) else node.slice
-    if isinstance(start, ast.UnaryOp):
-        return not (isinstance(start.operand, ast.Constant) and start.operand.value)
-    return isinstance(start, ast.BinOp) and isinstance(node.slice, ast.Slice)
-
-
-def _is_of_tools(base: ast.expr) -> bool:
-    """Whether the `parameters` of a value are those of a tool, by its name."""
-    pair = member(base)
-    name = (pair[1] if pair is not None else dotted(base) or "").lower()
-    return "call" not in name and any(word in name for word in _SCHEMA_OWNERS)
-
-
-def _has_default_text(node: ast.BoolOp) -> bool:
-    """`f.get("arguments", "{}") or ...`: a default that is never empty."""
-    return isinstance(node.op, ast.Or) and any(
-        isinstance(value, ast.Call) and len(value.args) == 2 and text(value.args[0]) in _ARGUMENT_KEYS
-        and called_name(value) == "get" and bool(text(value.args[1]))
-        for value in node.values
-    )  # fmt: skip
-
-
-def _is_table_of_tools(table: ast.expr) -> bool:
-    said = ast.unparse(table).lower()
-    return "tool" in said or "function" in said
-
-
-_NEEDS: dict[str, Callable[[Gate], bool]] = {
-    "AGL101": Gate.races,
-    "AGL102": Gate.overlaps_turns,
-    "AGL103": Gate.shares_history,
-    "AGL104": Gate.keeps_run_state,
-    "AGL201": Gate.copies_history,
-    "AGL202": Gate.changes_history,
-    "AGL203": Gate.edits_schemas,
-    "AGL301": Gate.sends_copies,
-    "AGL302": Gate.has_rounds,
-    "AGL303": Gate.has_rounds,
-    "AGL304": Gate.stops_at_repeats,
-    "AGL305": Gate.stops_at_repeats,
-    "AGL306": Gate.has_rounds,
-    "AGL307": Gate.has_rounds,
-    "AGL308": Gate.has_rounds,
-    "AGL309": Gate.has_rounds,
-    "AGL401": Gate.repeats_calls,
-    "AGL402": Gate.takes_one_call,
-    "AGL403": Gate.repeats_calls,
-    "AGL404": Gate.repeats_calls,
-    "AGL405": Gate.picks_messages,
-    "AGL406": Gate.repeats_calls,
-    "AGL407": Gate.has_calls,
-    "AGL408": Gate.runs_calls_again,
-    "AGL409": Gate.makes_ids,
-    "AGL410": Gate.offers_tools,
-    "AGL501": Gate.parses_calls,
-    "AGL502": Gate.shortens_texts,
-    "AGL601": Gate.answers_calls,
-    "AGL602": Gate.cuts_history,
-    "AGL603": Gate.drops_calls,
-    "AGL604": Gate.stores_calls,
-    "AGL605": Gate.grows_history,
-    "AGL606": Gate.loses_messages,
-    "AGL607": Gate.catches,
-    "AGL608": Gate.rebuilds_calls,
-    "AGL609": Gate.reorders_answers,
-    "AGL610": Gate.cuts_system,
-    "AGL611": Gate.chains_roles,
-    "AGL612": Gate.tests_membership,
-    "AGL613": Gate.splits_answers,
-    "AGL614": Gate.signals,
-    "AGL701": Gate.shortens_texts,
-    "AGL702": Gate.takes_tail,
-    "AGL703": Gate.takes_tail,
-    "AGL704": Gate.joins_roles,
-    "AGL705": Gate.reads_errors,
-    "AGL901": Gate.has_rounds_of_calls,
-    "AGL902": Gate.stops_at_repeats,
-    "AGL903": Gate.repeats_calls,
-    "AGL904": Gate.has_limits,
-    "AGL905": Gate.has_rounds,
-}
-NEED_NO_FACTS = frozenset({"AGL102", "AGL103", "AGL203", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"})
-"""The rules that may find something in a file in which no value is known to be part of an agent: other files, or
-libraries, make it one, or it needs no more than a schema or JSON for a tool."""

@@ -1,0 +1,97 @@
+"""Single nodes: forms that only one need asks for."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from lint_rules.gate.signs import called_name, text
+
+__all__ = [
+    "any_within", "asks_for_member", "has_default_text", "is_cut", "is_head", "is_repeated", "is_table_of_tools",
+    "is_worked_out", "pops", "possible_names", "takes_new",
+]  # fmt: skip
+
+_ARGUMENT_KEYS = frozenset({"arguments", "args", "input", "parameters"})
+
+
+def any_within(nodes: list[ast.stmt], lines: list[int]) -> bool:
+    """Whether one of these lines, in order, lies in one of these statements."""
+    for node in nodes:
+        at = bisect_left(lines, node.lineno)
+        if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
+            return True
+    return False
+
+
+def is_cut(node: ast.Subscript) -> bool:
+    """`xs[-n:]`, `xs[n:]`, `xs[:n] = []`, `del xs[:n]`, `del xs[0]`."""
+    if type(node.ctx) is not ast.Load:
+        return type(node.ctx) is ast.Del or type(node.slice) is ast.Slice
+    return type(node.slice) is ast.Slice and node.slice.lower is not None
+
+
+def pops(node: ast.Call) -> bool:
+    """`xs.pop(0)`, `xs.popleft()`."""
+    if type(node.func) is not ast.Attribute:
+        return False
+    return node.func.attr == "popleft" or (node.func.attr == "pop" and len(node.args) == 1)
+
+
+def is_head(node: ast.Subscript) -> bool:
+    """`text[:n]`, `text[0:n]`."""
+    part = node.slice
+    if type(part) is not ast.Slice or part.upper is None or part.step is not None:
+        return False
+    return type(part.lower) is not ast.Name
+
+
+def is_repeated(node: ast.BinOp) -> bool:
+    """`[{}] * n`."""
+    return type(node.op) is ast.Mult and type(node.left) is ast.List
+
+
+def takes_new(node: ast.Assign) -> bool:
+    """`history = result.new_messages()`."""
+    func = node.value.func if type(node.value) is ast.Call else node.value
+    return type(func) is ast.Attribute and func.attr == "new_messages"
+
+
+def asks_for_member(node: ast.If) -> bool:
+    return type(node.test) is ast.Compare and type(node.test.ops[0]) in {ast.In, ast.NotIn}
+
+
+def possible_names(nodes: list[ast.expr]) -> Iterator[str]:
+    """The names that a value may have: `text` of `text or "{}"`."""
+    for node in nodes:
+        if isinstance(node, (ast.Await, ast.NamedExpr)):
+            yield from possible_names([node.value])
+        elif isinstance(node, ast.BoolOp):
+            yield from possible_names(node.values)
+        elif isinstance(node, ast.IfExp):
+            yield from possible_names([node.body, node.orelse])
+        elif isinstance(node, ast.Name):
+            yield node.id
+
+
+def is_worked_out(node: ast.Subscript) -> bool:
+    """`x[-n:]`, `x[-n]`, `x[len(x) - n:]` with an n that is no literal."""
+    start = node.slice.lower if isinstance(node.slice, ast.Slice) else node.slice
+    if isinstance(start, ast.UnaryOp):
+        return not (isinstance(start.operand, ast.Constant) and start.operand.value)
+    return isinstance(start, ast.BinOp) and isinstance(node.slice, ast.Slice)
+
+
+def has_default_text(node: ast.BoolOp) -> bool:
+    """`f.get("arguments", "{}") or ...`: a default that is never empty."""
+    return isinstance(node.op, ast.Or) and any(
+        isinstance(value, ast.Call) and len(value.args) == 2 and text(value.args[0]) in _ARGUMENT_KEYS
+        and called_name(value) == "get" and bool(text(value.args[1]))
+        for value in node.values
+    )  # fmt: skip
+
+
+def is_table_of_tools(table: ast.expr) -> bool:
+    said = ast.unparse(table).lower()
+    return "tool" in said or "function" in said
