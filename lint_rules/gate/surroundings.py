@@ -24,13 +24,17 @@ class Surroundings(Evidence):
         super().__init__(tree)
         self._nearby = nearby
 
-    def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
-        """The sources of the project from which some of these names are imported."""
-        if self._nearby is not None:
-            for module in dict.fromkeys(self.origins[name] for name in names if name in self.origins):
-                source = self._nearby(module)
-                if source is not None:
-                    yield source
+    def _sources_of(self, names: Collection[str], made: str = "class") -> Iterator[bytes]:
+        """The sources of the project in which the classes (or functions, `def`) of these names stand."""
+        modules: dict[str, list[bytes]] = {}
+        for name in names if self._nearby is not None else ():
+            if name in self.origins:
+                there = f"{made} {self.imported[name].rpartition('.')[2]}"
+                modules.setdefault(self.origins[name], []).append(there.encode())
+        for module, defined in modules.items():
+            source = self._nearby(module) if self._nearby is not None else None
+            if source is not None and any(text in source for text in defined):
+                yield source
 
     def keeps_elsewhere(self) -> bool:
         """An object made here that keeps a conversation with a model: of a class of another file, or of a library."""
@@ -42,7 +46,7 @@ class Surroundings(Evidence):
     def asks_elsewhere(self) -> bool:
         """A function of another file is called that may ask a model."""
         called = {node.func.id for node in self.nodes[ast.Call] if type(node.func) is ast.Name}
-        return any(_seen(source).asks for source in self._sources_of(called))
+        return any(_seen(source).asks for source in self._sources_of(called, "def"))
 
     def turns_elsewhere(self) -> bool:
         """An object made here of a class of another file that asks a model in what is called of it here."""
@@ -69,15 +73,18 @@ class Surroundings(Evidence):
         made = {_maker(value) for node in self.nodes[ast.arguments] for value in (*node.defaults, *node.kw_defaults)}
         return any(_seen(source).agent for source in self._sources_of(made))
 
-    def lists_messages(self, beside: Collection[str] = ()) -> bool:
+    def lists_messages(self, having: Collection[str] = ("role",)) -> bool:
         """A list of messages that only the class of its elements shows: of this file, or of one it imports from.
 
-        `beside`: fields of which it has one, too.
+        `having`: fields of which the class has one.
         """
-        if _has_one(self.message_fields, beside):
+        if not self.message_fields.isdisjoint(having):
             return True
         named = {name for annotation in self._annotations() for name in _named(annotation)}
-        return any(_has_one(_seen(source).message_fields, beside) for source in self._sources_of(named))
+        return any(
+            any(field.encode() in source for field in having) and not _seen(source).message_fields.isdisjoint(having)
+            for source in self._sources_of(named)
+        )
 
     def _annotations(self) -> Iterator[ast.expr | None]:
         nodes = self.nodes
@@ -102,10 +109,6 @@ def _seen(source: bytes) -> _Seen:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _Seen()
     return _Seen(evidence.agent, evidence.asks, evidence.message_fields)
-
-
-def _has_one(fields: frozenset[str], beside: Collection[str]) -> bool:
-    return bool(fields) and (not beside or not fields.isdisjoint(beside))
 
 
 def _maker(value: ast.expr | None) -> str:
