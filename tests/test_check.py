@@ -130,6 +130,12 @@ def test_a_broken_file_is_told_in_one_clear_line(source: bytes, message: str, li
     assert (finding.span.line, finding.span.column) == (line, column)
 
 
+@pytest.mark.parametrize("words", ["", "# messages\n"], ids=["no agent", "an agent"])
+@pytest.mark.parametrize("source", ["nonlocal x\n", "def f(a, a): pass\n", "return 1\n", "async with a: await b\n"])
+def test_what_only_the_compiler_refuses_is_fine(source: str, words: str) -> None:
+    assert not check((words + source).encode()).findings
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
 def test_encodings_that_python_reads(encoding: str) -> None:
     cookie = "# coding: latin-1\n" if encoding == "latin-1" else ""
