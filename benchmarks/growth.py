@@ -1,22 +1,32 @@
-"""How the cost of a check grows with a file: `python benchmarks/growth.py [--most LINES] [--only SHAPE] [--plot]`.
+"""How the cost of a check grows with a file: `python benchmarks/growth.py [--most LINES] [--only SHAPE] [--write]`.
 
-Files of one shape and growing length, in one process: CPU time per line should stay nearly the same. What grows faster
-than the file is a bug. With `--plot`, docs/growth.svg is drawn.
+Files of one shape and growing length, each in a process of its own: CPU time per line, and memory as a multiple of the
+source. What grows faster than the file is a bug. `ast.parse` and libcst's parser are measured beside, as what a check
+stands on. With `--write`, docs/growth.svg is drawn and the table goes into docs/performance.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import gc
+import json
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from lint_rules.check import Options, check_source
 from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.run import _COLLECTIONS
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "growth.svg"
+PAGE = PLOT.with_name("performance.md")
+MARK = "<!-- made by benchmarks/growth.py -->\n"
 ALL = Options(frozenset(BY_CODE))
-SIZES = (250, 1_000, 4_000, 16_000, 64_000)
+SIZES = (1_000, 10_000, 20_000, 100_000)
 
 AGENT = """
 def run_{n}(client, history_{n}, tools, execute):
@@ -144,65 +154,125 @@ SHAPES: dict[str, Callable[[int], str]] = {
         deep_loops,
     )
 }
+LONGEST = dict.fromkeys(("one_function", "many_rounds", "long_function"), 20_000)
+"""No function is longer."""
+PARSERS = ("ast.parse", "libcst.parse_module")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--most", type=int, default=SIZES[-1])
+    parser.add_argument("--most", type=int, default=SIZES[-1], metavar="LINES")
     parser.add_argument("--only", choices=SHAPES)
-    parser.add_argument("--plot", action="store_true")
-    parser.add_argument("--rules", help="codes with commas between them, each measured by itself")
+    parser.add_argument("--patience", type=float, default=600, metavar="SECONDS", help="for one file")
+    parser.add_argument("--write", action="store_true", help="write docs/growth.svg and the table")
+    parser.add_argument("--point", nargs=2, metavar=("SHAPE", "LINES"), help="measure one file, print JSON")
     args = parser.parse_args()
-    found: dict[str, list[tuple[int, float]]] = {}
-    for options in [Options(frozenset({code})) for code in args.rules.split(",")] if args.rules else [ALL]:
-        for name, shape in SHAPES.items():
-            if args.only in (None, name):
-                label = name if options is ALL else f"{name} {min(options.codes)}"
-                found[label] = list(measure(label, shape, args.most, options))
-    if args.plot:
-        PLOT.write_text(svg(found), "utf-8")
+    if args.point:
+        print(json.dumps(measure(args.point[0], int(args.point[1]))))
+        return
+    found: dict[str, list[Point]] = {}
+    for name in [args.only] if args.only else [*PARSERS, *SHAPES]:
+        found[name] = list(measured(name, min(args.most, LONGEST.get(name, args.most)), args.patience))
+    if args.write:
+        PLOT.write_text(svg({name: points for name, points in found.items() if points}), "utf-8")
+        before, _, rest = PAGE.read_text("utf-8").partition(MARK)
+        _, _, after = rest.partition(MARK)
+        PAGE.write_text(f"{before}{MARK}{table(found)}{MARK}{after}", "utf-8")
 
 
-def measure(label: str, shape: Callable[[int], str], most: int, options: Options) -> list[tuple[int, float]]:
-    points = []
+class Point(NamedTuple):
+    """A file of `lines`: microseconds of CPU a line, and memory as a multiple of the source."""
+
+    lines: int
+    each: float
+    memory: float
+
+
+def measured(name: str, most: int, patience: float) -> Iterator[Point]:
+    """The points of a shape, up to the first one that takes too long."""
     for size in SIZES:
         if size > most:
-            break
-        source = shape(size).encode()
-        lines = source.count(b"\n")
-        begun = time.process_time()
-        check_source(source, "agent.py", options)
-        each = (time.process_time() - begun) / lines
-        points.append((lines, each))
-        print(f"{label:28} {lines:7} lines {each * 1e6:9.0f} microseconds a line", flush=True)
-    return points
+            return
+        try:
+            command = [sys.executable, __file__, "--point", name, str(size)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=patience)
+        except subprocess.TimeoutExpired:
+            print(f"{name:20} {size:7} lines: not waited for", flush=True)
+            return
+        point = Point(*json.loads(done.stdout))
+        print(
+            f"{name:20} {point.lines:7} lines {point.each:7.0f} microseconds a line {point.memory:5.0f} x", flush=True
+        )
+        yield point
 
 
-def svg(found: dict[str, list[tuple[int, float]]]) -> str:
+def measure(name: str, size: int) -> Point:
+    """One point, in this process, which is to do nothing else."""
+    import libcst
+
+    gc.set_threshold(*_COLLECTIONS)
+    check_source(many_functions(60).encode(), "agent.py", ALL)  # what is imported and compiled once
+    source = SHAPES.get(name, many_functions)(size).encode()
+    before, begun = peak_memory(), time.process_time()
+    if name == "ast.parse":
+        ast.parse(source)
+    elif name == "libcst.parse_module":
+        libcst.parse_module(source)
+    else:
+        report = check_source(source, "agent.py", ALL)
+        failed = [finding.message for finding in report.findings if finding.code == "AGL000"]
+        assert not failed, failed
+    taken = time.process_time() - begun
+    lines = source.count(b"\n")
+    return Point(lines, taken / lines * 1e6, (peak_memory() - before) / len(source))
+
+
+def peak_memory() -> int:
+    """The most bytes that this process has held, so far."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def table(found: dict[str, list[Point]]) -> str:
+    """A row for each shape."""
+    heads = " | ".join(f"{size:,}" for size in SIZES)
+    rows = [f"| microseconds a line, at lines: | {heads} | memory, times the source |", "| --- |" + " ---: |" * 5]
+    for name, points in found.items():
+        each = [f"{point.each:.0f}" for point in points] + [""] * (len(SIZES) - len(points))
+        memory = [f"{point.memory:.0f}" for point in points]
+        told = " to ".join(dict.fromkeys([min(memory, key=int), max(memory, key=int)])) if memory else ""
+        rows.append(f"| `{name}` | {' | '.join(each)} | {told} |")
+    return "\n".join([*rows, ""])
+
+
+def svg(found: dict[str, list[Point]]) -> str:
     """Microseconds a line over the length of the file, both axes to the power of ten."""
     from math import log10
 
-    width, height, colours = 640, 360, ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
+    width, height = 800, 420
+    colours = ("#aaaaaa", "#666666", "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b")
+    colours += ("#e377c2",)
 
-    def place(lines: int, each: float) -> tuple[float, float]:
-        return 60 + (log10(lines) - 2) * 180, height - 40 - (log10(each * 1e6) - 1) * 90
+    def place(lines: float, each: float) -> tuple[float, float]:
+        return 60 + (log10(lines) - 3) * 270, height - 40 - log10(each) * 85
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">']
     parts.append(f'<rect width="{width}" height="{height}" fill="white"/>')
-    for power in range(2, 6):
-        x, _ = place(10**power, 1e-5)
+    for power in range(3, 6):
+        x, _ = place(10**power, 1)
         parts.append(f'<text x="{x:.0f}" y="{height - 15}" font-size="12" text-anchor="middle">{10**power:,}</text>')
-    for power in range(1, 5):
-        _, y = place(100, 10**power / 1e6)
-        parts.append(f'<line x1="60" x2="{width - 20}" y1="{y:.0f}" y2="{y:.0f}" stroke="#ddd"/>')
+    for power in range(5):
+        _, y = place(1_000, 10**power)
+        parts.append(f'<line x1="60" x2="{width - 180}" y1="{y:.0f}" y2="{y:.0f}" stroke="#ddd"/>')
         parts.append(f'<text x="54" y="{y + 4:.0f}" font-size="12" text-anchor="end">{10**power:,}</text>')
-    for (name, points), colour in zip(found.items(), colours, strict=False):
-        line = " ".join(f"{x:.0f},{y:.0f}" for x, y in (place(*point) for point in points))
+    for number, (name, points) in enumerate(found.items()):
+        colour, y = colours[number % len(colours)], 40 + 18 * number
+        line = " ".join(f"{x:.0f},{y:.0f}" for x, y in (place(point.lines, point.each) for point in points))
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        x, y = place(*points[-1])
-        parts.append(
-            f'<text x="{x - 4:.0f}" y="{y - 6:.0f}" font-size="12" text-anchor="end" fill="{colour}">{name}</text>'
-        )
+        parts.append(f'<rect x="{width - 165}" y="{y - 10}" width="12" height="12" fill="{colour}"/>')
+        parts.append(f'<text x="{width - 148}" y="{y}" font-size="12">{name}</text>')
     parts.append('<text x="60" y="16" font-size="12">microseconds of CPU a line, over the lines of the file</text>')
     return "\n".join([*parts, "</svg>", ""])
 

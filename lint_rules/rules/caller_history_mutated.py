@@ -181,16 +181,16 @@ def _changes_message(given: Given, store: SharedStore) -> bool:
 
 def _adds_instruction(anatomy: Anatomy, given: Given, call: cst.Call) -> bool:
     """A message with a fixed text, in a function that asks the model once and keeps no answers in the list."""
-    if given.function not in anatomy.calls.llm_calls or any(
-        loop.function is given.function for loop in anatomy.rounds
-    ):  # fmt: skip
+    if given.function not in anatomy.calls.llm_calls:
         return False
     kept = anatomy.transcript.stored(given.function)
     if any(stored.role in {None, "assistant", "tool"} for stored in kept if stored.kind != "rebind"):
         return False
     value = ex.positional(call)[0] if ex.positional(call) else None
     items = ex.dict_items(value) if value is not None else {}
-    return "content" in items and ex.text(items["content"]) is not None
+    if "content" not in items or ex.text(items["content"]) is None:
+        return False
+    return all(loop.function is not given.function for loop in anatomy.rounds)
 
 
 def _draft(anatomy: Anatomy, given: Given, stores: list[SharedStore]) -> Draft:

@@ -36,9 +36,18 @@ class Repeated:
 
     def all(self) -> Iterator[Double]:
         telling = [stored for stored in self.places.all if self.places.tells(stored)]
+        judged: set[tuple[object, ...]] = set()
         for stored in telling:
-            yield from self._in_loops(stored)
+            sameness = self._sameness(stored)
+            if sameness not in judged:
+                judged.add(sameness)
+                yield from self._in_loops(stored)
         yield from itertools.islice((double for stored in telling for double in self._retried(stored)), 1)
+
+    def _sameness(self, stored: Stored) -> tuple[object, ...]:
+        """What decides whether a place stores its message again: a name may be made in many ways that are all alike."""
+        slots = frozenset(self.places.depends(stored))
+        return stored.node, stored.slot, stored.role, stored.calls is None, slots
 
     def _in_loops(self, stored: Stored) -> Iterator[Double]:
         below = stored.node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -43,14 +43,12 @@ def round_loops(graph: CallGraph, writes: Writes) -> list[RoundLoop]:
 
 def _goes_round_inside(loop: RoundLoop, loops: Mapping[Scope, list[RoundLoop]], graph: CallGraph) -> bool:
     """A loop of turns: the rounds go round in a function that it calls, or in a loop inside it."""
-    inside, callee = graph.facts.module.inside, graph.facts.slots.callee(loop.asks)
+    module, callee = graph.facts.module, graph.facts.slots.callee(loop.asks)
     if callee is not None:
         called = (loops.get(function, ()) for function in graph.reachable(callee))
         return any(other is not loop for others in called for other in others)
-    return any(
-        other is not loop and inside(other.node, loop.node.body) and inside(loop.asks, other.node)
-        for other in loops[loop.function]
-    )
+    inside = module.placed_inside(loops[loop.function], loop.node.body, lambda other: other.node)
+    return any(module.inside(loop.asks, other.node) for other in inside)
 
 
 def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> cst.Call | None:
@@ -117,12 +115,14 @@ def _handles_calls(function: Scope, graph: CallGraph) -> bool:
 def _made_within(slot: tuple[object, ...], node: cst.While | cst.For, graph: CallGraph) -> bool:
     """Whether a local list is created anew in each turn of the loop: it then carries nothing from round to round."""
     module = graph.facts.module
+    assigned: tuple[Sequence[cst.Assign | cst.AnnAssign], ...]
+    assigned = module.nodes_of(cst.Assign), module.nodes_of(cst.AnnAssign)
     return slot[0] == "var" and any(
-        module.inside(inside, node.body)
-        and slot in [graph.facts.slots.of(t) for t in ex.targets(inside)]
+        slot in [graph.facts.slots.of(t) for t in ex.targets(inside)]
         and inside.value is not None
         and not _mentions(inside.value, slot, graph)
-        for inside in module.nodes_of(cst.Assign, cst.AnnAssign)
+        for nodes in assigned
+        for inside in module.those_inside(nodes, node.body)
     )
 
 
