@@ -40,8 +40,11 @@ class Facts(Flows):
         self._learn_instances()
         self._learn_names()
         flows = self._flows()
-        scope_of = self.module.scope_of
-        steps = [(flows[type(node)], node, scope_of[node]) for node in self.module.nodes_of(*flows)]
+        steps = [
+            (flow, node, scope)
+            for node, scope in self.module.scope_of.items()
+            if (flow := flows.get(type(node))) is not None and self._may_tell(node)
+        ]
         self._waiting.update(range(len(steps)))
         self._settle(steps)
         if self._learn_called():
@@ -49,11 +52,12 @@ class Facts(Flows):
         self._memo = {}
 
     def _settle(self, steps: list[tuple[Callable[..., None], cst.CSTNode, Scope]]) -> None:
+        waiting = self._waiting
         for _ in range(_MOST_PASSES):
             self._changed = False
             for number, (flow, node, scope) in enumerate(steps):
-                if number in self._waiting:
-                    self._waiting.discard(number)
+                if number in waiting:
+                    waiting.discard(number)
                     self._running = number
                     flow(node, scope)
             if not self._changed:

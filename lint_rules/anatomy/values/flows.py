@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import libcst as cst
 
@@ -16,6 +17,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
 _GROWERS = frozenset({"append", "appendleft", "add", "insert"})
+_DICTS = frozenset({cst.Dict, cst.Call})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 
 
@@ -42,9 +44,22 @@ class Flows(Forms):
             cst.Dict: self._result,
         }
 
+    def _may_tell(self, node: cst.CSTNode) -> bool:
+        """A cheap look at the most frequent of these: most attributes and parameters say nothing of an agent."""
+        if type(node) is cst.Attribute:
+            return node.attr.value in self._telling
+        if type(node) is cst.Param:
+            return node.annotation is not None
+        return True
+
+    @cached_property
+    def _telling(self) -> frozenset[str]:
+        """The names of members whose use tells something."""
+        return self.call_attributes | {"tool_call_id", "choices", "arguments"}
+
     def _flow(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
         """The value of `value` becomes the value of `target`."""
-        if isinstance(target, (cst.Tuple, cst.List)):
+        if type(target) is cst.Tuple or type(target) is cst.List:
             self._flow_unpacked(target, value)
             return
         slot = self.slots.of(target)
@@ -54,7 +69,7 @@ class Flows(Forms):
         self._learn_back(value, self.of(slot), "", value)
         if _is_list(value):
             self._learn_list(slot)
-        for key, item in ex.dict_items(value).items():
+        for key, item in ex.dict_items(value).items() if type(value) in _DICTS else ():
             inside: Slot = self.slots.member(target, key) or ("member", slot, key)
             self._learn_all(inside, self.kinds(item), item)
             self._learn_back(item, self.of(inside), "", item)
@@ -91,7 +106,7 @@ class Flows(Forms):
 
     def _emptied(self, target: cst.BaseExpression, node: cst.Assign, scope: Scope) -> None:
         """`agent.messages = []` in a function that then asks `agent.chat(...)`: the name and the question together."""
-        if not isinstance(target, cst.Attribute) or not isinstance(node.value, cst.List) or node.value.elements:
+        if type(target) is not cst.Attribute or type(node.value) is not cst.List or node.value.elements:
             return
         if target.attr.value not in words.HISTORY_NAMES:
             return
@@ -180,7 +195,7 @@ class Flows(Forms):
     def _give(self, value: cst.BaseExpression, function: Scope) -> None:
         slot: Slot = ("return", function)
         value = ex.inner(value)
-        if isinstance(value, cst.Tuple):
+        if type(value) is cst.Tuple:
             for number, element in enumerate(value.elements):
                 part: Slot = ("member", slot, str(number))
                 self._learn_all(part, self.kinds(element.value), element.value)
@@ -247,6 +262,8 @@ class Flows(Forms):
         if pair is None:
             return
         base, name = pair
+        if name not in self._telling:
+            return
         if name in self.call_attributes:
             if isinstance(self.module.parent.get(node), cst.AssignTarget) and self._is_self(base):
                 return
@@ -352,6 +369,6 @@ class Flows(Forms):
 
 def _is_list(node: cst.BaseExpression) -> bool:
     node = ex.inner(node)
-    return isinstance(node, (cst.List, cst.ListComp)) or (
-        isinstance(node, cst.Call) and ex.called_name(node) in {"list", "deque", "deepcopy", "copy"}
-    )
+    if type(node) is cst.Call:
+        return ex.called_name(node) in {"list", "deque", "deepcopy", "copy"}
+    return type(node) is cst.List or type(node) is cst.ListComp

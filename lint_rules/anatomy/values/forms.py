@@ -41,20 +41,20 @@ class Forms(Known):
             return self._subscript(node)
         if type(node) is cst.Call:
             return self._called(node)
-        if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
+        if type(node) is cst.List or type(node) is cst.Tuple or type(node) is cst.Set:
             return self._display(node)
-        if isinstance(node, cst.Dict):
+        if type(node) is cst.Dict:
             return self._dict(node)
-        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+        if type(node) is cst.ListComp or type(node) is cst.GeneratorExp:
             kinds = self.kinds(node.elt)
             return {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in CONTAINER}
-        if isinstance(node, (cst.BooleanOperation, cst.IfExp)):
+        if type(node) is cst.BooleanOperation or type(node) is cst.IfExp:
             found: Kinds = {}
             for part in ex.alternatives(node):
                 for kind, evidence in self.kinds(part).items():
                     found.setdefault(kind, evidence)
             return found
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
             joined = {**self.kinds(node.right), **self.kinds(node.left)}
             wanted = (Kind.HISTORY, Kind.CALLS, Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
             return {kind: evidence for kind, evidence in joined.items() if kind in wanted}
@@ -191,19 +191,20 @@ class Forms(Known):
         return self.of(("item", slot)) if slot is not None else {}
 
     def _makes_model(self, node: cst.Call) -> bool:
-        full = self.module.imports.resolve(ex.dotted(node.func) or "")
-        return full.startswith(("langchain", "langgraph")) and ex.called_name(node).startswith(("Chat", "create_react"))
+        if not ex.called_name(node).startswith(("Chat", "create_react")):
+            return False
+        return self.module.imports.resolve(ex.dotted(node.func) or "").startswith(("langchain", "langgraph"))
 
     def decoder(self, node: cst.BaseExpression) -> str | None:
         """The full name of a JSON (or literal) decoder that `node` calls, else None."""
-        if not isinstance(node, cst.Call):
+        if type(node) is not cst.Call:
             return None
         full = self.module.imports.resolve(ex.dotted(node.func) or "")
         return full if full in words.DECODERS else None
 
     def encoder(self, node: cst.BaseExpression) -> str | None:
         """The full name of a JSON encoder that `node` calls, else None."""
-        if not isinstance(node, cst.Call):
+        if type(node) is not cst.Call:
             return None
         full = self.module.imports.resolve(ex.dotted(node.func) or "")
         return full if full in words.ENCODERS else None

@@ -223,10 +223,10 @@ def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
         return []
     if type(node) is cst.Subscript and ex.slice_of(node) is not None:
         return [node.value]
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
         return [node.left, node.right]
-    if isinstance(node, (cst.List, cst.Tuple)):
-        return [element.value for element in node.elements if isinstance(element, cst.StarredElement)]
+    if type(node) is cst.List or type(node) is cst.Tuple:
+        return [element.value for element in node.elements if type(element) is cst.StarredElement]
     return []
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
+_ENDS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
+_ENDINGS = tuple(_ENDS)
+_BODIES = ("json", "data", "content", "body")
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
 
@@ -23,7 +26,8 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
     """The call as an LLM call, judged by endpoint, keywords, the receiver, or what becomes of its result."""
     if isinstance(call.func, cst.Name) and call.func.value in {"dict", "print", "len", "super"}:
         return None
-    return _by_user(call, facts) or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
+    by_user = _by_user(call, facts) if facts.vocabulary.llm_calls else None
+    return by_user or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
 
 
 def _full_name(call: cst.Call, facts: Forms) -> str:
@@ -49,8 +53,10 @@ def _by_user(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 
 def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
-    name = _full_name(call, facts)
-    parts = name.split(".")
+    called = ex.called_name(call)
+    if called not in _ENDS and not facts.module.imports.full.get(called, "").endswith(_ENDINGS):
+        return None
+    parts = _full_name(call, facts).split(".")
     for length in (3, 2, 1):
         end = ".".join(parts[-length:])
         keywords = words.ENDPOINTS.get(end)
@@ -66,7 +72,9 @@ def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
     """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
-    for keyword in ("json", "data", "content", "body"):
+    if not any(arg.keyword is not None and arg.keyword.value in _BODIES for arg in call.args):
+        return None
+    for keyword in _BODIES:
         value = ex.argument(call, keyword)
         slot = facts.slots.of(value) if value is not None else None
         for body in [value, *(facts.assigned(slot) if slot is not None else [])]:
@@ -84,20 +92,24 @@ def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
     """Wrappers of other files: a request's keywords, or an asking name beside a history or a model's reply."""
-    if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
-        return None
     name = ex.called_name(call)
     if not name or name[0].isupper():
         return None
-    if _has_request_keyword(call) and ex.argument(call, "messages") is not None:
+    plain = name.lstrip("_")
+    asks = plain in words.ASKING or "completion" in name or plain.startswith(("call_llm", "ask_", "chat_"))
+    takes_messages = ex.argument(call, "messages") is not None
+    if not (asks or takes_messages or name in words.LANGCHAIN_CALLS):
+        return None
+    if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
+        return None
+    if takes_messages and _has_request_keyword(call):
         return LLMCall(call, name, "takes `messages=` beside a model's keywords", *_sent(call, ("messages",), facts))
-    if ex.argument(call, "messages") is not None and _is_given_model(call) and not _COUNTS.search(name):
+    if takes_messages and _is_given_model(call) and not _COUNTS.search(name):
         return LLMCall(call, name, "takes `messages=` and the model to ask", *_sent(call, ("messages",), facts))
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
-    plain = name.lstrip("_")
-    if plain not in words.ASKING and "completion" not in name and not plain.startswith(("call_llm", "ask_", "chat_")):
+    if not asks:
         return None
     sent = _sent(call, ("messages", "history", "conversation"), facts)
     if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):

@@ -20,9 +20,7 @@ def message(node: cst.BaseExpression) -> str | None:
     items = ex.dict_items(node)
     if items:
         return _message_items(items)
-    if isinstance(node, cst.Call):
-        return _message_class(node)
-    return None
+    return _message_class(node) if type(node) is cst.Call else None
 
 
 def _message_items(items: dict[str, cst.BaseExpression]) -> str | None:
@@ -121,7 +119,7 @@ def _told(side: cst.BaseExpression, values: list[str | None]) -> Iterator[tuple[
 
 def type_tests(call: cst.Call) -> tuple[cst.BaseExpression, Kind, str] | None:
     """What `isinstance(x, ToolUseBlock)` tells of x."""
-    if ex.dotted(call.func) != "isinstance" or len(call.args) != 2:
+    if len(call.args) != 2 or ex.called_name(call) != "isinstance" or type(call.func) is not cst.Name:
         return None
     told = annotated(call.args[1].value)
     return (call.args[0].value, told[0], told[1].replace("annotated", "tested to be a")) if told is not None else None
