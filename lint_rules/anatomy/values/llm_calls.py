@@ -72,14 +72,12 @@ def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
     """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
-    if not any(arg.keyword is not None and arg.keyword.value in _BODIES for arg in call.args):
-        return None
-    for keyword in _BODIES:
+    for keyword in _BODIES if call.args else ():
         value = ex.argument(call, keyword)
-        slot = facts.slots.of(value) if value is not None else None
+        if value is None:
+            continue
+        slot = facts.slots.of(value)
         for body in [value, *(facts.assigned(slot) if slot is not None else [])]:
-            if body is None:
-                continue
             if facts.encoder(body) is not None and isinstance(body, cst.Call) and body.args:
                 body = body.args[0].value
             items = ex.dict_items(body)

@@ -22,9 +22,10 @@ from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 
 Slot = tuple[Any, ...]
 
-_DEEPEST = 6
 _PLACES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
 _CALLABLES = frozenset({cst.Lambda, cst.Name, cst.Attribute, cst.Call})
+_UNKNOWN: Any = object()
+"""Stands in a memo for what was not asked yet."""
 _CONSTANTS = frozenset({"None", "True", "False"})
 _WRAPPERS = frozenset({"Optional", "Annotated", "Final", "ClassVar", "Union"})
 
@@ -35,8 +36,8 @@ class Slots:
     def __init__(self, module: SourceModule) -> None:
         self.module = module
         self.classes: dict[Slot, Scope] = {}
-        self._slots: list[dict[cst.CSTNode, Slot | None]] = [{} for _ in range(_DEEPEST + 1)]
-        self._instances: list[dict[cst.CSTNode, Scope | None]] = [{} for _ in range(_DEEPEST + 1)]
+        self._slots: dict[cst.CSTNode, Slot | None] = {}
+        self._instances: dict[cst.CSTNode, Scope | None] = {}
         self._named: dict[cst.CSTNode, Scope | None] = {}
         self._functions = {
             (f.parent.function, f.name): f for f in module.functions if f.kind == "function" and f.parent is not None
@@ -45,28 +46,29 @@ class Slots:
 
     # -- slots ------------------------------------------------------------------------------------------------
 
-    def of(self, node: cst.BaseExpression, depth: int = 0) -> Slot | None:
+    def of(self, node: cst.BaseExpression) -> Slot | None:
         """The slot `node` reads or writes, None for values that live nowhere (literals, slices, operators)."""
-        node = ex.inner(node)
-        if type(node) not in _PLACES or depth > _DEEPEST:
-            return None
-        known = self._slots[depth]
-        if node not in known:
-            known[node] = self._find(node, depth)
-        return known[node]
+        if type(node) not in _PLACES:
+            node = ex.inner(node)
+            if type(node) not in _PLACES:
+                return None
+        found: Slot | None = self._slots.get(node, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self._slots[node] = self._find(node)
+        return found
 
-    def _find(self, node: cst.BaseExpression, depth: int) -> Slot | None:
+    def _find(self, node: cst.BaseExpression) -> Slot | None:
         if type(node) is cst.Name:
             return None if node.value in _CONSTANTS else self.variable(node, node.value)
         pair = ex.member(node)
         if pair is not None:
-            return self.member(pair[0], pair[1], depth)
+            return self.member(pair[0], pair[1])
         if type(node) is cst.Subscript and ex.slice_of(node) is None:
-            base = self.of(node.value, depth + 1)
+            base = self.of(node.value)
             return None if base is None else ("item", base)
         if type(node) is cst.Call:
             if type(node.func) is cst.Attribute and ex.called_name(node) in {"get", "setdefault", "pop"}:
-                base = self.of(node.func.value, depth + 1)
+                base = self.of(node.func.value)
                 if base is not None and self.callee(node) is None:
                     return ("item", base)
             callee = self.callee(node)
@@ -81,12 +83,12 @@ class Slots:
             return ("var", self.module.top, name)
         return ("attr", owner, name) if owner.kind == "class" else ("var", owner, name)
 
-    def member(self, base: cst.BaseExpression, name: str, depth: int = 0) -> Slot | None:
+    def member(self, base: cst.BaseExpression, name: str) -> Slot | None:
         """The slot of `base.name` (or `base["name"]`)."""
-        cls = self.instance(base, depth + 1)
+        cls = self.instance(base)
         if cls is not None:
             return ("attr", self._declaring(cls, name), name)
-        slot = self.of(base, depth + 1)
+        slot = self.of(base)
         return None if slot is None else ("member", slot, name)
 
     def parameter(self, function: Scope, name: str) -> Slot:
@@ -106,22 +108,24 @@ class Slots:
         """Note that a slot holds objects of a class; what was found without knowing it is found anew."""
         if slot not in self.classes:
             self.classes[slot] = cls
-            for slots, instances in zip(self._slots, self._instances, strict=True):
-                slots.clear()
-                instances.clear()
+            self._slots.clear()
+            self._instances.clear()
             self._named.clear()
 
-    def instance(self, node: cst.BaseExpression, depth: int = 0) -> Scope | None:
+    def instance(self, node: cst.BaseExpression) -> Scope | None:
         """The class of this file that the value of `node` belongs to, if that is known."""
-        node = ex.inner(node)
-        if type(node) not in _PLACES or depth > _DEEPEST:
+        if not self.module.classes:
             return None
-        known = self._instances[depth]
-        if node not in known:
-            known[node] = self._class_of(node, depth)
-        return known[node]
+        if type(node) not in _PLACES:
+            node = ex.inner(node)
+            if type(node) not in _PLACES:
+                return None
+        found: Scope | None = self._instances.get(node, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self._instances[node] = self._class_of(node)
+        return found
 
-    def _class_of(self, node: cst.BaseExpression, depth: int) -> Scope | None:
+    def _class_of(self, node: cst.BaseExpression) -> Scope | None:
         if type(node) is cst.Name:
             used_in = self.module.scope_of[node]
             if node.value == self.module.self_name(used_in):
@@ -136,7 +140,7 @@ class Slots:
             made = self.constructed(node)
             if made is not None:
                 return made
-        slot = self.of(node, depth + 1)
+        slot = self.of(node) if self.classes else None
         return None if slot is None else self.classes.get(slot)
 
     def constructed(self, call: cst.Call) -> Scope | None:
@@ -172,9 +176,10 @@ class Slots:
         node = ex.inner(node)
         if type(node) not in _CALLABLES:
             return None
-        if node not in self._named:
-            self._named[node] = self._function(node)
-        return self._named[node]
+        found: Scope | None = self._named.get(node, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self._named[node] = self._function(node)
+        return found
 
     def _function(self, node: cst.BaseExpression) -> Scope | None:
         if type(node) is cst.Lambda:
@@ -193,7 +198,7 @@ class Slots:
                 cls = self.module.scope_of[node].owner
                 bases = self.module.base_classes(cls) if cls is not None else []
                 return next((b.methods[node.attr.value] for b in bases if node.attr.value in b.methods), None)
-            cls = self.instance(node.value, 1)
+            cls = self.instance(node.value)
             return self.module.method(cls, node.attr.value) if cls is not None else None
         if type(node) is cst.Call and ex.called_name(node) == "partial" and node.args:
             return self.function(node.args[0].value)
