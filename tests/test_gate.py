@@ -82,7 +82,7 @@ _REPLY = "reply = client.chat.completions.create(model=m, messages=h)\n"
     [
         ("AGL101", "h.append(reply.tool_calls)", "threading.Thread(target=f)"),
         ("AGL103", "h.append(reply.tool_calls)", "class A:\n    h = []"),
-        ("AGL104", "h.append(reply.tool_calls)", "async def f(): await ask_model(h)"),
+        ("AGL104", "h.append(reply.tool_calls)", "async def f(): pass"),
         ("AGL302", _REPLY, "while x:\n    reply = ask_model(h)"),
         ("AGL408", "run(reply.tool_calls)", "try:\n    pass\nexcept E:\n    pass"),
         ("AGL410", _REPLY, "ask(tools=t)"),

@@ -38,7 +38,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL201": Needs.copies_history,
     "AGL202": Needs.changes_history,
     "AGL203": Needs.edits_schemas,
-    "AGL301": Needs.sends_copies,
+    "AGL301": Needs.copies_history,
     "AGL302": Needs.has_rounds,
     "AGL303": Needs.has_rounds,
     "AGL304": Needs.stops_at_repeats,

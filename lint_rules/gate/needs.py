@@ -207,7 +207,7 @@ class Needs(Surroundings):
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
-        return self._runs_beside and ((self.agent and (self.asks or self.asks_elsewhere)) or self.turns_elsewhere())
+        return self._runs_beside and (self.agent or self.turns_elsewhere())
 
     def shares_history(self) -> bool:
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
@@ -228,17 +228,11 @@ class Needs(Surroundings):
         return any(isinstance(value, (ast.List, ast.Call)) for value in self.class_values())
 
     def keeps_run_state(self) -> bool:
-        """Runs that overlap: started here, or of a coroutine that asks a model."""
-        return self._writes and (
-            self._runs_beside or (self.has(ast.AsyncFunctionDef) and (self.asks or self.asks_elsewhere))
-        )
+        """Runs that may overlap."""
+        return self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))
 
     def copies_history(self) -> bool:
         return self._copies and self._writes
-
-    def sends_copies(self) -> bool:
-        """A copy, and rounds: here, or in a function of another file."""
-        return self.copies_history() and (self.asks_in_loop or self.asks_elsewhere)
 
     def edits_schemas(self) -> bool:
         """The schema of a tool is stored into, or gets another name, or a copy, that is."""

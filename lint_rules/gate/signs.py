@@ -60,7 +60,7 @@ class Signs:
             level = below
 
     def has(self, *kinds: type[ast.AST]) -> bool:
-        return any(kind in self.nodes for kind in kinds)
+        return any(self.nodes.get(kind) for kind in kinds)  # asking for a kind leaves an empty list
 
     @property
     def levels(self) -> int:

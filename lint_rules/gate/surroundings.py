@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
@@ -24,16 +24,16 @@ class Surroundings(Evidence):
         super().__init__(tree)
         self._nearby = nearby
 
-    def _sources_of(self, names: Collection[str], made: str = "class") -> Iterator[bytes]:
-        """The sources of the project in which the classes (or functions, `def`) of these names stand."""
+    def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
+        """The sources of the project in which the classes of these names stand."""
         modules: dict[str, list[bytes]] = {}
         for name in names if self._nearby is not None else ():
             if name in self.origins:
-                there = f"{made} {self.imported[name].rpartition('.')[2]}"
-                modules.setdefault(self.origins[name], []).append(there.encode())
-        for module, defined in modules.items():
+                defined = f"class {self.imported[name].rpartition('.')[2]}"
+                modules.setdefault(self.origins[name], []).append(defined.encode())
+        for module, classes in modules.items():
             source = self._nearby(module) if self._nearby is not None else None
-            if source is not None and any(text in source for text in defined):
+            if source is not None and any(defined in source for defined in classes):
                 yield source
 
     def keeps_elsewhere(self) -> bool:
@@ -41,12 +41,6 @@ class Surroundings(Evidence):
         if not self.names.isdisjoint(words.KEEPERS):
             return True
         return any(_seen(source).asks for source in self._running(self.called))
-
-    @cached_property
-    def asks_elsewhere(self) -> bool:
-        """A function of another file is called that may ask a model."""
-        called = {node.func.id for node in self.nodes[ast.Call] if type(node.func) is ast.Name}
-        return any(_seen(source).asks for source in self._sources_of(called, "def"))
 
     def turns_elsewhere(self) -> bool:
         """An object made here of a class of another file that asks a model in what is called of it here."""
