@@ -7,6 +7,7 @@ of these forms, nothing flows. Each may be seen where `anatomy.values` learns no
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
@@ -50,7 +51,7 @@ _AGENT_WORDS = (
 _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
 _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
 """... or one of each of these, where JSON is parsed for a tool ..."""
-_EMPTIED = tuple(f".{name}{equal}".encode() for name in words.HISTORY_NAMES for equal in (" =", "="))
+_EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
 """... or one of these, where a history is emptied before a question."""
 
 
@@ -59,7 +60,7 @@ def mentions_agent(source: bytes, vocabulary: Vocabulary) -> bool:
     return (
         any(word in source for word in _AGENT_WORDS)
         or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
-        or any(word in source for word in _EMPTIED)
+        or _EMPTIED.search(source) is not None
         or mentions_user_words(source, vocabulary)
     )
 
