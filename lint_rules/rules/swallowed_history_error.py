@@ -72,7 +72,7 @@ from lint_rules.anatomy.turns.hidden_failures import HiddenFailure, hidden_failu
 from lint_rules.repairs.swallowed_history_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import nodes_below
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
@@ -110,5 +110,5 @@ def _message(found: HiddenFailure) -> str:
 
 def _logged(handler: cst.ExceptHandler) -> str | None:
     """The call that notes the error, below the level of an error: `logger.warning`, `print`. None if there is none."""
-    calls = (node for node in walk_scope(handler.body) if isinstance(node, cst.Call) and handlers.is_logging(node))
+    calls = (node for node in nodes_below(handler.body, cst.Call) if handlers.is_logging(node))
     return next((ex.dotted(call.func) or ex.called_name(call) for call in calls), None)

@@ -26,7 +26,7 @@ import libcst as cst
 from lint_rules.syntax.evaluation import expressions, may_raise
 from lint_rules.syntax.expressions import dotted
 from lint_rules.syntax.graph import Graph, Kind, Point, solve
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import nodes_below
 
 __all__ = ["Graph", "Kind", "Point", "build", "solve"]
 
@@ -114,7 +114,7 @@ class _Builder:
         self.link(ends, point)
         if type(node) is not cst.Raise and may_raise(node):
             self.leave([(point, "exception")], "raise", frame)
-            if frame is not None and any(type(n) is cst.Yield for e in expressions(node) for n in walk_scope(e)):
+            if frame is not None and any(nodes_below(e, cst.Yield) for e in expressions(node)):
                 self.leave([(point, "exception")], "close", frame)
         return point
 

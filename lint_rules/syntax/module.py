@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, TypeVar, overload
 
 import libcst as cst
@@ -77,10 +78,11 @@ class Scope:
             self._of_type = {}
             for node in self.nodes:
                 self._of_type.setdefault(type(node), []).append(node)
-        if len(kinds) == 1:
-            return self._of_type.get(kinds[0], [])
+        lists = [self._of_type[kind] for kind in kinds if kind in self._of_type]
+        if len(lists) < 2:
+            return lists[0] if lists else []
         wanted = frozenset(kinds)
-        return [node for node in self.nodes if type(node) in wanted] if wanted & self._of_type.keys() else []
+        return [node for node in self.nodes if type(node) in wanted]
 
     def named(self, name: str) -> list[cst.Name]:
         """The places where a name stands, in source order. Only for the finished index of a file."""
@@ -143,6 +145,10 @@ _STATEMENTS = frozenset(
         cst.ClassDef, cst.For, cst.FunctionDef, cst.If, cst.Match, cst.Try, cst.TryStar, cst.While, cst.With,
     }
 )  # fmt: skip
+
+
+_FEW = 8
+"""Nodes that are fewer than one in so many are put in order; where there are more, all are looked through."""
 
 
 class SourceModule:
@@ -269,10 +275,13 @@ class SourceModule:
     def nodes_of(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]: ...
     def nodes_of(self, *kinds: type[Any]) -> list[Any]:
         """The nodes of exactly these types, in source order: far cheaper than to look at all of `scope_of`."""
-        if len(kinds) == 1:
-            return self._of_type.get(kinds[0], [])
-        found = [node for kind in kinds for node in self._of_type.get(kind, ())]
-        return sorted(found, key=self.order.__getitem__)
+        lists = [self._of_type[kind] for kind in kinds if kind in self._of_type]
+        if len(lists) < 2:
+            return lists[0] if lists else []
+        if sum(map(len, lists)) * _FEW > len(self.scope_of):
+            wanted = frozenset(kinds)
+            return [node for node in self.scope_of if type(node) in wanted]
+        return sorted(chain.from_iterable(lists), key=self.order.__getitem__)
 
     def self_name(self, scope: Scope) -> str | None:
         """The name under which the method around `scope` knows its object (`self`), also in nested functions."""

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import libcst as cst
 
 from lint_rules.syntax.graph import Graph, Kind, Point, solve
-from lint_rules.syntax.walk import children, walk, walk_scope
+from lint_rules.syntax.walk import children, nodes_below, walk
 
 Binding = Literal[
     "assign", "unpack", "augmented", "walrus", "for", "with", "except", "import", "def", "class", "match",
@@ -162,7 +162,7 @@ def _effects(point: Point) -> tuple[list[_Effect], list[_Effect]]:
 
 def _walruses(parts: list[cst.CSTNode]) -> list[tuple[str, cst.BaseExpression, bool]]:
     """Name, value, and whether it is certain to be evaluated, of each walrus in `parts`."""
-    if not any(type(node) is cst.NamedExpr for part in parts for node in walk_scope(part)):
+    if not any(nodes_below(part, cst.NamedExpr) for part in parts):
         return []
     found: list[tuple[str, cst.BaseExpression, bool]] = []
     stack: list[tuple[cst.CSTNode, bool, bool]] = [(part, True, False) for part in reversed(parts)]

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from typing import TypeVar
 
 import libcst as cst
+
+Node = TypeVar("Node", bound=cst.CSTNode)
 
 _PUNCTUATION = frozenset(
     {
@@ -60,6 +63,22 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         here = stack.pop()
         yield here
         stack.extend(reversed(children(here)))
+
+
+def nodes_below(node: cst.CSTNode, kind: type[Node]) -> list[Node]:
+    """Those nodes of `walk_scope` that are of exactly this type: a list, as most are asked for where there are none."""
+    found: list[Node] = []
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        of = type(here)
+        if of is kind:
+            found.append(here)  # type: ignore[arg-type]
+        if of not in _NEW_SCOPE or here is node:
+            below = children(here)
+            below.reverse()
+            stack += below
+    return found
 
 
 def walk_scope(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

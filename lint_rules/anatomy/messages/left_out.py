@@ -12,7 +12,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import nodes_below, walk
 
 _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "parts"})
 
@@ -47,7 +47,7 @@ def left_out(anatomy: Anatomy) -> Iterator[LeftOut]:
 
 
 def _skips(node: cst.If) -> bool:
-    return node.orelse is None and any(isinstance(inside, cst.Continue) for inside in walk_scope(node.body))
+    return node.orelse is None and bool(nodes_below(node.body, cst.Continue))
 
 
 # -- an equal message in the history ------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _keeps_unseen(anatomy: Anatomy, key: cst.BaseExpression, seen: cst.BaseExpre
     if Kind.MESSAGE not in anatomy.facts.of(message):
         return False
     adds = appends = False
-    for call in (n for n in walk_scope(region) if isinstance(n, cst.Call) and len(n.args) == 1):
+    for call in (n for n in nodes_below(region, cst.Call) if len(n.args) == 1):
         base = ex.receiver(call)
         if base is None or ex.called_name(call) not in {"add", "append"}:
             continue

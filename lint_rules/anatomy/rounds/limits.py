@@ -23,7 +23,7 @@ from lint_rules.anatomy.rounds.waits import wait_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import nodes_below, walk
 
 
 class Cause(Enum):
@@ -185,7 +185,7 @@ class Limits:
     @cached_property
     def idle(self) -> cst.Comparison | None:
         """A test that looks like a limit, after which the loop goes on."""
-        tests = (t for node in walk_scope(self.node.body) if isinstance(node, cst.If) for t in comparisons(node.test))
+        tests = (t for node in nodes_below(self.node.body, cst.If) for t in comparisons(node.test))
         return next((test for test in tests if any(map(self.bounds.is_counter, _plain_sides(test)))), None)
 
     def optional(self) -> Optional | None:

@@ -14,7 +14,7 @@ from lint_rules.anatomy.turns.storing import Storing, Transfer
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import nodes_below, walk, walk_scope
 
 _LOUD = frozenset({"error", "exception", "critical", "fatal", "print_exc", "print_exception", "format_exc"})
 _FAILING = exceptions.CATCH_ALL | {
@@ -107,7 +107,7 @@ def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
 
 def _shown(body: cst.BaseSuite) -> set[str | None]:
     """By what a block shows something to a person."""
-    calls = (node for node in walk_scope(body) if isinstance(node, cst.Call))
+    calls = nodes_below(body, cst.Call)
     return {ex.dotted(call.func) for call in calls if ex.called_name(call) in {"print", "echo", "secho"}}
 
 

@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import nodes_below
 
 _STORES = re.compile(r"^_*(save|store|persist|append|add|record|write|insert|commit|remember|put)(_|$)", re.I)
 _END_MARK = re.compile(r"(^|_)(DONE|END|EOF|EOS|SENTINEL|FINISHED|COMPLETE|STOP)(_|$)")
@@ -106,7 +106,7 @@ class _Turn:
 
 
 def _awaits(point: Point) -> bool:
-    return any(type(node) is cst.Await for part in point.expressions() for node in walk_scope(part))
+    return any(nodes_below(part, cst.Await) for part in point.expressions())
 
 
 def _signals(anatomy: Anatomy, function: Scope) -> Iterator[cst.Call]:

@@ -29,7 +29,7 @@ from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import nodes_below, walk_scope
 
 _MUTATORS = frozenset(
     {
@@ -242,7 +242,7 @@ class Stores:
         """A copy that is passed to a function of this file, which stores into its nested parts."""
         if depth >= _DEEPEST:
             return
-        for call in (n for e in point.expressions() for n in walk_scope(e) if type(n) is cst.Call):
+        for call in (call for e in point.expressions() for call in nodes_below(e, cst.Call)):
             callee = self.facts.slots.callee(call)
             if callee is None or callee.kind == "lambda":
                 continue
@@ -312,7 +312,7 @@ def _is_of(node: cst.CSTNode, own: str | None) -> bool:
 
 
 def _names(node: cst.CSTNode, name: str) -> bool:
-    return any(isinstance(inside, cst.Name) and inside.value == name for inside in walk_scope(node))
+    return any(inside.value == name for inside in nodes_below(node, cst.Name))
 
 
 def _loop_copy(node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -342,7 +342,7 @@ def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
             targets.extend(element.value for element in target.elements)
         elif isinstance(target, (cst.Subscript, cst.Attribute)) and node is not None:
             yield target.value, node
-    for call in (n for e in point.expressions() for n in walk_scope(e) if type(n) is cst.Call):
+    for call in (call for e in point.expressions() for call in nodes_below(e, cst.Call)):
         base = ex.receiver(call) if ex.called_name(call) in _MUTATORS else None
         if base is not None and path_of(base) is not None:
             yield base, call
