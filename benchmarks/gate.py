@@ -14,7 +14,9 @@ import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from lint_rules import check, files, gate
+from lint_rules import check, files
+from lint_rules.gate import mentions
+from lint_rules.gate.speaking import Gate
 from lint_rules.rules.catalogue import RULES
 
 CODES = frozenset(rule.code for rule in RULES if rule.default)
@@ -60,9 +62,9 @@ def seen(path: Path, source: bytes, tree: ast.Module) -> frozenset[str]:
         found = files.neighbours(str(path), module)
         return found[1] if found is not None else None
 
-    if not gate.mentions_agent(source, check.Vocabulary()):
+    if not mentions.agent(source, check.Vocabulary()):
         return frozenset()
-    return gate.Gate(tree, nearby).speaking(CODES)
+    return Gate(tree, nearby).speaking(CODES)
 
 
 def tell(speaking: dict[Path, frozenset[str]], sizes: dict[Path, int]) -> None:
@@ -82,8 +84,8 @@ def tell(speaking: dict[Path, frozenset[str]], sizes: dict[Path, int]) -> None:
 def compare(speaking: dict[Path, frozenset[str]]) -> int:
     """How many findings the gate would lose."""
     lost = 0
-    gate.Gate.speaking = lambda _, codes: frozenset(codes)  # type: ignore[method-assign,assignment]
-    gate.mentions_agent = lambda *_: True
+    Gate.speaking = lambda _, codes: frozenset(codes)  # type: ignore[method-assign,assignment]
+    mentions.agent = lambda *_: True
     for path, codes in speaking.items():
         options = check.Options(CODES - codes)
         report = check.check_source(path.read_bytes(), str(path), options, neighbours=files.neighbours, noqa=False)

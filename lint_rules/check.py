@@ -15,9 +15,9 @@ from contextlib import suppress
 from importlib.util import decode_source
 from typing import TYPE_CHECKING, NamedTuple, Union
 
-from lint_rules import gate
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Report, Span
+from lint_rules.gate import mentions
 from lint_rules.rules.catalogue import BY_CODE, Rule
 from lint_rules.syntax.depth import DEEPEST, SHALLOW, levels_of_text, with_room
 
@@ -156,20 +156,21 @@ class _Look(NamedTuple):
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
     """Raises Unreadable for what is no Python, so that a broken file is never called clean."""
-    if not gate.mentions_agent(source, options.vocabulary):
+    if not mentions.agent(source, options.vocabulary):
         if tree is None:
             _assert_python(source)
         return _Look()
     parsed = tree or _parsed(source)
     if not isinstance(parsed, ast.Module):
         return _Look(options.codes, levels_of_text(source), parsed)
+    from lint_rules.gate.speaking import Gate
 
     def nearby(module: str) -> bytes | None:
         found = neighbours(path, module) if neighbours is not None else None
         return found[1] if found is not None else None
 
-    seen = gate.Gate(parsed, nearby)
-    if gate.mentions_user_words(source, options.vocabulary):
+    seen = Gate(parsed, nearby)
+    if mentions.user_words(source, options.vocabulary):
         return _Look(options.codes, seen.levels, parsed)
     return _Look(seen.speaking(options.codes), seen.levels, parsed)
 
@@ -185,7 +186,9 @@ def _assert_python(source: bytes) -> None:
 
 
 def _levels(source: bytes, tree: Tree) -> int:
-    return gate.Gate(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
+    from lint_rules.gate.signs import Signs
+
+    return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
 
 
 def _parsed(source: bytes) -> Tree:
@@ -317,8 +320,10 @@ def _findings(anatomy: Anatomy, codes: frozenset[str]) -> list[Finding]:
 
 
 def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:
+    from lint_rules.gate.speaking import NEED_NO_FACTS
+
     if not anatomy.knows_agent:
-        codes &= gate.NEED_NO_FACTS
+        codes &= NEED_NO_FACTS
     rules = [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
     return ((rule, draft) for rule in rules for draft in rule.check(anatomy))
 

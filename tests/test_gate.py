@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lint_rules import gate
 from lint_rules.check import Options, Vocabulary, check_source
+from lint_rules.gate import mentions
+from lint_rules.gate.speaking import Gate
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -28,13 +29,13 @@ def test_no_finding_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     if own is not None:
         options.append(Options(codes=frozenset({own.code})))
     gated = [check_source(source, "a.py", option) for option in options]
-    monkeypatch.setattr(gate, "mentions_agent", lambda *_: True)
-    monkeypatch.setattr(gate.Gate, "speaking", lambda _, codes: frozenset(codes))
+    monkeypatch.setattr(mentions, "agent", lambda *_: True)
+    monkeypatch.setattr(Gate, "speaking", lambda _, codes: frozenset(codes))
     assert gated == [check_source(source, "a.py", option) for option in options]
 
 
 def may_speak(source: str, *codes: str) -> bool:
-    return bool(gate.Gate(ast.parse(source)).speaking(codes or BY_CODE))
+    return bool(Gate(ast.parse(source)).speaking(codes or BY_CODE))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_a_rule_asks_for_what_it_cannot_do_without(code: str, without: str, need
     ],
 )
 def test_rounds_ask_a_model_by_any_way(source: str, loops: bool) -> None:
-    assert gate.Gate(ast.parse(source)).asks_in_loop is loops
+    assert Gate(ast.parse(source)).asks_in_loop is loops
 
 
 def test_a_rule_it_does_not_know_gets_all_agents() -> None:
@@ -128,9 +129,9 @@ def test_a_rule_it_does_not_know_gets_all_agents() -> None:
     ],
 )
 def test_the_words_of_the_user_pass(vocabulary: Vocabulary) -> None:
-    assert gate.mentions_agent(b"brew(xs)\n", vocabulary)
-    assert gate.mentions_user_words(b"brew(xs)\n", vocabulary)
-    assert not gate.mentions_agent(b"cook(xs)\n", vocabulary)
+    assert mentions.agent(b"brew(xs)\n", vocabulary)
+    assert mentions.user_words(b"brew(xs)\n", vocabulary)
+    assert not mentions.agent(b"cook(xs)\n", vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_the_words_of_the_user_pass(vocabulary: Vocabulary) -> None:
     ],
 )
 def test_levels_are_those_of_libcst(source: str, deep: bool) -> None:
-    assert (gate.Gate(ast.parse(source)).levels >= 300) is deep
+    assert (Gate(ast.parse(source)).levels >= 300) is deep
 
 
 def test_a_file_without_agents_does_not_import_libcst() -> None:
@@ -190,4 +191,4 @@ def test_links_that_other_plugins_leave_on_the_tree_are_not_followed() -> None:
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
             child._pyflakes_parent = node  # type: ignore[attr-defined]
-    assert gate.Gate(tree).levels < 20
+    assert Gate(tree).levels < 20

@@ -7,15 +7,13 @@ of these forms, nothing flows. Each may be seen where `anatomy.values` learns no
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.gate.signs import Signs, called_name, dotted, items, last_name, member, text
 
-__all__ = ["Evidence", "is_endpoint", "may_ask", "mentions_agent", "mentions_user_words"]
+__all__ = ["Evidence", "is_endpoint", "may_ask"]
 
 _CALL_MEMBERS = words.CALLS_ATTRIBUTES | {"function_call", "toolUse", "partial_json"}
 _MEMBERS = _CALL_MEMBERS | {"tool_call_id", "choices", "message", "delta", "arguments"}
@@ -37,38 +35,6 @@ _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSeq
 _LANGCHAIN_MODELS = ("Chat", "create_react")
 _ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
 _LONGEST_ENDPOINT = 3
-
-
-_AGENT_WORDS = (
-    b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
-    b"ToolCall", b"FunctionCall", b"function_call", b"partial_json", b"responses", b"generate_content", b"converse",
-    b"conversation", b"stop_reason", b"finish_reason", b"Message", b"ModelRe", b"langchain", b"langgraph", b"ollama",
-    b"init_chat_model", b"bind_tools", b"with_structured_output", b"ResponseInputItem", b"ResponseFunctionToolCall",
-    b"inputSchema", b"input_schema", b"json_schema", b"tool_spec", b"args_schema", b"function_schema", b"tool_schema",
-    b"openai_schema", b"outputSchema",
-)  # fmt: skip
-"""One of them stands in every file in which `Evidence` sees a message, a tool call, or a request to a model..."""
-_JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
-_TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
-"""... or one of each of these, where JSON is parsed for a tool ..."""
-_EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
-"""... or one of these, where a history is emptied before a question."""
-
-
-def mentions_agent(source: bytes, vocabulary: Vocabulary) -> bool:
-    """The look at the bytes: whether there is any word of agents, or of the user's."""
-    return (
-        any(word in source for word in _AGENT_WORDS)
-        or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
-        or _EMPTIED.search(source) is not None
-        or mentions_user_words(source, vocabulary)
-    )
-
-
-def mentions_user_words(source: bytes, vocabulary: Vocabulary) -> bool:
-    """Whether there is a word that the user has listed: such a file is always worth it."""
-    listed = (*vocabulary.llm_calls, *vocabulary.history_names, *vocabulary.tool_call_attributes)
-    return any(name.rpartition(".")[2].encode() in source for name in listed)
 
 
 class Evidence(Signs):

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
-from lint_rules.gate.evidence import Evidence, mentions_agent
+from lint_rules.gate import mentions
+from lint_rules.gate.evidence import Evidence
 
 __all__ = ["Nearby", "Surroundings"]
 
@@ -96,7 +97,7 @@ class _Seen(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _seen(source: bytes) -> _Seen:
-    if not mentions_agent(source, Vocabulary()):
+    if not mentions.agent(source, Vocabulary()):
         return _Seen()
     try:
         evidence = Evidence(ast.parse(source))

@@ -1,0 +1,41 @@
+"""The look at the bytes: whether anything in a file speaks of agents. This is all that most files cost, but for parsing."""
+
+from __future__ import annotations
+
+import re
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.vocabulary import Vocabulary
+
+__all__ = ["agent", "user_words"]
+
+_AGENT_WORDS = (
+    b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
+    b"ToolCall", b"FunctionCall", b"function_call", b"partial_json", b"responses", b"generate_content", b"converse",
+    b"conversation", b"stop_reason", b"finish_reason", b"Message", b"ModelRe", b"langchain", b"langgraph", b"ollama",
+    b"init_chat_model", b"bind_tools", b"with_structured_output", b"ResponseInputItem", b"ResponseFunctionToolCall",
+    b"inputSchema", b"input_schema", b"json_schema", b"tool_spec", b"args_schema", b"function_schema", b"tool_schema",
+    b"openai_schema", b"outputSchema",
+)  # fmt: skip
+"""One of them stands in every file in which `evidence` sees a message, a tool call, or a request to a model..."""
+_JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
+_TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
+"""... or one of each of these, where JSON is parsed for a tool ..."""
+_EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
+"""... or one of these, where a history is emptied before a question."""
+
+
+def agent(source: bytes, vocabulary: Vocabulary) -> bool:
+    """Whether there is any word of agents, or of the user's."""
+    return (
+        any(word in source for word in _AGENT_WORDS)
+        or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
+        or _EMPTIED.search(source) is not None
+        or user_words(source, vocabulary)
+    )
+
+
+def user_words(source: bytes, vocabulary: Vocabulary) -> bool:
+    """Whether there is a word that the user has listed: such a file is always worth it."""
+    listed = (*vocabulary.llm_calls, *vocabulary.history_names, *vocabulary.tool_call_attributes)
+    return any(name.rpartition(".")[2].encode() in source for name in listed)
