@@ -1,4 +1,4 @@
-"""The look at the bytes: whether anything in a file speaks of agents. This is all that most files cost, but for parsing."""
+"""The look at the bytes: whether anything in a file speaks of agents. Most files cost this, and the parsing."""
 
 from __future__ import annotations
 
