@@ -39,7 +39,6 @@ _ANSWERS = _RESULT_IDS | {
 _ANSWER_CLASSES = ("Tool", "Function", "RetryPrompt", "Realtime")
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _HOOKS = frozenset({"after_model", "aafter_model"})
-_SCHEMA_OWNERS = ("tool", "func", "spec")
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
 _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
 _LIMITS = ("max", "limit", "budget")
@@ -192,9 +191,6 @@ class Needs(Surroundings):
     def has_calls(self) -> bool:
         return self.calls
 
-    def asks_model(self) -> bool:
-        return self.asks
-
     def has_rounds(self) -> bool:
         return self.asks_in_loop
 
@@ -280,10 +276,10 @@ class Needs(Surroundings):
 
     def picks_messages(self) -> bool:
         """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
-        forms = {type(node.slice) for node in self.nodes[ast.Subscript]}
-        if {ast.UnaryOp, ast.BinOp} & forms and self.mentions({"tool_calls", "role"}):
+        places = {type(node.slice) for node in self.nodes[ast.Subscript]}
+        if {ast.UnaryOp, ast.BinOp} & places and self.mentions({"tool_calls", "role"}):
             return True
-        return ast.Name in forms and self.has(ast.BinOp) and "len" in self.called
+        return ast.Name in places and self.has(ast.BinOp) and "len" in self.called
 
     def parses_calls(self) -> bool:
         """JSON that a model wrote is decoded, or put back for lack of a default."""

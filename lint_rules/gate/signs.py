@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
+from lint_rules.syntax.names import resolved
+
 __all__ = ["Signs", "called_name", "dotted", "items", "last_name", "member", "text"]
 
 _LEAVES = frozenset(
@@ -139,17 +141,8 @@ class Signs:
     @cached_property
     def full_calls(self) -> list[tuple[str, ast.Call]]:
         """Calls with the dotted name of what they call, imports resolved."""
-        return [(self.resolved(dotted(node.func) or called_name(node)), node) for node in self.nodes[ast.Call]]
-
-    def resolved(self, name: str) -> str:
-        """A dotted name with its first part replaced by what was imported under it."""
-        first, _, rest = name.partition(".")
-        head = first.removesuffix("()")
-        full = self.imported.get(head)
-        if full is None:
-            return name
-        full += first[len(head) :]
-        return f"{full}.{rest}" if rest else full
+        named = ((dotted(node.func) or called_name(node), node) for node in self.nodes[ast.Call])
+        return [(resolved(name, self.imported), node) for name, node in named]
 
     @cached_property
     def members(self) -> list[tuple[ast.expr, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from lint_rules.syntax.expressions import dotted
+from lint_rules.syntax.names import resolved
 
 
 @dataclass(slots=True)
@@ -38,13 +39,7 @@ class Imports:
 
     def resolve(self, name: str) -> str:
         """`name` (dotted) with its first part replaced by what was imported under it."""
-        first, _, rest = name.partition(".")
-        head = first.removesuffix("()")
-        full = self.full.get(head)
-        if full is None:
-            return name
-        full += first[len(head) :]
-        return f"{full}.{rest}" if rest else full
+        return resolved(name, self.full)
 
 
 def _bound(alias: cst.ImportAlias) -> str | None:

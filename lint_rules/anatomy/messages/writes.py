@@ -128,14 +128,7 @@ class Writes:
 
     @cached_property
     def _writing(self) -> set[Scope]:
-        queue = [function for function, writes in self.by_function.items() if writes]
-        found = set(queue)
-        while queue:
-            for site in self.graph.sites[queue.pop()]:
-                if site.caller not in found:
-                    found.add(site.caller)
-                    queue.append(site.caller)
-        return found
+        return self.graph.with_callers(function for function, writes in self.by_function.items() if writes)
 
     def grows(self, call: cst.Call, slot: Slot) -> HistoryWrite | None:
         """A growing write to `slot` that `call` itself is, or that the function of this file it runs may do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -72,6 +73,16 @@ class CallGraph:
                     reaching[site.caller] = site.node
                     queue.append(site.caller)
         return reaching
+
+    def with_callers(self, functions: Iterable[Scope]) -> set[Scope]:
+        """Some functions, and those of this file that run one of them by calls."""
+        found = set(functions)
+        queue = list(found)
+        while queue:
+            callers = {site.caller for site in self.sites[queue.pop()]} - found
+            found |= callers
+            queue += callers
+        return found
 
     def reaches_llm(self, function: Scope) -> bool:
         """Whether running `function` asks a model, directly or through functions of this file."""

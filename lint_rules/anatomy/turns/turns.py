@@ -107,14 +107,8 @@ class Turns:
     @cached_property
     def _askers(self) -> set[Scope]:
         """The functions that reach a model through another file."""
-        queue = [self.module.scope_of[n].function for n in self.module.nodes_of(cst.Call) if self._asks_elsewhere(n)]
-        found = set(queue)
-        while queue:
-            for site in self.graph.sites[queue.pop()]:
-                if site.caller not in found:
-                    found.add(site.caller)
-                    queue.append(site.caller)
-        return found
+        asking = (call for call in self.module.nodes_of(cst.Call) if self._asks_elsewhere(call))
+        return self.graph.with_callers(self.module.scope_of[call].function for call in asking)
 
     # -- growing ----------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class Stores:
     def __init__(self, anatomy: Anatomy) -> None:
         self.facts = anatomy.facts
         self._flow = anatomy.flow
-        self._sites = anatomy.calls.sites
+        self._calls = anatomy.calls
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
         self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
@@ -102,12 +102,7 @@ class Stores:
                 function = module.scope_of[node].function
                 if function not in found and self._of(function).may_make(node):
                     found.add(function)
-        queue = list(found)
-        while queue:
-            callers = {site.caller for site in self._sites[queue.pop()]} - found
-            found |= callers
-            queue += callers
-        return found
+        return self._calls.with_callers(found)
 
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:
