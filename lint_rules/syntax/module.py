@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal, TypeVar, overload
 
 import libcst as cst
@@ -15,7 +14,7 @@ import libcst as cst
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.imports import Imports
 from lint_rules.syntax.positions import Positions
-from lint_rules.syntax.walk import children
+from lint_rules.syntax.walk import CHILDREN
 
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 
@@ -40,7 +39,7 @@ class Scope:
     nodes: list[cst.CSTNode] = field(default_factory=list)
     attributes: set[str] = field(default_factory=set)
     methods: dict[str, Scope] = field(default_factory=dict)
-    _of_type: dict[type[cst.CSTNode], list[cst.CSTNode]] | None = None
+    _of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] | None = None
     _named: dict[str, list[cst.Name]] | None = None
 
     def __repr__(self) -> str:
@@ -75,9 +74,9 @@ class Scope:
     def nodes_of(self, *kinds: type[Any]) -> list[Any]:
         """The nodes of exactly these types, in source order. Only for the finished index of a file."""
         if self._of_type is None:
-            self._of_type = {}
+            self._of_type = defaultdict(list)
             for node in self.nodes:
-                self._of_type.setdefault(type(node), []).append(node)
+                self._of_type[type(node)].append(node)
         lists = [self._of_type[kind] for kind in kinds if kind in self._of_type]
         if len(lists) < 2:
             return lists[0] if lists else []
@@ -147,10 +146,6 @@ _STATEMENTS = frozenset(
 )  # fmt: skip
 
 
-_FEW = 8
-"""Nodes that are fewer than one in so many are put in order; where there are more, all are looked through."""
-
-
 class SourceModule:
     """The index of one file. `tree` is never changed."""
 
@@ -168,6 +163,7 @@ class SourceModule:
         self.functions: list[Scope] = [self.top]
         self.classes: list[Scope] = []
         self._of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
+        self._of_types: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = {}
         self._self_names: dict[Scope, str | None] = {}
         self._bases: dict[Scope, list[Scope]] = {}
         self._walk()
@@ -203,7 +199,9 @@ class SourceModule:
             listed.append(node)
             if around is not None:
                 around.append(node)
-            below = children(node)
+            if kind in _LEAVES:
+                continue
+            below = CHILDREN[kind](node)
             for child in below:
                 parent[child] = node
             if kind in _OWN_SCOPE:
@@ -275,13 +273,13 @@ class SourceModule:
     def nodes_of(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]: ...
     def nodes_of(self, *kinds: type[Any]) -> list[Any]:
         """The nodes of exactly these types, in source order: far cheaper than to look at all of `scope_of`."""
-        lists = [self._of_type[kind] for kind in kinds if kind in self._of_type]
-        if len(lists) < 2:
-            return lists[0] if lists else []
-        if sum(map(len, lists)) * _FEW > len(self.scope_of):
-            wanted = frozenset(kinds)
-            return [node for node in self.scope_of if type(node) in wanted]
-        return sorted(chain.from_iterable(lists), key=self.order.__getitem__)
+        there = [kind for kind in kinds if kind in self._of_type]
+        if len(there) < 2:
+            return self._of_type[there[0]] if there else []
+        if kinds not in self._of_types:
+            placed = [pair for kind in there for pair in zip(self._places[kind], self._of_type[kind], strict=True)]
+            self._of_types[kinds] = [node for _, node in sorted(placed)]
+        return self._of_types[kinds]
 
     def self_name(self, scope: Scope) -> str | None:
         """The name under which the method around `scope` knows its object (`self`), also in nested functions."""
@@ -339,13 +337,13 @@ class SourceModule:
     @cached_property
     def _ends(self) -> list[int]:
         """For each place in source order, the place behind the last node below the one that stands there."""
-        ends = list(range(1, len(self.order) + 1))
-        for node, place in reversed(self.order.items()):
+        ends = [len(self.scope_of)] * len(self.scope_of)
+        around: list[tuple[cst.CSTNode | None, int]] = [(None, 0)]
+        for place, node in enumerate(self.scope_of):
             outer = self.parent.get(node)
-            if outer is not None:
-                above = self.order[outer]
-                if ends[above] < ends[place]:
-                    ends[above] = ends[place]
+            while around[-1][0] is not outer:
+                ends[around.pop()[1]] = place
+            around.append((node, place))
         return ends
 
     def inside(self, node: cst.CSTNode, region: cst.CSTNode) -> bool:
@@ -375,7 +373,10 @@ class SourceModule:
 
     @cached_property
     def _places(self) -> dict[type[cst.CSTNode], list[int]]:
-        return {kind: [self.order[node] for node in nodes] for kind, nodes in self._of_type.items()}
+        places: defaultdict[type[cst.CSTNode], list[int]] = defaultdict(list)
+        for place, node in enumerate(self.scope_of):
+            places[type(node)].append(place)
+        return places
 
     @overload
     def nodes_inside(self, region: cst.CSTNode, function: Scope, kind: type[Node], /) -> list[Node]: ...
@@ -454,6 +455,8 @@ def _outside(node: cst.CSTNode) -> list[cst.CSTNode]:
     return []
 
 
+_LEAVES = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedStringText})
+"""The most frequent kinds of nodes without children."""
 _OWN_SCOPE = frozenset(
     {cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp}
 )

@@ -5,9 +5,9 @@ Several times cheaper than a libcst visitor, and without recursion, so that deep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import Field, fields
+from typing import Any, TypeVar, get_origin
 
 import libcst as cst
 
@@ -22,7 +22,6 @@ _PUNCTUATION = frozenset(
         "tilde_or_minus", "trailing_whitespace", "type_parameters",
     }
 )  # fmt: skip
-_FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 _NO_NODE = frozenset({type(None), str, bool, cst.MaybeSentinel})
 _NEW_SCOPE = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
 
@@ -32,28 +31,38 @@ def is_formatting(field: str) -> bool:
     return field in _PUNCTUATION or field.startswith(("whitespace", "lines_", "_"))
 
 
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    names = tuple(f.name for f in fields(kind) if not is_formatting(f.name) and f.type is not str)
-    _FIELDS[kind] = names
-    return names
+class _Children(dict[type[cst.CSTNode], Callable[[Any], list[cst.CSTNode]]]):
+    """How the children of the nodes of each class are found: compiled, for this is the hot spot."""
+
+    def __missing__(self, kind: type[cst.CSTNode]) -> Callable[[Any], list[cst.CSTNode]]:
+        parts = [_part(f) for f in fields(kind) if not is_formatting(f.name) and f.type not in _NO_NODE]
+        made: Callable[[Any], list[cst.CSTNode]] = eval(f"lambda node: [{', '.join(parts)}]", {"those_in": _those_in})
+        self[kind] = made
+        return made
+
+
+def _part(field: Field[Any]) -> str:
+    """What a field adds to the display of a node's children; its annotation tells whether it holds one or several."""
+    value, of = f"node.{field.name}", get_origin(field.type)
+    if of is None:
+        return value
+    return f"*{value}" if of is Sequence else f"*those_in({value})"
+
+
+def _those_in(value: Any) -> Sequence[Any]:
+    """The nodes in a field that holds one, several or none."""
+    kind = type(value)
+    if kind in _NO_NODE:
+        return ()
+    return value if kind is tuple or kind is list else (value,)
+
+
+CHILDREN = _Children()
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The meaningful direct children of `node`, in the order of the class's fields.
-
-    Compares types: an `isinstance` that fails is slow with the abstract classes of libcst, and this is the hot spot.
-    """
-    kind = type(node)
-    found: list[cst.CSTNode] = []
-    names = _FIELDS.get(kind)
-    for name in _fields(kind) if names is None else names:
-        value = getattr(node, name)
-        of = type(value)
-        if of is tuple or of is list:
-            found.extend(value)
-        elif of not in _NO_NODE:
-            found.append(value)
-    return found
+    """The meaningful direct children of `node`, in the order of the class's fields."""
+    return CHILDREN[type(node)](node)
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
