@@ -11,7 +11,7 @@ import io
 import symtable
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.util import decode_source
 from typing import TYPE_CHECKING, NamedTuple, Union
 
@@ -308,11 +308,11 @@ def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
 def _is_silent(source: bytes, path: str, options: Options, seen: _Look, neighbours: Neighbours | None) -> bool:
     """Whether no rule has anything to report, as a bare tree shows."""
     assert seen.tree is not None
-    anatomy = _anatomy(_read_bare(source, path, seen.tree), options, neighbours, _read_bare)
-    try:
-        return not any(True for _ in _drafts(anatomy, seen.speaking))
-    except Exception:  # who asks for positions, or makes a repair, has something to report
-        return False
+    with closing(_anatomy(_read_bare(source, path, seen.tree), options, neighbours, _read_bare)) as anatomy:
+        try:
+            return not any(True for _ in _drafts(anatomy, seen.speaking))
+        except Exception:  # who asks for positions, or makes a repair, has something to report
+            return False
 
 
 def _findings(anatomy: Anatomy, codes: frozenset[str]) -> list[Finding]:

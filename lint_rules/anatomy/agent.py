@@ -42,6 +42,17 @@ class Anatomy:
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
         self._neighbours: dict[str, Anatomy | None] = {}
 
+    def close(self) -> None:
+        """Unties the knot of what was found here and nearby: its memory is free at once, without a garbage collection.
+
+        Nothing can be asked afterwards.
+        """
+        for nearby in self._neighbours.values():
+            if nearby is not None:
+                nearby.close()
+        self.module.close()
+        vars(self).clear()
+
     @cached_property
     def facts(self) -> Facts:
         return Facts(self.module, self.vocabulary)

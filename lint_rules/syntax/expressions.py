@@ -107,6 +107,15 @@ def argument(call: cst.Call, keyword: str, position: int | None = None) -> cst.B
     return None
 
 
+def keywords(call: cst.Call) -> dict[str, cst.BaseExpression]:
+    """The arguments that are passed as `keyword=`, by keyword; of those passed twice the first."""
+    found: dict[str, cst.BaseExpression] = {}
+    for arg in call.args:
+        if arg.keyword is not None:
+            found.setdefault(arg.keyword.value, arg.value)
+    return found
+
+
 def compared(test: cst.Comparison) -> tuple[cst.BaseExpression, cst.BaseCompOp, cst.BaseExpression]:
     """Left side, operator and right side, of a chain its first; a literal stands right: `"a" == x` is `x == "a"`."""
     left, operator, right = test.left, test.comparisons[0].operator, test.comparisons[0].comparator

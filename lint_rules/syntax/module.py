@@ -63,7 +63,7 @@ class Scope:
 
     @property
     def is_async(self) -> bool:
-        return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
+        return type(self.node) is cst.FunctionDef and self.node.asynchronous is not None
 
     @overload
     def nodes_of(self, kind: type[Node], /) -> list[Node]: ...
@@ -106,11 +106,12 @@ class Scope:
 
 def parameters(scope: Scope) -> list[cst.Param]:
     """Parameters of a function or lambda in call order: positional, then `*args`, keyword-only, `**kwargs`."""
-    if not isinstance(scope.node, (cst.FunctionDef, cst.Lambda)):
+    node = scope.node
+    if type(node) is not cst.FunctionDef and type(node) is not cst.Lambda:
         return []
-    listed = scope.node.params
+    listed = node.params
     found = [*listed.posonly_params, *listed.params]
-    if isinstance(listed.star_arg, cst.Param):
+    if type(listed.star_arg) is cst.Param:
         found.append(listed.star_arg)
     found.extend(listed.kwonly_params)
     return [*found, listed.star_kwarg] if listed.star_kwarg else found
@@ -167,6 +168,12 @@ class SourceModule:
         self._self_names: dict[Scope, str | None] = {}
         self._bases: dict[Scope, list[Scope]] = {}
         self._walk()
+
+    def close(self) -> None:
+        """Unties classes and their methods, which hold each other. Nothing can be asked afterwards."""
+        for cls in self.classes:
+            cls.methods.clear()
+        vars(self).clear()
 
     @cached_property
     def positions(self) -> Positions:

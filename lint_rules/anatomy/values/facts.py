@@ -94,7 +94,7 @@ class Facts(Flows):
                 cls = slots.annotated(param.annotation.annotation) if param.annotation else None
                 if cls is not None:
                     slots.holds(slots.parameter(function, param.name.value), cls)
-            if isinstance(function.node, cst.FunctionDef) and function.node.returns is not None:
+            if type(function.node) is cst.FunctionDef and function.node.returns is not None:
                 cls = slots.annotated(function.node.returns.annotation)
                 if cls is not None:
                     slots.holds(("return", function), cls)
@@ -103,12 +103,12 @@ class Facts(Flows):
         for _ in range(3):
             before = len(slots.classes)
             for node in self.module.nodes_of(cst.AnnAssign, cst.Assign):
-                if isinstance(node, cst.AnnAssign):
+                if type(node) is cst.AnnAssign:
                     cls = slots.annotated(node.annotation.annotation)
                     slot = slots.of(node.target) if cls is not None else None
                     if cls is not None and slot is not None:
                         slots.holds(slot, cls)
-                elif isinstance(node, cst.Assign):
+                elif type(node) is cst.Assign:
                     self._learn_instance(node)
             if len(slots.classes) == before:
                 break

@@ -18,6 +18,9 @@ from lint_rules.syntax.module import Scope, parameters
 
 _GROWERS = frozenset({"append", "appendleft", "add", "insert"})
 _DICTS = frozenset({cst.Dict, cst.Call})
+_MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Integer, cst.Float, cst.Comparison})
+"""What is no part of an agent, whatever becomes of it, nor are its parts."""
+_CONSTANTS = frozenset({"None", "True", "False"})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 
 
@@ -46,10 +49,14 @@ class Flows(Forms):
 
     def _may_tell(self, node: cst.CSTNode) -> bool:
         """A cheap look at the most frequent of these: most attributes and parameters say nothing of an agent."""
-        if type(node) is cst.Attribute:
-            return node.attr.value in self._telling
-        if type(node) is cst.Param:
-            return node.annotation is not None
+        kind = type(node)
+        if kind is cst.Attribute:
+            return node.attr.value in self._telling  # type: ignore[attr-defined]
+        if kind is cst.Param:
+            return node.annotation is not None  # type: ignore[attr-defined]
+        if kind is cst.Assign or kind is cst.Return:
+            value: cst.BaseExpression | None = node.value  # type: ignore[attr-defined]
+            return type(value) not in _MUTE and not (type(value) is cst.Name and value.value in _CONSTANTS)
         return True
 
     @cached_property
@@ -297,9 +304,8 @@ class Flows(Forms):
         if base is not None and callee is None:
             self._growth(node, base)
         for arg in node.args:
-            position = words.ARGUMENT_CALLBACKS.get(arg.keyword.value) if arg.keyword is not None else None
-            if position is not None:
-                self._callback(arg.value, position, node)
+            if arg.keyword is not None and arg.keyword.value in words.ARGUMENT_CALLBACKS:
+                self._callback(arg.value, words.ARGUMENT_CALLBACKS[arg.keyword.value], node)
 
     def _callback(self, value: cst.BaseExpression, position: int, node: cst.Call) -> None:
         """A function that a framework calls with a tool's arguments as text."""

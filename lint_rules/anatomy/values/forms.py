@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import cached_property
+
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
@@ -12,6 +15,8 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
+_DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS)
+_ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
 
 
@@ -197,17 +202,29 @@ class Forms(Known):
 
     def decoder(self, node: cst.BaseExpression) -> str | None:
         """The full name of a JSON (or literal) decoder that `node` calls, else None."""
-        if type(node) is not cst.Call:
-            return None
-        full = self.module.imports.resolve(ex.dotted(node.func) or "")
+        full = self._full_name(node, _DECODERS)
         return full if full in words.DECODERS else None
 
     def encoder(self, node: cst.BaseExpression) -> str | None:
         """The full name of a JSON encoder that `node` calls, else None."""
+        full = self._full_name(node, _ENCODERS)
+        return full if full in words.ENCODERS else None
+
+    def _full_name(self, node: cst.BaseExpression, last_names: Collection[str]) -> str | None:
+        """What `node` calls, if that has one of these last names, or is imported: most calls are told by that."""
         if type(node) is not cst.Call:
             return None
-        full = self.module.imports.resolve(ex.dotted(node.func) or "")
-        return full if full in words.ENCODERS else None
+        name, imports = ex.called_name(node), self.module.imports
+        if name not in last_names and name not in imports.full:
+            return None
+        return imports.resolve(ex.dotted(node.func) or "")
+
+    @cached_property
+    def has_bodies(self) -> bool:
+        """Whether the file puts `messages` for a `model` into a dict, as requests over plain HTTP do."""
+        return any(
+            {"messages", "model"} <= ex.dict_items(node).keys() for node in self.module.nodes_of(cst.Dict, cst.Call)
+        )
 
 
 def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:

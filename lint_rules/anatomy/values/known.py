@@ -96,9 +96,9 @@ class Known:
         found: dict[Slot, list[cst.BaseExpression]] = {}
         for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr):
             pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = []
-            if isinstance(node, cst.Assign):
+            if type(node) is cst.Assign:
                 pairs = [pair for target in node.targets for pair in _pairs(target.target, node.value)]
-            elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+            elif (type(node) is cst.AnnAssign or type(node) is cst.NamedExpr) and node.value is not None:
                 pairs = [(node.target, node.value)]
             for target, value in pairs:
                 slot = self.slots.of(target)
@@ -235,8 +235,8 @@ def _pairs(
 ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
     """`a, b = x, y` as (a, x), (b, y); any other assignment as it is."""
     value = ex.inner(value)
-    if isinstance(target, (cst.Tuple, cst.List)):
-        if isinstance(value, (cst.Tuple, cst.List)) and len(value.elements) == len(target.elements):
+    if type(target) is cst.Tuple or type(target) is cst.List:
+        if (type(value) is cst.Tuple or type(value) is cst.List) and len(value.elements) == len(target.elements):
             for left, right in zip(target.elements, value.elements, strict=True):
                 yield from _pairs(left.value, right.value)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -19,12 +20,13 @@ _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", 
 _ENDS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
 _ENDINGS = tuple(_ENDS)
 _BODIES = ("json", "data", "content", "body")
+_NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
 
 def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
     """The call as an LLM call, judged by endpoint, keywords, the receiver, or what becomes of its result."""
-    if isinstance(call.func, cst.Name) and call.func.value in {"dict", "print", "len", "super"}:
+    if type(call.func) is cst.Name and call.func.value in _NO_REQUESTS:
         return None
     by_user = _by_user(call, facts) if facts.vocabulary.llm_calls else None
     return by_user or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
@@ -72,8 +74,9 @@ def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
     """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
-    for keyword in _BODIES if call.args else ():
-        value = ex.argument(call, keyword)
+    given = ex.keywords(call)
+    for keyword in _BODIES if given and facts.has_bodies else ():
+        value = given.get(keyword)
         if value is None:
             continue
         slot = facts.slots.of(value)
@@ -93,9 +96,8 @@ def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
     name = ex.called_name(call)
     if not name or name[0].isupper():
         return None
-    plain = name.lstrip("_")
-    asks = plain in words.ASKING or "completion" in name or plain.startswith(("call_llm", "ask_", "chat_"))
-    takes_messages = ex.argument(call, "messages") is not None
+    asks = _asks(name)
+    takes_messages = bool(call.args) and "messages" in ex.keywords(call)
     if not (asks or takes_messages or name in words.LANGCHAIN_CALLS):
         return None
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
@@ -115,6 +117,13 @@ def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
     if facts.read_as_reply(call) and call.args:
         return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _asks(name: str) -> bool:
+    """Whether what is called so asks a model, as far as its name tells."""
+    plain = name.lstrip("_")
+    return plain in words.ASKING or "completion" in name or plain.startswith(("call_llm", "ask_", "chat_"))
 
 
 def _is_given_model(call: cst.Call) -> bool:

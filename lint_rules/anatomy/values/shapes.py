@@ -10,8 +10,8 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 
-_EQUAL = (cst.Equal, cst.NotEqual)
-_AMONG = (cst.In, cst.NotIn)
+_EQUAL = frozenset({cst.Equal, cst.NotEqual})
+_AMONG = frozenset({cst.In, cst.NotIn})
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"})
 
 
@@ -98,10 +98,10 @@ def comparisons(node: cst.Comparison) -> Iterator[tuple[cst.BaseExpression, Kind
     left = node.left
     for target in node.comparisons:
         right = target.comparator
-        if isinstance(target.operator, _EQUAL):
+        if type(target.operator) in _EQUAL:
             for side, other in ((left, right), (right, left)):
                 yield from _told(side, [ex.text(other)])
-        elif isinstance(target.operator, _AMONG) and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
+        elif type(target.operator) in _AMONG and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
             yield from _told(left, [ex.text(element.value) for element in right.elements])
         left = right
 
@@ -141,16 +141,16 @@ def lists_dicts(annotation: cst.BaseExpression) -> bool:
 
 def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
     """What an annotation says: `list[ChatCompletionMessageParam]` is a history, `ToolUseBlock` a tool call."""
-    name = (ex.dotted(annotation) or "").rpartition(".")[2]
-    if isinstance(annotation, cst.SimpleString):
+    name = ex.last_name(annotation)
+    if type(annotation) is cst.SimpleString:
         name = (ex.text(annotation) or "").rpartition(".")[2]
     if name in words.MESSAGE_TYPES:
         return Kind.MESSAGE, f"is annotated `{name}`"
     if name in words.CALL_TYPES:
         return Kind.CALL, f"is annotated `{name}`"
-    if isinstance(annotation, cst.BinaryOperation):
+    if type(annotation) is cst.BinaryOperation:
         return annotated(annotation.left) or annotated(annotation.right)
-    if isinstance(annotation, cst.Subscript):
+    if type(annotation) is cst.Subscript:
         outer = (ex.dotted(annotation.value) or "").rpartition(".")[2]
         inside = ex.index(annotation)
         told = annotated(inside) if inside is not None else None

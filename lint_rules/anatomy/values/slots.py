@@ -153,16 +153,14 @@ class Slots:
 
     def annotated(self, annotation: cst.BaseExpression | None) -> Scope | None:
         """The class of this file that an annotation names, through quotes, `X | None` and `Optional[X]`."""
-        if isinstance(annotation, cst.BinaryOperation):
-            return self.annotated(annotation.left) or self.annotated(annotation.right)
-        if isinstance(annotation, cst.Subscript) and isinstance(annotation.value, cst.Name):
-            if annotation.value.value in _WRAPPERS:
-                return self.annotated(ex.index(annotation))
-            return None
-        if isinstance(annotation, cst.SimpleString):
-            return self.module.class_named(ex.text(annotation) or "")
-        if isinstance(annotation, cst.Name):
+        if type(annotation) is cst.Name:
             return self.module.class_named(annotation.value)
+        if type(annotation) is cst.BinaryOperation:
+            return self.annotated(annotation.left) or self.annotated(annotation.right)
+        if type(annotation) is cst.Subscript and type(annotation.value) is cst.Name:
+            return self.annotated(ex.index(annotation)) if annotation.value.value in _WRAPPERS else None
+        if type(annotation) is cst.SimpleString:
+            return self.module.class_named(ex.text(annotation) or "")
         return None
 
     # -- functions that calls lead to -------------------------------------------------------------------------
