@@ -38,6 +38,10 @@ class SchemaStores(Stores):
                 yield from self._run(function, {}, 1)
                 yield from self._direct(function)
 
+    def _first(self) -> Iterator[cst.CSTNode]:
+        kinds = cst.Attribute, cst.Subscript, cst.Call
+        return (node for kind in kinds for node in self.facts.module.nodes_of(kind) if is_schema(node))
+
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:
             self._copies[function] = _SchemaCopies(self.facts, function)

@@ -30,6 +30,10 @@ _IMPORTED_COPIERS = frozenset({"copy.copy", "dataclasses.replace"})
 _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
 )
+_THROUGH = frozenset(
+    {"cast", "enumerate", "getattr", "get", "items", "pop", "popleft", "reversed", "setdefault", "values"}
+)
+"""Functions and methods that give what they got, or parts of it."""
 COPYING = (
     cst.Call, cst.Subscript, cst.ListComp, cst.DictComp, cst.List, cst.Dict, cst.BinaryOperation, cst.Assign,
 )  # fmt: skip
@@ -149,11 +153,12 @@ class Copies:
 
     def may_make(self, node: cst.CSTNode) -> bool:
         """Whether a node of the function, of one of the `COPYING` types, may copy messages that others see."""
-        return any(
-            not self.facts.kinds(source).keys().isdisjoint(_KINDS)
-            and (type(node) is cst.Assign or self.is_kept(source, node))
-            for source in self._sources(node)
-        )
+        for source in self._sources(node):
+            kinds = self.facts.kinds(source)
+            if kinds and not kinds.keys().isdisjoint(_KINDS):
+                if type(node) is cst.Assign or self.is_kept(source, node):
+                    return True
+        return False
 
     def _sources(self, node: cst.CSTNode) -> list[cst.BaseExpression]:
         if type(node) is cst.Dict:
@@ -163,6 +168,10 @@ class Copies:
             return [node.value] if unpacks or type(node.value) is cst.Name else []
         copied = self._copied(node)
         return [copied[0]] if copied is not None else []
+
+    def hands_through(self, call: cst.Call) -> bool:
+        """Whether what a call gives may be, hold or copy one of its arguments, or what its method belongs to."""
+        return ex.called_name(call) in _THROUGH or self._copying_call(call) is not None
 
     def part(self, node: cst.BaseExpression, state: State) -> Part:
         """What the value of `node` shares; empty when nothing is known."""

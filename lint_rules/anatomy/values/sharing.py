@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,18 +25,13 @@ from lint_rules.anatomy.values.copies import (
     path_of,
 )
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.trails import MUTATORS, Trails
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import nodes_below, walk_scope
 
-_MUTATORS = frozenset(
-    {
-        "append", "extend", "insert", "pop", "popitem", "clear", "update", "remove", "setdefault", "sort", "reverse",
-        "add", "discard", "appendleft", "__setitem__",
-    }
-)  # fmt: skip
 _DEEPEST = 3
 
 
@@ -58,13 +53,14 @@ class Stores:
         self._calls = anatomy.calls
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
+        self._editing: dict[Scope, bool] = {}
         self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
         self._on_purpose = False
 
     def all(self) -> Iterator[SharedStore]:
         """Every shared store of the file; a store that several copies reach comes once for each."""
         for function in self.facts.module.functions:
-            if function.kind not in {"class", "lambda"} and function in self._holding_copies:
+            if function.kind not in {"class", "lambda"} and function in self._copying:
                 yield from self._run(function, {}, 0)
 
     def into(self, function: Scope, name: str, copy: Copy) -> Iterator[SharedStore]:
@@ -72,8 +68,6 @@ class Stores:
 
         Those into a selection of its elements are among them, where the selection is no copy by intent.
         """
-        if not self._may_store(function):
-            return
         self._on_purpose = True
         for store in self._run(function, {(name,): Ref(copy, 0)}, _DEEPEST):
             selected = (path_of(store.copy.source) or ("",))[0] == name and store.copy.function is function
@@ -81,28 +75,47 @@ class Stores:
                 yield store
         self._on_purpose = False
 
-    def _may_store(self, function: Scope) -> bool:
-        """A cheap look before the data-flow: whether a function stores into anything but its own object."""
-        if any(ex.called_name(call) in _MUTATORS for call in function.nodes_of(cst.Call)):
-            return True
-        own = self.facts.module.self_name(function)
-        targets: list[cst.CSTNode] = [node.target for node in function.nodes_of(cst.AssignTarget, cst.AnnAssign)]
-        targets += [node.target for node in function.nodes_of(cst.Del)]
-        return bool(function.nodes_of(cst.AugAssign)) or any(
-            type(target) is not cst.Name and not _is_of(target, own) for target in targets
-        )
-
     @cached_property
-    def _holding_copies(self) -> set[Scope]:
-        """A cheap look before the data-flow: functions that copy something known, and those that call them."""
+    def _copying(self) -> dict[Scope, list[cst.CSTNode]]:
+        """The functions that copy something known, or run one that does: where their copies come from."""
+        found: dict[Scope, list[cst.CSTNode]] = {}
+        for node in self._first():
+            found.setdefault(self.facts.module.scope_of[node].function, []).append(node)
+        queue = list(found)
+        while queue:
+            for site in self._calls.sites[queue.pop()]:
+                if site.caller not in found:
+                    queue.append(site.caller)
+                found.setdefault(site.caller, []).append(site.node)
+        return found
+
+    def _first(self) -> Iterator[cst.CSTNode]:
+        """The expressions that copy something known."""
         module = self.facts.module
-        found: set[Scope] = set()
         for kind in COPYING:
             for node in module.nodes_of(kind):
-                function = module.scope_of[node].function
-                if function not in found and self._of(function).may_make(node):
-                    found.add(function)
-        return self._calls.with_callers(found)
+                if self._of(module.scope_of[node].function).may_make(node):
+                    yield node.value if type(node) is cst.Assign else node
+
+    def _may_find(self, function: Scope, initial: State, depth: int) -> bool:
+        """A cheap look before the data-flow: whether it could find a store."""
+        made = () if self._on_purpose else self._copying.get(function, ())
+        return self._meet_store(function, [path[0] for path in initial], made, depth)
+
+    def _meet_store(self, function: Scope, names: list[str], made: Sequence[cst.CSTNode], depth: int) -> bool:
+        def enters(call: cst.Call) -> bool:
+            callee = self.facts.slots.callee(call)
+            return callee not in {None, function} and depth < _DEEPEST and self._edits(callee)
+
+        return Trails(self._of(function), enters).meet_store(names, made)
+
+    def _edits(self, function: Scope) -> bool:
+        """Whether a function may store into what it gets, itself or in those that it calls."""
+        if function not in self._editing:
+            self._editing[function] = True
+            names = [param.name.value for param in parameters(function)]
+            self._editing[function] = self._meet_store(function, names, (), 0)
+        return self._editing[function]
 
     def _of(self, function: Scope) -> Copies:
         if function not in self._copies:
@@ -110,6 +123,8 @@ class Stores:
         return self._copies[function]
 
     def _run(self, function: Scope, initial: State, depth: int) -> Iterator[SharedStore]:
+        if not self._may_find(function, initial, depth):
+            return
         copies = self._of(function)
         flow = self._flow(function)
         states = control_flow.solve(flow, initial, lambda point, state: self._after(copies, point, state), join)
@@ -157,10 +172,11 @@ class Stores:
         path = path_of(target)
         if path is None:
             return state
-        part = copies.part(value, state) or self._made_by(value)
+        alone = len(path) == 1 and path_of(value) is None
+        part = copies.part(value, state) or self._made_by(value, alone)
         if not part and isinstance(target, cst.Name) and isinstance(value, cst.Name):
             part = copies.renamed(target, value)
-        if not part and ((len(path) == 1 and path_of(value) is None) or lookup(state, path) is not None):
+        if not part and (alone or lookup(state, path) is not None):
             part = {(): None}
         replaces = len(path) > 1 and lookup(state, path) is None
         if replaces and any(ref and path_of(ref.copy.source) == path for ref in part.values()):
@@ -203,13 +219,16 @@ class Stores:
             inner[()] = ref.below(1) if ref is not None else None
         return inner
 
-    def _made_by(self, value: cst.BaseExpression) -> Part:
-        """What the result of a function of this file shares with what the function got: a helper that copies."""
+    def _made_by(self, value: cst.BaseExpression, named: bool = False) -> Part:
+        """What the result of a function of this file shares with what the function got: a helper that copies.
+
+        What else a function gives is nobody's, once it is `named`: it need not be known how it is made.
+        """
         value = ex.inner(value)
         if isinstance(value, cst.ListComp):
             return {(ELEMENT, *path): ref for path, ref in self._made_by(value.elt).items()}
         callee = self.facts.slots.callee(value) if isinstance(value, cst.Call) else None
-        if callee is None or callee.name == "__init__":
+        if callee is None or callee.name == "__init__" or (named and callee not in self._copying):
             return {}
         if callee not in self._returned:
             self._returned[callee] = {}
@@ -301,11 +320,6 @@ def _appended(node: cst.CSTNode | None) -> tuple[Path, cst.BaseExpression] | Non
     return (path, call.args[0].value) if path is not None and path_of(call.args[0].value) is None else None
 
 
-def _is_of(node: cst.CSTNode, own: str | None) -> bool:
-    """`self.x`."""
-    return type(node) is cst.Attribute and type(node.value) is cst.Name and node.value.value == own
-
-
 def _names(node: cst.CSTNode, name: str) -> bool:
     return any(inside.value == name for inside in nodes_below(node, cst.Name))
 
@@ -338,6 +352,6 @@ def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         elif isinstance(target, (cst.Subscript, cst.Attribute)) and node is not None:
             yield target.value, node
     for call in (call for e in point.expressions() for call in nodes_below(e, cst.Call)):
-        base = ex.receiver(call) if ex.called_name(call) in _MUTATORS else None
+        base = ex.receiver(call) if ex.called_name(call) in MUTATORS else None
         if base is not None and path_of(base) is not None:
             yield base, call
