@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.turns.races import Races
     from lint_rules.anatomy.turns.turns import Turns
     from lint_rules.anatomy.turns.unguarded import Unguarded
+    from lint_rules.anatomy.values.sharing import Stores
 
 
 class Anatomy:
@@ -90,6 +91,12 @@ class Anatomy:
         from lint_rules.anatomy.calls.remaining_calls import single_calls
 
         return single_calls(self.module)
+
+    @cached_property
+    def shared_stores(self) -> Stores:
+        from lint_rules.anatomy.values.sharing import Stores
+
+        return Stores(self)
 
     @cached_property
     def races(self) -> Races:

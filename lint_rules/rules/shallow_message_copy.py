@@ -56,7 +56,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.given import docstring
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.sharing import SharedStore, Stores
+from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.vocabulary import MESSAGE_PARTS
 from lint_rules.repairs.shallow_message_copy import repair
 from lint_rules.rules.draft import Draft, Note
@@ -77,7 +77,7 @@ _IN_PLACE = re.compile(r"\bin[- ]place\b", re.IGNORECASE)
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     stores: dict[cst.CSTNode, list[SharedStore]] = {}  # one copy is one defect, however often it is stored into
     claimed: set[cst.CSTNode] = set()
-    for store in Stores(anatomy).all():
+    for store in anatomy.shared_stores.all():
         if store.node not in claimed and not _is_announced(anatomy, store) and not _is_bookkeeping(anatomy, store):
             claimed.add(store.node)
             stores.setdefault(store.copy.node, []).append(store)

@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import AnyOf, Point
+from lint_rules.syntax.graph import AnyOf, Graph, Point
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk, walk_scope
 
@@ -35,10 +35,13 @@ class Again:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.function = function
-        self.graph = anatomy.flow(function)
         self._failing: dict[Point, bool] = {}
         self._unstored: dict[Slot | None, frozenset[Point]] = {}
         self._bound_at: dict[tuple[Slot, bool], frozenset[Point]] = {}
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self.anatomy.flow(self.function)
 
     def points(self, node: cst.CSTNode) -> list[Point]:
         """The points of the statement that holds `node`."""

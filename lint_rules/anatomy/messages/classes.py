@@ -11,7 +11,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
-_LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
+LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
 
 FoundClass = tuple[Anatomy, Scope]
 """A class, and the file it stands in."""
@@ -100,7 +100,7 @@ def _element_class(anatomy: Anatomy, annotation: cst.BaseExpression) -> FoundCla
         if outer == "Optional":
             return _element_class(anatomy, inside)
         name = _plain_name(inside)
-        if outer not in _LISTS or name is None:
+        if outer not in LISTS or name is None:
             continue
         cls = anatomy.module.class_named(name)
         if cls is not None:

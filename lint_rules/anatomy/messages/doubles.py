@@ -94,8 +94,11 @@ class _Sequence:
 
     def all(self) -> Iterator[Double]:
         alike: defaultdict[tuple[object, ...], dict[cst.CSTNode, tuple[Stored, frozenset[Slot]]]] = defaultdict(dict)
+        nodes: defaultdict[Slot | None, set[cst.CSTNode]] = defaultdict(set)
         for stored in self.places.all:
-            key = self.places.key(stored)
+            nodes[stored.slot].add(stored.node)
+        for stored in self.places.all:
+            key = self.places.key(stored) if len(nodes[stored.slot]) > 1 else None
             if key is not None:
                 alike[key[0], key[1], stored.slot].setdefault(stored.node, (stored, key[2]))
         for group in alike.values():

@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.copies import Copy
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.sharing import SharedStore, Stores
+from lint_rules.anatomy.values.sharing import SharedStore
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
@@ -39,43 +39,40 @@ class Given:
 
 def edited(anatomy: Anatomy) -> Iterator[Given]:
     """What functions edit of the histories and messages that were passed to them, without saying so."""
-    stores = Stores(anatomy)
     for function in anatomy.module.functions:
-        if function.kind != "function" or says_so(function):
+        if function.kind != "function":
             continue
+        known = []
         for param in parameters(function)[1 if is_method(function) else 0 :]:
-            slot = anatomy.facts.slots.parameter(function, param.name.value)
-            known = anatomy.facts.of(slot)
-            kind = next((kind for kind in (Kind.HISTORY, Kind.MESSAGE) if kind in known), None)
+            kinds = anatomy.facts.of(anatomy.facts.slots.parameter(function, param.name.value))
+            kind = next((kind for kind in (Kind.HISTORY, Kind.MESSAGE) if kind in kinds), None) if kinds else None
             if kind is not None and param.star not in ("*", "**"):
-                yield from _edits(anatomy, stores, function, param, kind, known[kind])
+                known.append((param, kind, kinds[kind]))
+        for param, kind, evidence in known if known and not says_so(function) else ():
+            yield from _edits(anatomy, function, param, kind, evidence)
 
 
-def _edits(
-    anatomy: Anatomy, stores: Stores, function: Scope, param: cst.Param, kind: Kind, evidence: Evidence
-) -> Iterator[Given]:
-    deep = _of(anatomy, stores, function, param, evidence, 1 if kind is Kind.HISTORY else 0)
+def _edits(anatomy: Anatomy, function: Scope, param: cst.Param, kind: Kind, evidence: Evidence) -> Iterator[Given]:
+    deep = _of(anatomy, function, param, evidence, 1 if kind is Kind.HISTORY else 0)
     if deep:
         yield Given(function, param, kind, evidence, "message", deep)
     if kind is Kind.HISTORY:
         nodes = {store.node for store in deep}
-        flat = [s for s in _of(anatomy, stores, function, param, evidence, 0) if s.node not in nodes]
+        flat = [s for s in _of(anatomy, function, param, evidence, 0) if s.node not in nodes]
         if flat:
             yield Given(function, param, kind, evidence, "list", flat)
 
 
-def _of(
-    anatomy: Anatomy, stores: Stores, function: Scope, param: cst.Param, evidence: Evidence, fresh: int
-) -> list[SharedStore]:
+def _of(anatomy: Anatomy, function: Scope, param: cst.Param, evidence: Evidence, fresh: int) -> list[SharedStore]:
     """The stores into objects `fresh` or more levels below the parameter, also in functions nested in this one."""
     name = param.name.value
     copy = Copy(param, param.name, fresh, evidence, function)
-    found = list(stores.into(function, name, copy))
+    found = list(anatomy.shared_stores.into(function, name, copy))
     slot = anatomy.facts.slots.parameter(function, name)
     if not anatomy.facts.assigned(slot):
         for inner in anatomy.module.nested(function):
             if inner.kind == "function" and name not in inner.bound:
-                found += stores.into(inner, name, copy)
+                found += anatomy.shared_stores.into(inner, name, copy)
     return sorted(found, key=lambda store: anatomy.module.order[store.node])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -34,6 +35,8 @@ _CLASSES: dict[str, Role] = {
 }  # fmt: skip
 _ANSWERED = ("tool_call_id", "tool_use_id", "toolUseId", "call_id")
 _RESULT_PARTS = frozenset({"functionResponse", "function_response", "toolResult"})
+_ORIGIN = "origin"
+"""The keyword under which constructors called `from_tool` take the call."""
 _DEEPEST = 5
 _MOST = 40
 """So many ways in which one name may be made are enough; names bound from one another have millions."""
@@ -60,6 +63,11 @@ class Messages:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._read: dict[tuple[Slot, int], list[Message]] = {}
+
+    @cached_property
+    def may_answer(self) -> bool:
+        """Whether a message of the file could tell which calls it answers: whether it says any word for that."""
+        return any(word in self.facts.module.text for word in (*_ANSWERED, *_RESULT_PARTS, _ORIGIN))
 
     def of(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
         """The messages that a value may be, one for each way it is made; empty where nothing shows that it is one."""
@@ -121,7 +129,7 @@ class Messages:
             return [replace(found, role=role, content=content)]
         if name.startswith("from_") and ROLES.get(name[5:]):
             found = self._of_items(node, keywords, arguments, depth) or Message(node)
-            origin = keywords.get("origin")
+            origin = keywords.get(_ORIGIN)
             answers = (origin,) if origin is not None else found.answers
             return [replace(found, role=ROLES[name[5:]], answers=answers, content=ex.argument(node, "content", 0))]
         made = self.facts.slots.constructed(node)

@@ -45,11 +45,27 @@ class Stale:
 
 def stale_snapshots(anatomy: Anatomy) -> Iterator[Stale]:
     """All stale snapshots of a file."""
-    for function in anatomy.module.functions if anatomy.facts.histories() else ():
+    if not anatomy.facts.histories():
+        return
+    calls: dict[Scope, list[cst.Call]] = {}
+    for call in anatomy.module.nodes_of(cst.Call):
+        if _may_run_rounds(anatomy, call):
+            calls.setdefault(anatomy.module.scope_of[call].function, []).append(call)
+    for function in anatomy.module.functions:
         if function.kind in {"function", "module"}:
             finder = _Finder(anatomy, function)
-            yield from finder.in_loops()
-            yield from finder.in_calls()
+            if anatomy.calls.reaches_llm(function):
+                yield from finder.in_loops()
+            if function in calls:
+                yield from finder.in_calls(calls[function])
+
+
+def _may_run_rounds(anatomy: Anatomy, call: cst.Call) -> bool:
+    """A cheap look at what a call runs: a function of this file that asks a model, or one of another file."""
+    callee = anatomy.facts.slots.callee(call)
+    if callee is not None:
+        return anatomy.calls.reaches_llm(callee)
+    return type(call.func) is cst.Name and call.func.value in anatomy.module.imports.origin
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,8 +108,7 @@ class _Finder:
     # -- the same function ------------------------------------------------------------------------------------
 
     def in_loops(self) -> Iterator[Stale]:
-        asks = self.anatomy.calls.reaches_llm(self.function)
-        loops = self.function.nodes_of(cst.While, cst.For) if asks else []
+        loops = self.function.nodes_of(cst.While, cst.For)
         for snapshot in self.snapshots() if loops else ():
             for loop in loops:
                 if self._outside(snapshot.node, loop):
@@ -164,9 +179,9 @@ class _Finder:
 
     # -- across a call ----------------------------------------------------------------------------------------
 
-    def in_calls(self) -> Iterator[Stale]:
-        calls = [call for call in self.function.nodes_of(cst.Call) if self._may_run_rounds(call)]
-        named = {snapshot.path: snapshot for snapshot in self.snapshots() if snapshot.path is not None} if calls else {}
+    def in_calls(self, calls: list[cst.Call]) -> Iterator[Stale]:
+        """Those that some calls of the function pass."""
+        named = {snapshot.path: snapshot for snapshot in self.snapshots() if snapshot.path is not None}
         for call in calls:
             for parameter, value, given in passed_arguments(call):
                 made = self._passed(value, named)
@@ -174,13 +189,6 @@ class _Finder:
                     found = self._stale_callee(call, parameter, value, made, given)
                     if found is not None:
                         yield found
-
-    def _may_run_rounds(self, call: cst.Call) -> bool:
-        """A cheap look at what a call runs: a function of this file that asks a model, or one of another file."""
-        callee = self.facts.slots.callee(call)
-        if callee is not None:
-            return self.anatomy.calls.reaches_llm(callee)
-        return type(call.func) is cst.Name and call.func.value in self.module.imports.origin
 
     def _passed(
         self, value: cst.BaseExpression, named: dict[Path, _Snapshot]
@@ -208,7 +216,9 @@ class _Finder:
         made: tuple[Slot, Evidence, cst.BaseExpression],
         given: dict[Parameter, cst.BaseExpression],
     ) -> Stale | None:
-        found = resolved(self.anatomy, call)
+        if self.facts.slots.callee(call) is None and not any(self._feeds(each, made[0]) for each in given.values()):
+            return None  # nothing but a callback lets a function of another file add to a history of this one
+        found = resolved(self.anatomy, call)  # may cost the analysis of a file
         if found is None:
             return None
         where, callee = found

@@ -76,9 +76,13 @@ class Transcript:
         """What `function` stores, itself or through the helpers that it calls, in source order."""
         found = self._stored.get(function)
         if found is None:
-            order = self.facts.module.order
-            places = [*self._direct(function, {}), *self._by_helpers(function), *self._elsewhere(function)]
-            found = self._stored[function] = sorted(places, key=lambda stored: order[stored.node])
+            found = list(self._elsewhere(function))
+            if self._writes.does_write(function):
+                found += [*self._direct(function, {}), *self._by_helpers(function)]
+            if len(found) > 1:
+                order = self.facts.module.order
+                found.sort(key=lambda stored: order[stored.node])
+            self._stored[function] = found
         return found
 
     def at(self, node: cst.CSTNode) -> list[Stored]:
@@ -181,7 +185,7 @@ class Transcript:
                     return part
             if arg.keyword is not None and arg.keyword.value in _ID_KEYWORDS:
                 return arg.value
-            made = self.messages.of(arg.value)
+            made = self.messages.of(arg.value) if self.messages.may_answer else ()
             if made and made[0].answers:
                 return made[0].answers[0]
         return None

@@ -28,20 +28,23 @@ def is_flagged(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
     """
     if function.kind == "class":  # a body that runs once, when the file is imported
         return False
-    flow, parent = anatomy.flow(function), anatomy.module.parent
-    goals = flow.enclosing(node, parent)
-    for test in function.nodes_of(cst.If, cst.While) if goals else ():
-        points = flow.at(test)
-        if not any(all(flow.dominates(point, goal) for goal in goals) for point in points):
+    for test in function.nodes_of(cst.If, cst.While):
+        flags = _flags(anatomy, test)
+        claims = [c for flag in flags for c in _claims(anatomy, function, flag) if not anatomy.module.before(c, test)]
+        if not claims or not _comes_first(anatomy, function, test, node):
             continue
-        if not (anatomy.module.inside(node, test) or _turns_away(test)):
+        if not (_turns_away(test) or anatomy.module.inside(node, test)):
             continue
-        for flag in _flags(anatomy, test):
-            claims = [c for c in _claims(anatomy, function, flag) if not anatomy.module.before(c, test)]
-            for claim in claims:
-                if not _waits_between(anatomy, function, test, claim):
-                    return True
+        if any(not _waits_between(anatomy, function, test, claim) for claim in claims):
+            return True
     return False
+
+
+def _comes_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether there is no way to a node of a function but through a test."""
+    flow = anatomy.flow(function)
+    goals = flow.enclosing(node, anatomy.module.parent)
+    return bool(goals) and any(all(flow.dominates(point, goal) for goal in goals) for point in flow.at(test))
 
 
 def _turns_away(test: cst.If | cst.While) -> bool:

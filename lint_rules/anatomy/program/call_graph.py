@@ -49,10 +49,13 @@ class CallGraph:
         names = {function.name for function in module.functions} - {"__init__"}
         named: list[cst.BaseExpression] = [node for node in module.nodes_of(cst.Name) if node.value in names]
         named += [node for node in module.nodes_of(cst.Attribute) if node.attr.value in names]
-        for reference in sorted(named, key=module.order.__getitem__):
+        for reference in named:
             function = facts.slots.function(reference) if _is_value(module, reference) else None
             if function is not None and function.name != "__init__":
                 self.references[function].append(reference)
+        for references in self.references.values():
+            if len(references) > 1:
+                references.sort(key=module.order.__getitem__)
         self._reaching = self._closure()
 
     @cached_property

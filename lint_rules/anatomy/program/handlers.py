@@ -45,20 +45,17 @@ class Handling:
 
 def is_logging(call: cst.Call) -> bool:
     """Whether a call only shows something to people: logging, printing, a console."""
-    full = ex.dotted(call.func) or ""
     name = ex.called_name(call)
-    if (
-        full in {"print", "pprint", "cprint", "rprint"}
-        or "print" in name
-        or name.startswith(("log", "_log", "debug", "visualize", "visualise"))
-    ):
+    if "print" in name or name.startswith(("log", "_log", "debug", "visualize", "visualise")):
         return True
-    if not isinstance(call.func, cst.Attribute):
+    if type(call.func) is not cst.Attribute:
         return False
     if name in _LEVELS:
         return True
+    if name not in _LOG_METHODS and name != "write":
+        return False
     owner = (ex.dotted(call.func.value) or "").lower().removesuffix("()").rpartition(".")[2]
-    return (name in _LOG_METHODS or name == "write") and any(word in owner for word in _LOG_OBJECTS)
+    return any(word in owner for word in _LOG_OBJECTS)
 
 
 def is_neutral(value: cst.BaseExpression | None) -> bool:

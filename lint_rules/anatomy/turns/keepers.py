@@ -11,12 +11,12 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import imported_class
+from lint_rules.anatomy.messages.classes import LISTS, imported_class
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children
 
 Role = Literal["read", "rewrite", "grow"]
 
@@ -59,13 +59,22 @@ def _class_names(anatomy: Anatomy, slot: Slot, depth: int = 0) -> Iterator[str]:
     if slot[0] == "var":
         for param in parameters(slot[1]):
             if param.name.value == slot[2] and param.annotation is not None:
-                yield from (n.value for n in walk(param.annotation.annotation) if isinstance(n, cst.Name))
+                yield from _named(param.annotation.annotation)
     for value in anatomy.facts.assigned(slot) if depth < 3 else ():
         if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
             yield value.func.value
         inner = anatomy.facts.slots.of(value)
         if inner is not None and inner != slot:
             yield from _class_names(anatomy, inner, depth + 1)
+
+
+def _named(annotation: cst.BaseExpression) -> Iterator[str]:
+    """The classes that an annotation names: not those of the elements of a list."""
+    if type(annotation) is cst.Name:
+        yield annotation.value
+    elif type(annotation) is not cst.Subscript or ex.last_name(annotation.value) not in LISTS:
+        for part in children(annotation):
+            yield from _named(part)  # type: ignore[arg-type]
 
 
 def _method_role(method: Scope) -> Role | None:
@@ -117,9 +126,9 @@ def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
     if Kind.HISTORY in anatomy.facts.kinds(call):
         return True
-    statement = anatomy.module.statement(call)
-    if isinstance(statement, (cst.Assign, cst.AnnAssign)) and statement.value is not None:
-        targets = ex.targets(statement)
-        if ex.inner(statement.value) is call:
-            return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in targets)
+    statement = anatomy.module.parent[call]
+    while type(statement) is cst.Await or type(statement) is cst.NamedExpr:
+        statement = anatomy.module.parent[statement]
+    if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
+        return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
     return False

@@ -103,12 +103,12 @@ class Ownership:
         if not isinstance(base, cst.Name):
             return False
         slot = self.facts.slots.of(base)
-        made = slot is not None and any(
-            isinstance(v, cst.Call) and self.facts.slots.constructed(v) is not None for v in self.facts.assigned(slot)
-        )
+        values = [v for v in self.facts.assigned(slot) if type(v) is cst.Call] if slot is not None else []
+        if not any(self.facts.slots.constructed(value) is not None for value in values):
+            return False
         begun: list[cst.CSTNode] = [s.node for s in self.starts if self.module.scope_of[s.node].function is caller]
         begun += [
-            n for n in caller.nodes if isinstance(n, cst.Call) and ex.called_name(n) in {"start", "run", "serve"}
+            n for n in caller.nodes_of(cst.Call) if ex.called_name(n) in {"start", "run", "serve"}
             and (b := ex.receiver(n)) is not None and self.facts.slots.of(b) == slot
         ]  # fmt: skip
-        return made and bool(begun) and all(self.module.before(call, node) for node in begun)
+        return bool(begun) and all(self.module.before(call, node) for node in begun)

@@ -53,9 +53,14 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
         for write in history.writes:
             if write.kind in {"rebind", "replace"}:
                 yield from _of_slot(races, write)
+    readers: dict[Scope, list[cst.Call]] = {}
+    for call in races.module.nodes_of(cst.Call):
+        if type(call.func) is cst.Attribute and reads_history(races.anatomy, call):
+            readers.setdefault(races.module.scope_of[call].function, []).append(call)
     for function in races.module.functions:
         if function.kind == "function":
-            yield from _of_keeper(races, function)
+            if function in readers:
+                yield from _of_keeper(races, function, readers[function])
             yield from _of_store(races, function)
 
 
@@ -161,8 +166,9 @@ def _waits(races: Races, function: Scope) -> list[cst.CSTNode]:
     """Where a function lets others run: awaits, and calls that ask a model."""
     if function.is_async:
         return list(function.nodes_of(cst.Await))
-    nodes = function.nodes_of(cst.Await, cst.Call)
-    return [node for node in nodes if type(node) is not cst.Call or races.graph.asks(node)]
+    if not races.graph.reaches_llm(function):
+        return []
+    return [call for call in function.nodes_of(cst.Call) if races.graph.asks(call)]
 
 
 def _waited(wait: cst.CSTNode) -> str:
@@ -225,14 +231,15 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 # -- an object that keeps the history behind methods -----------------------------------------------------------
 
 
-def _of_keeper(races: Races, function: Scope) -> Iterator[Rewrite]:
+def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterator[Rewrite]:
+    """Those of a function, some of whose calls read a history."""
     if not _waits(races, function):
         return
-    calls = [(c, keeper) for c in function.nodes_of(cst.Call) if (keeper := races.keepers.keeper(c)) is not None]
-    readers = [(call, keeper) for call, keeper in calls if reads_history(races.anatomy, call)]
+    readers = [(call, keeper) for call in reading if (keeper := races.keepers.keeper(call)) is not None]
     read = {keeper for _, keeper in readers}
-    for call, keeper in calls:
-        if keeper not in read or races.keepers.role(call, keeper) != "rewrite":
+    for call in function.nodes_of(cst.Call):
+        keeper = races.keepers.keeper(call)
+        if keeper is None or keeper not in read or races.keepers.role(call, keeper) != "rewrite":
             continue
         reads = [c for c, k in readers if k == keeper and races.keepers.role(c, k) == "read"]
         wait = _wait_between(races, function, list(reads), call)

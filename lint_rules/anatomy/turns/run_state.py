@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -51,10 +52,10 @@ class RunStates:
 
     def all(self) -> Iterator[RunState]:
         for function in self.module.functions:
-            if function.kind == "function" and function.is_async and not self.races.is_setup(function):
-                if not function.name.startswith("test"):
-                    yield from self._first(self._swaps(function))
-                    yield from self._first(self._told(function))
+            if function.kind == "function" and function.is_async and not function.name.startswith("test"):
+                found = [*self._first(self._swaps(function)), *self._first(self._told(function))]
+                if found and not self.races.is_setup(function):
+                    yield from found
         yield from self._entries()
 
     @staticmethod
@@ -80,13 +81,13 @@ class RunStates:
                 back = self._attribute_from_name(node)
                 if back is None or not self._is_shared(back[0], function):
                     continue
-                asked = next((ask for ask in self._asks_in(function) if self.module.inside(ask, guard.body)), None)
-                if asked is None:
-                    break
                 target, saved = back
                 slot = self.facts.slots.of(target)
                 if slot is None or not self._was_saved(function, saved, slot):
                     continue
+                asked = next((ask for ask in self._asks_in(function) if self.module.inside(ask, guard.body)), None)
+                if asked is None:
+                    break
                 changed = self._changed_before(function, slot, asked, node)
                 if changed is not None and not self._held(asked, function):
                     name = ex.source(target, 40)
@@ -143,16 +144,14 @@ class RunStates:
                 continue
             if not any(self._is_given(arg.value, function) for arg in node.args):
                 continue
-            asks = self._asks_in(function)
-            if not asks:
-                return
             found = self._class_of(base, function)
             method = found[0].module.method(found[1], ex.called_name(node)) if found is not None else None
-            asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
-            if found is None or method is None or asked is None or self._held(node, function):
+            read = _read_of_what_is_set(found[1], method) if found is not None and method is not None else None
+            if found is None or read is None or self._held(node, function):
                 continue
-            read = _read_of_what_is_set(found[1], method)
-            if read is not None:
+            asks = self._asks_in(function)
+            asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
+            if asked is not None:
                 name = ex.source(base, 40)
                 yield RunState("told", node, function, name, asked, read, found[0])
 
@@ -160,7 +159,7 @@ class RunStates:
         """Whether a value comes with the call of the function: a parameter, or a part of one."""
         own = self.module.self_name(function)
         names = {p.name.value for p in parameters(function)} - {own}
-        return any(isinstance(n, cst.Name) and n.value in names for n in walk(value))
+        return bool(names) and any(type(n) is cst.Name and n.value in names for n in walk(value))
 
     def _is_looked_up(self, base: cst.BaseExpression, function: Scope) -> bool:
         """`self.tool`, or a name for `self.tools.get("x")`: an object that outlives the run."""
@@ -193,10 +192,9 @@ class RunStates:
 
     def _entries(self) -> Iterator[RunState]:
         seen: set[Scope] = set()
-        storing = {function for function in self.module.functions if next(self._kept(function), None) is not None}
-        for start, reach in self.unguarded.repeating() if storing else ():
+        for start, reach in self.unguarded.repeating() if self._kept else ():
             for function, thread in reach.items():
-                if function in seen or function not in storing or self.races.is_setup(function):
+                if function in seen or function not in self._kept or self.races.is_setup(function):
                     continue
                 if not thread and not function.is_async:
                     continue
@@ -204,16 +202,20 @@ class RunStates:
                     seen.add(function)
                     yield found
 
-    def _kept(self, function: Scope) -> Iterator[tuple[cst.Assign, Slot]]:
-        """Where a method stores on an object what it was given, and the slot."""
-        for node in function.nodes_of(cst.Assign) if function.owner is not None else ():
+    @cached_property
+    def _kept(self) -> dict[Scope, list[tuple[cst.Assign, Slot]]]:
+        """Where methods store on an object what they were given, and the slots."""
+        found: dict[Scope, list[tuple[cst.Assign, Slot]]] = {}
+        for node in self.module.nodes_of(cst.Assign):
             target = node.targets[0].target
-            slot = self.facts.slots.of(target) if type(target) is cst.Attribute else None
+            function = self.module.scope_of[node].function
+            slot = self.facts.slots.of(target) if type(target) is cst.Attribute and function.owner is not None else None
             if slot is not None and slot[0] == "attr" and self._is_given(node.value, function):
-                yield node, slot
+                found.setdefault(function, []).append((node, slot))
+        return found
 
     def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
-        for node, slot in self._kept(function):
+        for node, slot in self._kept[function]:
             target = node.targets[0].target
             if self._held(node, function):
                 continue

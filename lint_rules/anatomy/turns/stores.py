@@ -69,6 +69,12 @@ class Stores:
         self._added: dict[Scope, list[tuple[str, str]]] = {}
 
     @cached_property
+    def _adding(self) -> set[Scope]:
+        """The functions that add to a store, themselves or in what they run."""
+        adding = [call for call in self.module.nodes_of(cst.Call) if adds(call)]
+        return self.anatomy.calls.with_callers({self.module.scope_of[call].function for call in adding})
+
+    @cached_property
     def _replacing(self) -> set[str | None]:
         """The stores that are emptied or replaced anywhere in the file."""
         return {
@@ -79,11 +85,10 @@ class Stores:
 
     def doubled(self) -> Iterator[tuple[Scope, Addition, cst.Call]]:
         """Where a function adds to a store what it has loaded from it; one of both stands in another function."""
-        calls = self.module.nodes_of(cst.Call)
-        if not any(adds(call) for call in calls) or not any(loads(call) for call in calls):
+        if not any(loads(call) for call in self.module.nodes_of(cst.Call)):
             return
         for function in self.module.functions:
-            if function.kind == "function":
+            if function.kind == "function" and function in self._adding:
                 for addition in self.additions(function, 0):
                     loaded = self._loaded_before(addition, function)
                     if loaded is not None:
@@ -108,16 +113,14 @@ class Stores:
 
     def additions(self, function: Scope, depth: int) -> Iterator[Addition]:
         """The calls of a function that add to a store, themselves or by what they run."""
-        for call in function.nodes:
-            if type(call) is not cst.Call:
-                continue
+        for call in function.nodes_of(cst.Call):
             if adds(call):
                 owner = ex.dotted(ex.receiver(call) or call)
                 if owner is not None:
                     yield from (Addition(call, owner, arg.value) for arg in call.args if not arg.star)
                 continue
             callee = self.anatomy.facts.slots.callee(call)
-            if callee is not None and callee is not function and depth < _DEEPEST:
+            if callee is not None and callee is not function and callee in self._adding and depth < _DEEPEST:
                 given = self._given(call, callee)
                 for owner, name in self._added_by(callee, depth):
                     store = _translated(owner, call, callee, given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import libcst as cst
@@ -13,6 +14,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind, Kinds
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import children, walk
 
@@ -31,6 +33,9 @@ _VIEWS = re.compile(
     r"|span|metrics?|logs?|logger|output|stdout|stderr|progress|cl|st|gr|queue|events?|bus|socket|websocket|ws|headers"
     r"|cache|memory_cache|readline)$"
 )
+_FILES = frozenset(
+    {"safe_dump", "safe_load", "execute", "executemany", *(full.rpartition(".")[2] for full in DECODERS)}
+)
 _STORED_IN = re.compile(
     r"store|storage|database|(^|[._])db|repo|sessions?|memory|history|persist|conversations?|redis|file|path"
 )
@@ -48,6 +53,13 @@ class Transfer:
 def _tells(kinds: Kinds) -> bool:
     """Whether a value is a part of a history; the figures of a run have `tool_calls`, too, and prove nothing."""
     return any(kind in kinds and not kinds[kind].root.reason.startswith("its `tool_calls`") for kind in _KINDS)
+
+
+@lru_cache(maxsize=4096)
+def _may_transfer(full: str) -> bool:
+    """A cheap look: whether something of this name may load or store."""
+    name = full.rpartition(".")[2]
+    return name in _FILES or _STORES.search(name) is not None or _LOADS.search(name) is not None
 
 
 class Storing:
@@ -70,13 +82,15 @@ class Storing:
 
     def of(self, call: cst.Call) -> Transfer | None:
         """The call as a transfer, if it is one."""
+        name = ex.called_name(call)
+        if not _may_transfer(name) and not _may_transfer(self.anatomy.module.imports.full.get(name, "")):
+            return None
         if (
             is_logging(call)
             or self.anatomy.calls.asks(call)
             or "cache" in self.anatomy.module.scope_of[call].function.name
         ):
             return None
-        name = ex.called_name(call)
         base = ex.receiver(call)
         owner = (ex.dotted(base) or "").lower().replace("()", "") if base is not None else ""
         if _VIEWS.search(owner):

@@ -96,9 +96,15 @@ class Turns:
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, or a function that makes one longer."""
-        parts = (n for arg in call.args for n in walk(arg.value) if isinstance(n, (cst.Name, cst.Attribute)))
-        growers = self._all_growers
-        return any(Kind.HISTORY in self.facts.kinds(n) or self.facts.slots.function(n) in growers for n in parts)
+        for arg in call.args:
+            for part in walk(arg.value):
+                if type(part) is cst.Name or type(part) is cst.Attribute:
+                    if Kind.HISTORY in self.facts.kinds(part):
+                        return True
+                    function = self.facts.slots.function(part)
+                    if function is not None and function in self._all_growers:
+                        return True
+        return False
 
     @cached_property
     def _all_growers(self) -> set[Scope]:

@@ -17,7 +17,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 
 Path = tuple[str, ...]
 
@@ -34,9 +34,6 @@ _THROUGH = frozenset(
     {"cast", "enumerate", "getattr", "get", "items", "pop", "popleft", "reversed", "setdefault", "values"}
 )
 """Functions and methods that give what they got, or parts of it."""
-COPYING = (
-    cst.Call, cst.Subscript, cst.ListComp, cst.DictComp, cst.List, cst.Dict, cst.BinaryOperation, cst.Assign,
-)  # fmt: skip
 _MOST_DEPTH = 8
 _LONGEST = 6
 """Longer paths are not followed: `node.next = node` would make ever longer ones."""
@@ -143,6 +140,27 @@ def _fresher(ref: Ref | None, than: Ref | None) -> bool:
     return ref.copy.fresh - ref.depth > than.copy.fresh - than.depth
 
 
+def forms_of_copies(module: SourceModule) -> Iterator[cst.CSTNode]:
+    """The nodes of a file that are copies by their form, whatever they copy."""
+    copiers = _COPIERS | {bound for bound, full in module.imports.full.items() if full in _IMPORTED_COPIERS}
+    yield from (call for call in module.nodes_of(cst.Call) if ex.called_name(call) in copiers)
+    yield from (node for node in module.nodes_of(cst.Subscript) if ex.slice_of(node) is not None)
+    yield from module.nodes_of(cst.ListComp)
+    yield from module.nodes_of(cst.DictComp)
+    yield from (node for node in module.nodes_of(cst.List) if _unfolds(node, cst.StarredElement))
+    yield from (node for node in module.nodes_of(cst.Dict) if _unfolds(node, cst.StarredDictElement))
+    yield from (node for node in module.nodes_of(cst.BinaryOperation) if type(node.operator) is cst.Add)
+    yield from (node for node in module.nodes_of(cst.Assign) if type(node.value) is cst.Name or _unpacks(node))
+
+
+def _unfolds(node: cst.List | cst.Dict, kind: type[cst.CSTNode]) -> bool:
+    return any([type(element) is kind for element in node.elements])  # noqa: C419 - asked for every display of a file
+
+
+def _unpacks(node: cst.Assign) -> bool:
+    return any([type(target.target) is cst.Tuple or type(target.target) is cst.List for target in node.targets])  # noqa: C419
+
+
 class Copies:
     """Evaluates what expressions of one function share with originals, given the state before them."""
 
@@ -152,7 +170,7 @@ class Copies:
         self._made: dict[cst.CSTNode, Copy] = {}
 
     def may_make(self, node: cst.CSTNode) -> bool:
-        """Whether a node of the function, of one of the `COPYING` types, may copy messages that others see."""
+        """Whether a node of the function, a copy by its form, may copy messages that others see."""
         for source in self._sources(node):
             kinds = self.facts.kinds(source)
             if kinds and not kinds.keys().isdisjoint(_KINDS):
@@ -164,8 +182,7 @@ class Copies:
         if type(node) is cst.Dict:
             return [element.value for element in node.elements if type(element) is cst.StarredDictElement]
         if type(node) is cst.Assign:
-            unpacks = any(type(target.target) in {cst.Tuple, cst.List} for target in node.targets)
-            return [node.value] if unpacks or type(node.value) is cst.Name else []
+            return [node.value]
         copied = self._copied(node)
         return [copied[0]] if copied is not None else []
 

@@ -10,7 +10,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.copies import (
-    COPYING,
     ELEMENT,
     LAST,
     Copies,
@@ -20,6 +19,7 @@ from lint_rules.anatomy.values.copies import (
     Ref,
     State,
     assign,
+    forms_of_copies,
     join,
     lookup,
     path_of,
@@ -59,6 +59,7 @@ class Stores:
 
     def all(self) -> Iterator[SharedStore]:
         """Every shared store of the file; a store that several copies reach comes once for each."""
+        self._entered.clear()
         for function in self.facts.module.functions:
             if function.kind not in {"class", "lambda"} and function in self._copying:
                 yield from self._run(function, {}, 0)
@@ -92,10 +93,9 @@ class Stores:
     def _first(self) -> Iterator[cst.CSTNode]:
         """The expressions that copy something known."""
         module = self.facts.module
-        for kind in COPYING:
-            for node in module.nodes_of(kind):
-                if self._of(module.scope_of[node].function).may_make(node):
-                    yield node.value if type(node) is cst.Assign else node
+        for node in forms_of_copies(module):
+            if self._of(module.scope_of[node].function).may_make(node):
+                yield node.value if type(node) is cst.Assign else node
 
     def _may_find(self, function: Scope, initial: State, depth: int) -> bool:
         """A cheap look before the data-flow: whether it could find a store."""
