@@ -17,6 +17,7 @@ __all__ = ["Evidence", "is_endpoint", "may_ask"]
 
 _CALL_MEMBERS = words.CALLS_ATTRIBUTES | {"function_call", "toolUse", "partial_json"}
 _MEMBERS = _CALL_MEMBERS | {"tool_call_id", "choices", "message", "delta", "arguments"}
+_PARTS_OF_CALLS = _CALL_MEMBERS | {"function_calls", "arguments"}
 _CALL_OWNERS = frozenset({"function", "function_call"})
 _TYPES = words.MESSAGE_TYPES | words.CALL_TYPES
 _TELLING: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
@@ -32,8 +33,10 @@ _OUTPUTS = frozenset({"function_call_output", "function_call"})
 _PARTS = words.MESSAGE_PARTS | {"text"}
 _NO_LISTS = frozenset({"Callable", "type", "Type", "dict", "Dict", "Mapping"})
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"})
+_DICTS = frozenset({"dict", "Dict"})
 _LANGCHAIN_MODELS = ("Chat", "create_react")
 _ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
+_ENDPOINT_ENDS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
 _LONGEST_ENDPOINT = 3
 
 
@@ -59,7 +62,7 @@ class Evidence(Signs):
     def calls(self) -> bool:
         """Whether any value can be known as tool calls, one of them, or a part of one."""
         return (
-            any(_is_part_of_call(base, name) for base, name in self.members)
+            any(_is_part_of_call(base, name) for base, name in self.members(_PARTS_OF_CALLS | self.said_arguments))
             or any(map(_is_shown_call, self.displays))
             or self._adds_arguments()
             or any(_compares_tag(node, {"type"}, words.CALL_TAGS) for node in self.nodes[ast.Compare])
@@ -78,10 +81,19 @@ class Evidence(Signs):
         """`reply.tool_calls`, `call["function"]["arguments"]`, `block.get("toolUse")`, `reply.choices`."""
         if not self.attributes.isdisjoint(_CALL_MEMBERS | {"choices"}):
             return True
-        said = any(map(words.says_arguments, self.attributes | self.texts))
-        if not said and self.attributes.isdisjoint(_MEMBERS) and self.texts.isdisjoint(_MEMBERS):
+        known = _MEMBERS | self.said_arguments
+        if self.attributes.isdisjoint(known) and self.texts.isdisjoint(known):
             return False
-        return any(_is_part(base, name) for base, name in self.members) or self._reads_ids() or self._adds_arguments()
+        return (
+            any(_is_part(base, name) for base, name in self.members(known))
+            or self._reads_ids()
+            or self._adds_arguments()
+        )
+
+    @cached_property
+    def said_arguments(self) -> set[str]:
+        """The attributes and short strings that say that they hold the arguments of a call as text."""
+        return set(filter(words.says_arguments, [word for word in self.attributes | self.texts if "call_arg" in word]))
 
     def _reads_ids(self) -> bool:
         """`message["tool_call_id"]`: events of user interfaces have the attribute."""
@@ -109,9 +121,14 @@ class Evidence(Signs):
 
     def _makes_own_messages(self) -> bool:
         """An object of a class of this file that has a role and a part."""
-        return "role" in self.names and any(
+        return "role" in self._annotated and any(
             node.name in self.called and _has_fields(node) for node in self.nodes[ast.ClassDef]
         )
+
+    @cached_property
+    def _annotated(self) -> set[str]:
+        """Names with an annotation, those of parameters left out."""
+        return {node.target.id for node in self.nodes[ast.AnnAssign] if type(node.target) is ast.Name}
 
     @cached_property
     def message_fields(self) -> frozenset[str]:
@@ -137,7 +154,7 @@ class Evidence(Signs):
 
     def _is_called_history(self) -> bool:
         """A parameter `messages: list[dict]`."""
-        return any(
+        return not self.names.isdisjoint(_DICTS) and any(
             node.arg in words.CALLED_HISTORIES and node.annotation is not None and _lists_dicts(node.annotation)
             for node in self.nodes[ast.arg]
         )
@@ -157,14 +174,18 @@ class Evidence(Signs):
         return self._asks_by_keywords() or self._calls_endpoint()
 
     def _asks_by_keywords(self) -> bool:
-        if "messages" not in self.keywords and "messages" not in self.texts:
-            return False
-        return any(map(_asks, self.nodes[ast.Call])) or any({"messages", "model"} <= d.keys() for d in self.displays)
+        return ("messages" in self.keywords and any(map(_asks, self.nodes[ast.Call]))) or self.shows_request
+
+    @cached_property
+    def shows_request(self) -> bool:
+        """`{"messages": ..., "model": ...}`."""
+        said = self.keywords | self.texts
+        return {"messages", "model"} <= said and any({"messages", "model"} <= shown.keys() for shown in self.displays)
 
     def _calls_endpoint(self) -> bool:
         if not any(parts <= self.names for parts in _ENDPOINTS):
             return False
-        return any(is_endpoint(name, call) for name, call in self.full_calls)
+        return any(is_endpoint(name, call) for name, call in self.calls_ending(_ENDPOINT_ENDS))
 
     def _makes_model(self) -> bool:
         """A model of LangChain."""
@@ -179,6 +200,8 @@ class Evidence(Signs):
 
     def _empties_history(self) -> bool:
         """`agent.messages = []`, and a question to `agent`: both together are what shows it."""
+        if self.attributes.isdisjoint(words.HISTORY_NAMES) or self.called.isdisjoint(words.ASKING):
+            return False
         emptied = {owner for node in self.nodes[ast.Assign] for owner in _emptied(node)}
         return bool(emptied) and any(
             type(node.func) is ast.Attribute and node.func.attr in words.ASKING and dotted(node.func.value) in emptied
@@ -292,7 +315,7 @@ def _lists_dicts(annotation: ast.expr) -> bool:
     outer, inside = last_name(annotation.value), annotation.slice
     if outer == "Optional":
         return _lists_dicts(inside)
-    return outer in _LISTS and last_name(inside.value if type(inside) is ast.Subscript else inside) in {"dict", "Dict"}
+    return outer in _LISTS and last_name(inside.value if type(inside) is ast.Subscript else inside) in _DICTS
 
 
 def _asks(call: ast.Call) -> bool:

@@ -85,16 +85,17 @@ class Needs(Surroundings):
             found = [node for node in scopes if forms.any_within([node], lines)]
             if not found:
                 return lines
-            scopes = [node for node in scopes if node not in found]
+            asking = set(found)
+            scopes = [node for node in scopes if node not in asking]
             lines = sorted({*lines, *(line for node in found for line in named[node.name])})
 
     def _asking(self) -> Iterator[ast.Call]:
         """The calls that may ask a model."""
-        names = _REQUESTS | {name for name, full in self.imported.items() if full.rpartition(".")[2] in _REQUESTS}
-        keywords = {"messages", *(_BODIES if any({"messages", "model"} <= d.keys() for d in self.displays) else ())}
+        requests = _REQUESTS | {name for name, full in self.imported.items() if full.rpartition(".")[2] in _REQUESTS}
+        names = {name for name in self.called if name in requests or may_ask(name)}
+        keywords = {"messages", *(_BODIES if self.shows_request else ())}
         for node in self.nodes[ast.Call]:
-            name = called_name(node)
-            if name in names or may_ask(name) or any(keyword.arg in keywords for keyword in node.keywords):
+            if called_name(node) in names or any(keyword.arg in keywords for keyword in node.keywords):
                 yield node
 
     @cached_property
@@ -121,15 +122,22 @@ class Needs(Surroundings):
             or "Thread" in self.names
             or (
                 not self.called.isdisjoint(words.EXECUTOR_MAPS)
-                and any("executor" in name.lower() or "pool" in name.lower() for name in self.names)
+                and any(word in self._spelling for word in ("executor", "pool"))
             )
         )
 
     def _locks(self) -> bool:
         """A lock, by the class it is made of, or by its name."""
-        return not self.names.isdisjoint(_LOCKS) or any(
-            "lock" in (low := name.lower()) or "mutex" in low for name in self.names | self.texts
+        return (
+            not self.names.isdisjoint(_LOCKS)
+            or any(word in self._spelling for word in ("lock", "mutex"))
+            or any("lock" in (low := text.lower()) or "mutex" in low for text in self.texts)
         )
+
+    @cached_property
+    def _spelling(self) -> str:
+        """All names in one, in lower case: what looks for a part of a name looks once."""
+        return "\n".join(self.names).lower()
 
     # -- what is done to lists and texts -------------------------------------------------------------------------
 
@@ -158,7 +166,9 @@ class Needs(Surroundings):
     @cached_property
     def _cuts(self) -> bool:
         """A list that loses its front: by a slice, by `del` or by `pop`."""
-        return any(map(forms.is_cut, self.nodes[ast.Subscript])) or any(map(forms.pops, self.nodes[ast.Call]))
+        if any(map(forms.is_cut, self.nodes[ast.Subscript])):
+            return True
+        return not self.called.isdisjoint({"pop", "popleft"}) and any(map(forms.pops, self.nodes[ast.Call]))
 
     @cached_property
     def _shortens(self) -> bool:
@@ -176,7 +186,7 @@ class Needs(Surroundings):
         return (
             self.mentions(_CALL_WORDS)
             or (self.mentions({"arguments"}) and (self.mentions({"function"}) or self._shows_call()))
-            or any(map(words.says_arguments, self.attributes | self.texts))
+            or bool(self.said_arguments)
             or self.mentions(words.ARGUMENT_CALLBACKS)
         )
 
@@ -232,7 +242,7 @@ class Needs(Surroundings):
 
     def edits_schemas(self) -> bool:
         """The schema of a tool is stored into, or gets another name, or a copy, that is."""
-        if not (self.mentions(words.SCHEMA_NAMES) or self.mentions({"parameters"})) or not self._writes:
+        if not self._writes or not any(schemas.is_one(base, name) for base, name in self.members(schemas.NAMES)):
             return False
         return any(map(schemas.lies_in_one, self._stored_into())) or any(map(schemas.may_be_one, self._bound_values()))
 
@@ -283,7 +293,7 @@ class Needs(Surroundings):
 
     def parses_calls(self) -> bool:
         """JSON that a model wrote is decoded, or put back for lack of a default."""
-        return self._decodes() or any(map(forms.has_default_text, self.nodes[ast.BoolOp]))
+        return self._decodes() or ("get" in self.called and any(map(forms.has_default_text, self.nodes[ast.BoolOp])))
 
     def _decodes(self) -> bool:
         decoding = self._calls_of(words.DECODERS, _DECODERS)
@@ -294,7 +304,8 @@ class Needs(Surroundings):
     def _calls_of(self, full: Collection[str], parts: Collection[frozenset[str]]) -> list[ast.Call]:
         if not any(names <= self.names for names in parts):
             return []
-        return [node for name, node in self.full_calls if name in full]
+        ends = {name.rpartition(".")[2] for name in full}
+        return [node for name, node in self.calls_ending(ends) if name in full]
 
     def _runs_tools(self, decoding: list[ast.Call]) -> bool:
         """Text that a function got is decoded, for a tool that is called by a name of its own, or looked up by one."""
@@ -352,7 +363,9 @@ class Needs(Surroundings):
         return (self._answers and self.asks) or self._copies_roles()
 
     def _copies_roles(self) -> bool:
-        made = [*self.displays, *map(items, self.nodes[ast.Call])] if "role" in self.attributes | self.texts else []
+        if "role" not in self.attributes and "role" not in self.texts:
+            return False
+        made = [*self.displays, *(map(items, self.nodes[ast.Call]) if "role" in self.keywords else ())]
         return any(
             (pair := member(shown["role"])) is not None and pair[1] == "role" for shown in made if "role" in shown
         )
@@ -414,12 +427,12 @@ class Needs(Surroundings):
 
     def reads_errors(self) -> bool:
         """An error that is caught by name, and a word that is looked for in it."""
-        return any(word.strip().lower() in _SIZES for word in self.texts) and any(
-            node.name is not None for node in self.nodes[ast.ExceptHandler]
+        return any(node.name is not None for node in self.nodes[ast.ExceptHandler]) and any(
+            word.strip().lower() in _SIZES for word in self.texts
         )
 
     def has_rounds_of_calls(self) -> bool:
         return self.calls and self.asks_in_loop
 
     def has_limits(self) -> bool:
-        return any(word in name.lower() for name in self.names for word in _LIMITS) and self.asks
+        return self.asks and any(word in self._spelling for word in _LIMITS)

@@ -7,8 +7,10 @@ import ast
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.gate.signs import called_name, dotted, member
 
-__all__ = ["lies_in_one", "may_be_one"]
+__all__ = ["NAMES", "is_one", "lies_in_one", "may_be_one"]
 
+NAMES = words.SCHEMA_NAMES | {"parameters"}
+"""Names of members that may be schemas."""
 _OWNERS = ("tool", "func", "spec")
 _PASSING = frozenset(
     {
@@ -41,9 +43,11 @@ def may_be_one(node: ast.expr) -> bool:
 
 def _is_one(node: ast.expr) -> bool:
     pair = member(node)
-    if pair is None:
-        return False
-    base, name = pair
+    return pair is not None and is_one(*pair)
+
+
+def is_one(base: ast.expr, name: str) -> bool:
+    """Whether a member of this name is a schema."""
     if name != "parameters":
         return name in words.SCHEMA_NAMES
     if type(base) is ast.Call and called_name(base) == "signature":

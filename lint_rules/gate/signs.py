@@ -98,8 +98,8 @@ class Signs:
     @cached_property
     def texts(self) -> set[str]:
         """Short strings; of an annotation in quotes the last name."""
-        strings = [node.value for node in self.nodes[ast.Constant] if type(node.value) is str]
-        return {text.rpartition(".")[2] for text in strings if len(text) <= _LONGEST_KEY}
+        strings = {node.value for node in self.nodes[ast.Constant] if type(node.value) is str}
+        return {text.rpartition(".")[2] if "." in text else text for text in strings if len(text) <= _LONGEST_KEY}
 
     @cached_property
     def keywords(self) -> set[str]:
@@ -138,24 +138,32 @@ class Signs:
                 found[alias.asname or alias.name] = "." * node.level + (node.module or "")
         return found
 
-    @cached_property
-    def full_calls(self) -> list[tuple[str, ast.Call]]:
-        """Calls with the dotted name of what they call, imports resolved."""
-        named = ((dotted(node.func) or called_name(node), node) for node in self.nodes[ast.Call])
-        return [(resolved(name, self.imported), node) for name, node in named]
+    def calls_ending(self, ends: Collection[str]) -> list[tuple[str, ast.Call]]:
+        """Calls of dotted names that end in one of these, imports resolved, with the whole name."""
+        imported = self.imported
+        written = {*ends, *(name for name, full in imported.items() if full.rpartition(".")[2] in ends)}
+        if self.called.isdisjoint(written):
+            return []
+        calls = [node for node in self.nodes[ast.Call] if called_name(node) in written]
+        return [(resolved(dotted(node.func) or called_name(node), imported), node) for node in calls]
 
-    @cached_property
-    def members(self) -> list[tuple[ast.expr, str]]:
-        """`(x, "k")` for each `x.k`, `x["k"]`, `x.get("k")` and `getattr(x, "k")`."""
-        kinds = (ast.Attribute, ast.Subscript, ast.Call)
-        found = (member(node) for kind in kinds for node in self.nodes[kind])
-        return [pair for pair in found if pair is not None]
+    def members(self, names: Collection[str]) -> list[tuple[ast.expr, str]]:
+        """`(x, "k")` for each `x.k`, `x["k"]`, `x.get("k")` and `getattr(x, "k")` with one of these names."""
+        found = []
+        if not self.attributes.isdisjoint(names):
+            found = [(node.value, node.attr) for node in self.nodes[ast.Attribute] if node.attr in names]
+        if not self.texts.isdisjoint(names):
+            pairs = [member(node) for kind in (ast.Subscript, ast.Call) for node in self.nodes[kind]]
+            found += [pair for pair in pairs if pair is not None and pair[1] in names]
+        return found
 
     @cached_property
     def displays(self) -> list[dict[str, ast.expr]]:
         """The string keys and values of each dict display and `dict(k=v)`."""
         dicts = [items(node) for node in self.nodes[ast.Dict]]
-        return dicts + [items(node) for node in self.nodes[ast.Call] if called_name(node) == "dict"]
+        if "dict" in self.called:
+            dicts += [items(node) for node in self.nodes[ast.Call] if called_name(node) == "dict"]
+        return dicts
 
     def class_names(self) -> Iterator[set[str]]:
         """The names that each class body binds."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.gate import mentions
 from lint_rules.gate.evidence import Evidence
+from lint_rules.gate.signs import text
 
 __all__ = ["Nearby", "Surroundings"]
 
@@ -29,9 +31,10 @@ class Surroundings(Evidence):
         """The sources of the project in which the classes of these names stand."""
         modules: dict[str, list[bytes]] = {}
         for name in names if self._nearby is not None else ():
-            if name in self.origins:
+            module = self.origins.get(name)
+            if module is not None and module.partition(".")[0] not in sys.stdlib_module_names:
                 defined = f"class {self.imported[name].rpartition('.')[2]}"
-                modules.setdefault(self.origins[name], []).append(defined.encode())
+                modules.setdefault(module, []).append(defined.encode())
         for module, classes in modules.items():
             source = self._nearby(module) if self._nearby is not None else None
             if source is not None and any(defined in source for defined in classes):
@@ -75,16 +78,29 @@ class Surroundings(Evidence):
         """
         if not self.message_fields.isdisjoint(having):
             return True
-        named = {name for annotation in self._annotations() for name in _named(annotation)}
         return any(
             any(field.encode() in source for field in having) and not _seen(source).message_fields.isdisjoint(having)
-            for source in self._sources_of(named)
+            for source in self._sources_of(self._named)
         )
 
-    def _annotations(self) -> Iterator[ast.expr | None]:
-        nodes = self.nodes
-        yield from (node.annotation for node in (*nodes[ast.arg], *nodes[ast.AnnAssign]))
-        yield from (node.returns for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef]))
+    @cached_property
+    def _named(self) -> set[str]:
+        """The names in annotations."""
+        nodes, found = self.nodes, set()
+        parts = [node.annotation for node in (*nodes[ast.arg], *nodes[ast.AnnAssign])]
+        parts += [node.returns for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef])]
+        while parts:
+            part = parts.pop()
+            kind = type(part)
+            if kind is ast.Name:
+                found.add(part.id)
+            elif kind is ast.Subscript:
+                parts.append(part.slice)
+            elif kind is ast.BinOp:
+                parts += (part.left, part.right)
+            elif (name := text(part)) is not None:
+                found.add(name)
+        return found
 
 
 class _Seen(NamedTuple):
@@ -111,16 +127,3 @@ def _maker(value: ast.expr | None) -> str:
     while isinstance(value, (ast.Await, ast.NamedExpr)):
         value = value.value
     return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
-
-
-def _named(annotation: ast.expr | None) -> Iterator[str]:
-    """The names in an annotation."""
-    if isinstance(annotation, ast.Name):
-        yield annotation.id
-    elif isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        yield annotation.value
-    elif isinstance(annotation, ast.Subscript):
-        yield from _named(annotation.slice)
-    elif isinstance(annotation, ast.BinOp):
-        yield from _named(annotation.left)
-        yield from _named(annotation.right)
