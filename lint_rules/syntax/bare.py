@@ -226,6 +226,57 @@ class _Builder:
         final = make.Finally(self._body(node.finalbody)) if node.finalbody else None
         return try_(self._body(node.body), handlers, self._else(node.orelse), final)
 
+    def _match(self, node: ast.Match) -> Any:
+        cases = [
+            make.MatchCase(self._pattern(case.pattern), self._body(case.body), self._optional(case.guard))
+            for case in node.cases
+        ]
+        return make.Match(self.expression(node.subject), cases)
+
+    # -- patterns -------------------------------------------------------------------------------------------------
+
+    def _pattern(self, node: ast.pattern) -> Any:
+        return _PATTERNS[type(node)](self, node)
+
+    def _patterns(self, nodes: Sequence[ast.pattern]) -> list[Any]:
+        """Those of a sequence: a star stands by itself."""
+        made = [(self._pattern(node), type(node) is ast.MatchStar) for node in nodes]
+        return [part if is_star else make.MatchSequenceElement(part) for part, is_star in made]
+
+    def _match_value(self, node: ast.MatchValue) -> Any:
+        return make.MatchValue(self.expression(node.value))
+
+    def _match_singleton(self, node: ast.MatchSingleton) -> Any:
+        return make.MatchSingleton(make.Name(str(node.value)))
+
+    def _match_sequence(self, node: ast.MatchSequence) -> Any:
+        """To libcst `case a, b` is a list."""
+        is_tuple = self._is_in_parentheses(node, node.patterns)
+        return (make.MatchTuple if is_tuple else make.MatchList)(self._patterns(node.patterns))
+
+    def _match_star(self, node: ast.MatchStar) -> Any:
+        return make.MatchStar(_optional_name(node.name))
+
+    def _match_mapping(self, node: ast.MatchMapping) -> Any:
+        elements = [
+            make.MatchMappingElement(self.expression(key), self._pattern(pattern))
+            for key, pattern in zip(node.keys, node.patterns, strict=True)
+        ]
+        return make.MatchMapping(elements, _optional_name(node.rest))
+
+    def _match_class(self, node: ast.MatchClass) -> Any:
+        keywords = [
+            make.MatchKeywordElement(make.Name(name), self._pattern(pattern))
+            for name, pattern in zip(node.kwd_attrs, node.kwd_patterns, strict=True)
+        ]
+        return make.MatchClass(self.expression(node.cls), self._patterns(node.patterns), keywords)
+
+    def _match_as(self, node: ast.MatchAs) -> Any:
+        return make.MatchAs(self._pattern(node.pattern) if node.pattern else None, _optional_name(node.name))
+
+    def _match_or(self, node: ast.MatchOr) -> Any:
+        return make.MatchOr([make.MatchOrElement(self._pattern(pattern)) for pattern in node.patterns])
+
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr) -> Any:
@@ -279,7 +330,7 @@ class _Builder:
 
     def _subscript(self, node: ast.Subscript) -> Any:
         at = node.slice
-        parts = at.elts if type(at) is ast.Tuple and at.elts and not self._is_in_parentheses(at) else [at]
+        parts = at.elts if type(at) is ast.Tuple and not self._is_in_parentheses(at, at.elts) else [at]
         return make.Subscript(self.expression(node.value), [make.SubscriptElement(self._part(part)) for part in parts])
 
     def _part(self, node: ast.expr) -> Any:
@@ -289,17 +340,13 @@ class _Builder:
             return make.Index(self.expression(node.value), "*")
         return make.Index(self.expression(node), None)
 
-    def _is_in_parentheses(self, node: ast.Tuple) -> bool:
-        """`(a, b)`, not `a, b`, nor `(a), b`."""
-        first = node.elts[0]
-        opened = self._between((node.lineno, node.col_offset), (first.lineno, first.col_offset)).count(b"(")
-        if not opened:
-            return False
-        after = node.elts[1] if len(node.elts) > 1 else node
-        end = (
-            (after.lineno, after.col_offset) if after is not node else (node.end_lineno or 0, node.end_col_offset or 0)
-        )
-        behind = self._between((first.end_lineno or 0, first.end_col_offset or 0), end)
+    def _is_in_parentheses(self, node: ast.expr | ast.pattern, parts: Sequence[ast.expr | ast.pattern]) -> bool:
+        """`(a, b)` and `()`, not `a, b`, nor `(a), b`."""
+        begins = self._lines[node.lineno - 1].startswith(b"(", node.col_offset)
+        if not begins or not parts:
+            return begins
+        opened = self._between(_begin(node), _begin(parts[0])).count(b"(")
+        behind = self._between(_end(parts[0]), _begin(parts[1]) if len(parts) > 1 else _end(node))
         return opened > behind.partition(b",")[0].count(b")")
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Any:
@@ -431,6 +478,10 @@ def _end(node: Any) -> _Place:
     return node.end_lineno, node.end_col_offset
 
 
+def _optional_name(name: str | None) -> Any:
+    return None if name is None else make.Name(name)
+
+
 def _dotted(name: str) -> Any:
     first, *rest = name.split(".")
     made = make.Name(first)
@@ -485,6 +536,17 @@ _COMPOUND: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
     ast.With: _Builder._with,
     ast.AsyncWith: _Builder._with,
     ast.Try: _Builder._try,
+    ast.Match: _Builder._match,
+}
+_PATTERNS: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
+    ast.MatchValue: _Builder._match_value,
+    ast.MatchSingleton: _Builder._match_singleton,
+    ast.MatchSequence: _Builder._match_sequence,
+    ast.MatchStar: _Builder._match_star,
+    ast.MatchMapping: _Builder._match_mapping,
+    ast.MatchClass: _Builder._match_class,
+    ast.MatchAs: _Builder._match_as,
+    ast.MatchOr: _Builder._match_or,
 }
 _TRIES: dict[type[ast.AST], tuple[Callable[..., Any], Callable[..., Any]]] = {ast.Try: (make.Try, make.ExceptHandler)}
 if hasattr(ast, "TryStar"):

@@ -33,8 +33,20 @@ class Untold(Exception):
 
 def is_one_literal(code: str) -> bool:
     """Whether strings that begin here are a single one without substitutions."""
-    one = _SIMPLE.match(code)
-    return one is not None and one.end() == len(code)
+    return _end_of_simple(code, 0) == len(code)
+
+
+def _end_of_simple(code: str, begin: int) -> int | None:
+    """Where the plain literal ends that begins here: at the first quotes, if nothing is escaped before them."""
+    opening = _OPENING.match(code, begin)
+    if opening is None:
+        return None
+    inside, quotes = opening.end(), opening[2]
+    end = code.find(quotes, inside)
+    if code.find("\\", inside, end) < 0 <= end:
+        return end + len(quotes)
+    literal = _SIMPLE.match(code, begin)
+    return literal.end() if literal is not None else None
 
 
 def literals(code: str, substituted: Callable[[str], Any]) -> Any:
@@ -73,9 +85,16 @@ class _Reader:
         if "f" in prefix:
             self._at = opening.end()
             return make.FormattedString(opening[0], self._parts(quotes, "r" in prefix), quotes)
-        literal = self._found(_SIMPLE.match(self._code, self._at))
-        self._at = literal.end()
-        return make.SimpleString(literal[0])
+        begin = self._at
+        self._at = self._behind(begin)
+        return make.SimpleString(self._code[begin : self._at])
+
+    def _behind(self, begin: int) -> int:
+        """Behind the plain literal that begins here."""
+        end = _end_of_simple(self._code, begin)
+        if end is None:
+            raise Untold
+        return end
 
     def _parts(self, end: str, raw: bool) -> list[Any]:
         """Text and substitutions up to `end`, which is passed: quotes, or the brace behind a format."""
@@ -152,4 +171,4 @@ class _Reader:
         prefix = self._code[max(at - 2, 0) : at].lower()
         if prefix.endswith(("f", "fr")) or "t" in prefix:
             raise Untold
-        return self._found(_SIMPLE.match(self._code, at)).end()
+        return self._behind(at)
