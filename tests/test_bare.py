@@ -188,3 +188,13 @@ def test_libcst_parses_no_file_without_a_finding(path: Path, monkeypatch: pytest
 
 def refuse(*_: object) -> cst.Module:
     raise AssertionError("libcst parses a file in which nothing is found")
+
+
+def test_nodes_are_hashed_in_c() -> None:
+    """A class that defines a hash of its own would bring Python's back."""
+    hashed = {cst.CSTNode: cst.CSTNode.__hash__}
+    for kind in vars(cst).values():
+        if isinstance(kind, type) and issubclass(kind, cst.CSTNode):
+            hashed[kind] = kind.__hash__
+    assert set(hashed.values()) == {object.__hash__}
+    assert cst.Name("x") not in {cst.Name("x")}
