@@ -22,6 +22,8 @@ from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 
 if TYPE_CHECKING:
+    from lint_rules.anatomy.cuts.cuts import Cut
+    from lint_rules.anatomy.cuts.trimming import Trimming
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.turns.races import Races
     from lint_rules.anatomy.turns.turns import Turns
@@ -91,6 +93,18 @@ class Anatomy:
         from lint_rules.anatomy.calls.remaining_calls import single_calls
 
         return single_calls(self.module)
+
+    @cached_property
+    def cuts(self) -> list[Cut]:
+        from lint_rules.anatomy.cuts.cuts import cuts
+
+        return list(cuts(self.module))
+
+    @cached_property
+    def trimming(self) -> Trimming:
+        from lint_rules.anatomy.cuts.trimming import Trimming
+
+        return Trimming(self)
 
     @cached_property
     def shared_stores(self) -> Stores:

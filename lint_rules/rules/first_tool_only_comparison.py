@@ -74,7 +74,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.guards.outcomes import only_shows
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.origins import Origin
+from lint_rules.anatomy.values.origins import Origin, any_firsts
 from lint_rules.repairs.first_tool_only_comparison import repair, repair_zip
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -86,16 +86,17 @@ _EQUALITY = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
+    module = anatomy.module
     decided: set[cst.CSTNode] = set()  # one decision often compares names and arguments apart: one finding
-    for node in anatomy.module.nodes_of(cst.Comparison, cst.Call):
-        scope = anatomy.module.scope_of[node]
-        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
-            statement = anatomy.module.statement(node)
-            for draft in _compared(anatomy, node, scope.function) if statement not in decided else ():
+    for node in module.nodes_of(cst.Comparison) if any_firsts(anatomy.facts) else ():
+        if len(node.comparisons) == 1:
+            statement = module.statement(node)
+            for draft in _compared(anatomy, node, module.scope_of[node].function) if statement not in decided else ():
                 decided.add(statement)
                 yield draft
-        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in {"all", "any"}:
-            yield from _zipped(anatomy, node, scope.function)
+    for call in module.nodes_of(cst.Call):
+        if type(call.func) is cst.Name and call.func.value in {"all", "any"}:
+            yield from _zipped(anatomy, call, module.scope_of[call].function)
 
 
 def _compared(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> Iterator[Draft]:

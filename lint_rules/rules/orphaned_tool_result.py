@@ -80,7 +80,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
-from lint_rules.anatomy.cuts.trimming import Trim, Trimming
+from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.messages.groups import in_group
 from lint_rules.rules.draft import Draft, Note
@@ -98,9 +98,9 @@ _AFTERWARDS = {
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    trimming = Trimming(anatomy)
+    trimming = anatomy.trimming
     alignment = Alignment(anatomy, trimming.contents)
-    for trim in trimming.trims():
+    for trim in trimming.trims:
         holds = trimming.contents.tool_results(trim.cut.base)
         if holds is None or not (holds.seen or trim.fate == "stored"):
             continue  # what a class may carry, and another file gets, is often mended there for its provider

@@ -63,7 +63,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
-from lint_rules.anatomy.cuts.trimming import Trim, Trimming
+from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -72,9 +72,9 @@ _HELP = "keep the system message apart and put it in front of each request, or k
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    trimming = Trimming(anatomy)
+    trimming = anatomy.trimming
     alignment = Alignment(anatomy, trimming.contents)
-    for trim in trimming.trims():
+    for trim in trimming.trims:
         if trim.cut.head > 0 or trim.fate == "returned":
             continue
         system = trimming.contents.system_message(trim.cut.base)

@@ -52,6 +52,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
@@ -67,6 +68,7 @@ _LIMIT = re.compile(
     r"|^_*(\w+_)?(round|step|turn|iteration|call|cost|time)_(limit|budget)$|^_*budget(_usd)?$",
     re.IGNORECASE,
 )
+_ALL = frozenset({"__dict__", "locals", "vars", "asdict"})
 _HELP = "compare it in the loop, or leave it out"
 
 
@@ -78,27 +80,36 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for function in rounds:
         yield from _parameters(function, reads)
     for cls in anatomy.module.classes:
-        if _is_agent(anatomy, cls, reads):
+        if _is_agent(anatomy, cls):
             yield from _attributes(anatomy, cls, reads)
     if rounds:
         yield from _constants(anatomy, reads)
 
 
 class _Reads:
-    """What of a file is read, by name; what is only logged is not."""
+    """What of a file is read, by name; what is only logged is not. Only looked for where there is a limit."""
 
     def __init__(self, anatomy: Anatomy) -> None:
-        module = anatomy.module
-        self.names: set[str] = set()
-        self.attributes: set[str] = set()
-        self.texts = {ex.text(node) for node in module.nodes_of(cst.SimpleString)}
-        self.all_of: set[Scope] = set()
-        for node in module.nodes_of(cst.Name, cst.Attribute):
-            name = node.attr.value if isinstance(node, cst.Attribute) else node.value
-            if name in {"__dict__", "locals", "vars", "asdict"}:
-                self.all_of.add(module.scope_of[node].function)
-            if _LIMIT.match(name) and _is_read(module.parent[node], node) and not handlers.shown_only(module, node):
-                (self.attributes if isinstance(node, cst.Attribute) else self.names).add(name)
+        self._module = anatomy.module
+
+    def as_name(self, name: str) -> bool:
+        return any(node.value == name and self._counts(node) for node in self._module.nodes_of(cst.Name))
+
+    def as_attribute(self, name: str) -> bool:
+        return any(node.attr.value == name and self._counts(node) for node in self._module.nodes_of(cst.Attribute))
+
+    def as_text(self, name: str) -> bool:
+        return any(ex.text(node) == name for node in self._module.nodes_of(cst.SimpleString))
+
+    def _counts(self, node: cst.Name | cst.Attribute) -> bool:
+        return _is_read(self._module.parent[node], node) and not handlers.shown_only(self._module, node)
+
+    @cached_property
+    def all_of(self) -> set[Scope]:
+        """The functions that hand on all their names, or all attributes of an object."""
+        nodes: list[cst.CSTNode] = [n for n in self._module.nodes_of(cst.Name) if n.value in _ALL]
+        nodes += [n for n in self._module.nodes_of(cst.Attribute) if n.attr.value in _ALL]
+        return {self._module.scope_of[node].function for node in nodes}
 
 
 def _is_read(parent: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -113,23 +124,23 @@ def _is_read(parent: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _parameters(function: Scope, reads: _Reads) -> Iterator[Draft]:
-    if function in reads.all_of or decorators(function):
-        return
-    for param in parameters(function):
-        if _LIMIT.match(param.name.value) and param.name.value not in reads.names | reads.texts:
-            yield _draft(param, param.name.value, "taken")
+    for param in parameters(function) if not decorators(function) else ():
+        name = param.name.value
+        if _LIMIT.match(name) and not (function in reads.all_of or reads.as_name(name) or reads.as_text(name)):
+            yield _draft(param, name, "taken")
 
 
-def _is_agent(anatomy: Anatomy, cls: Scope, reads: _Reads) -> bool:
-    """Whether a class asks a model, stands in this file with all its bases, and never hands itself on as a dict."""
+def _is_agent(anatomy: Anatomy, cls: Scope) -> bool:
+    """Whether a class asks a model, and stands in this file with all its bases."""
     node = cls.node
     bases = len(node.bases) if isinstance(node, cst.ClassDef) else 0
-    if bases > len(anatomy.module.base_classes(cls)) or not reads.all_of.isdisjoint(cls.methods.values()):
+    if bases > len(anatomy.module.base_classes(cls)):
         return False
     return any(anatomy.calls.reaches_llm(method) for method in cls.methods.values())
 
 
 def _attributes(anatomy: Anatomy, cls: Scope, reads: _Reads) -> Iterator[Draft]:
+    """Those that the objects of a class keep, where no method hands all of them on."""
     seen: set[str] = set()
     for method in cls.methods.values():
         own = anatomy.module.self_name(method)
@@ -140,8 +151,10 @@ def _attributes(anatomy: Anatomy, cls: Scope, reads: _Reads) -> Iterator[Draft]:
             name = target.attr.value
             if not (_LIMIT.match(name) and isinstance(target.value, cst.Name) and target.value.value == own):
                 continue
-            if name not in seen and name not in reads.attributes | reads.texts:
+            if name not in seen and not (reads.as_attribute(name) or reads.as_text(name)):
                 seen.add(name)
+                if not reads.all_of.isdisjoint(cls.methods.values()):
+                    return
                 yield _draft(node, f"self.{name}", "kept")
 
 
@@ -149,8 +162,9 @@ def _constants(anatomy: Anatomy, reads: _Reads) -> Iterator[Draft]:
     for node in anatomy.module.top.nodes:
         if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Name):
             name = node.targets[0].target.value
-            if name.isupper() and _LIMIT.match(name) and name not in reads.names | reads.attributes | reads.texts:
-                if ex.integer(node.value) is not None or isinstance(node.value, cst.Float):
+            if name.isupper() and _LIMIT.match(name):
+                read = reads.as_name(name) or reads.as_attribute(name) or reads.as_text(name)
+                if not read and (ex.integer(node.value) is not None or isinstance(node.value, cst.Float)):
                     yield _draft(node, name, "set")
 
 

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import Cut, cuts
+from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.cuts.floors import Floor, Floors
 from lint_rules.repairs.window_above_limit import repair
 from lint_rules.rules.draft import Draft, Note
@@ -60,7 +60,7 @@ _HELP = "let the number be 0 where nothing is left, and count from the front: `h
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     contents, floors = anatomy.contents, Floors(anatomy)
     seen: set[cst.CSTNode] = set()
-    for cut in cuts(anatomy.module):
+    for cut in anatomy.cuts:
         if cut.shape != "tail" or cut.size is None:
             continue
         floor = floors.under(cut.size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import lru_cache
 
 import libcst as cst
 
@@ -91,16 +92,22 @@ def is_answer(node: cst.CSTNode) -> bool:
     name = ex.called_name(node)
     if name == "dict":
         return _is_answer_dict(ex.dict_items(node))
-    if (_MADE.match(name) and not _TOLD.search(name)) or name in {
-        "tool_message",
-        "from_function_response",
-        "tool_result_message",
-    }:
+    if _is_maker(name):
         return bool(node.args)
     keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+    if not keywords:
+        return False
     if ROLES & {_role(keywords.get("role"))}:
         return True
     return bool(ID_KEYS & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))
+
+
+@lru_cache(maxsize=4096)
+def _is_maker(name: str) -> bool:
+    """Whether what is called makes results, as its name says."""
+    if name in {"tool_message", "from_function_response", "tool_result_message"}:
+        return True
+    return _MADE.match(name) is not None and _TOLD.search(name) is None
 
 
 def _is_answer_dict(items: dict[str, cst.BaseExpression]) -> bool:

@@ -94,7 +94,7 @@ def _is_stored_into(anatomy: Anatomy, node: cst.Subscript) -> bool:
 
 def _next(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> Pick | None:
     """`next(b for b in content if b.type == "tool_use")`, `next(iter(calls))`; not a look-up by id or name."""
-    if not isinstance(node, cst.Call) or ex.dotted(node.func) != "next" or not node.args:
+    if type(node) is not cst.Call or type(node.func) is not cst.Name or node.func.value != "next" or not node.args:
         return None
     given = node.args[0].value
     if isinstance(given, cst.Name):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import cuts
 from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
@@ -123,7 +122,7 @@ def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
 def _cut_in(anatomy: Anatomy, handler: cst.ExceptHandler) -> cst.CSTNode | None:
     """The first place in the handler that makes a history shorter."""
     contents = anatomy.contents
-    cut_here: set[cst.CSTNode] = {cut.node for cut in cuts(anatomy.module) if contents.history(cut.base) is not None}
+    cut_here: set[cst.CSTNode] = {cut.node for cut in anatomy.cuts if contents.history(cut.base) is not None}
     for node in walk(handler.body):
         if node in cut_here:
             return node

@@ -20,6 +20,9 @@ Shape = Literal["tail", "rest", "front", "shift", "bounded"]
 (`xs.pop(0)`); "bounded" is a list that drops its front by itself (`deque(maxlen=n)`)."""
 
 
+_CUTTERS = frozenset({"pop", "popleft", "deque"})
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Cut:
     """`node` cuts the list `base`. `size` is how many are kept ("tail", "bounded") or dropped ("rest", "front").
@@ -48,7 +51,7 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
                 yield from _deleted(node, module.parent[parent], function)  # type: ignore[arg-type]
         elif type(node) is cst.Del:
             yield from _deleted(node.target, node, function)
-        elif type(node) is cst.Call:
+        elif type(node) is cst.Call and ex.called_name(node) in _CUTTERS:
             yield from _called(node, function)
 
 

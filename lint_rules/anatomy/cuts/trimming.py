@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import Cut, cuts
+from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.cuts.fates import Fate, Fates, Place
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.values.slots import Slot
@@ -49,9 +50,13 @@ class Trimming:
         self.contents = anatomy.contents
         self.fates = Fates(anatomy)
 
-    def trims(self) -> Iterator[Trim]:
+    @cached_property
+    def trims(self) -> list[Trim]:
         """All of them, in source order."""
-        for cut in cuts(self.module):
+        return list(self._find())
+
+    def _find(self) -> Iterator[Trim]:
+        for cut in self.anatomy.cuts:
             if cut.shape == "bounded" or not self._counts(cut) or self._front_is_kept(cut):
                 continue
             proof = self.contents.history(cut.base)

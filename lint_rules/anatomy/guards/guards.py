@@ -19,7 +19,7 @@ from lint_rules.syntax.walk import walk
 
 How = Literal["equal", "among", "counted"]
 
-_EQUALITY = (cst.Equal, cst.NotEqual)
+_EQUALITY = frozenset({cst.Equal, cst.NotEqual})
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _COUNTS = frozenset({"count", "get"})
 _DEEPEST = 3
@@ -89,13 +89,15 @@ class Guards:
                 return
         if _is_fixed(left) or _is_fixed(right):
             return
-        if isinstance(operator, _EQUALITY):
+        if type(operator) in _EQUALITY:
+            if not self.signatures.of(left).tells_call or not self.signatures.of(right).tells_call:
+                return
             denies = isinstance(operator, cst.NotEqual)
             if self._carries(right, node, function, stored=False) or not self._carries(left, node, function):
                 yield from self._guard(node, function, "equal", denies, left, right)
             else:
                 yield from self._guard(node, function, "equal", denies, right, left)
-        elif isinstance(operator, (cst.In, cst.NotIn)):
+        elif type(operator) is cst.In or type(operator) is cst.NotIn:
             yield from self._guard(node, function, "among", isinstance(operator, cst.NotIn), left, right)
 
     def _is_made_of(

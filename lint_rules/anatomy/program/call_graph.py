@@ -54,7 +54,7 @@ class CallGraph:
             if function is not None and function.name != "__init__":
                 self.references[function].append(reference)
         for references in self.references.values():
-            if len(references) > 1:
+            if type(references[0]) is not type(references[-1]):  # names come first, then attributes
                 references.sort(key=module.order.__getitem__)
         self._reaching = self._closure()
 

@@ -55,8 +55,10 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
                 yield from _of_slot(races, write)
     readers: dict[Scope, list[cst.Call]] = {}
     for call in races.module.nodes_of(cst.Call):
-        if type(call.func) is cst.Attribute and reads_history(races.anatomy, call):
-            readers.setdefault(races.module.scope_of[call].function, []).append(call)
+        if type(call.func) is cst.Attribute:
+            function = races.module.scope_of[call].function
+            if (function.is_async or races.graph.reaches_llm(function)) and reads_history(races.anatomy, call):
+                readers.setdefault(function, []).append(call)
     for function in races.module.functions:
         if function.kind == "function":
             if function in readers:

@@ -140,20 +140,27 @@ class RunStates:
         """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent."""
         for node in function.nodes_of(cst.Call):
             base = ex.receiver(node)
-            if base is None or not self._is_looked_up(base, function):
+            if base is None or not self._is_statement(node) or not self._is_looked_up(base, function):
                 continue
             if not any(self._is_given(arg.value, function) for arg in node.args):
                 continue
+            asks = self._asks_in(function)
+            if not asks:
+                return
             found = self._class_of(base, function)
             method = found[0].module.method(found[1], ex.called_name(node)) if found is not None else None
             read = _read_of_what_is_set(found[1], method) if found is not None and method is not None else None
             if found is None or read is None or self._held(node, function):
                 continue
-            asks = self._asks_in(function)
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
             if asked is not None:
                 name = ex.source(base, 40)
                 yield RunState("told", node, function, name, asked, read, found[0])
+
+    def _is_statement(self, call: cst.Call) -> bool:
+        """Whether a call is all that a statement does: what only stores gives nothing back."""
+        parent = self.module.parent[call]
+        return type(self.module.parent[parent] if type(parent) is cst.Await else parent) is cst.Expr
 
     def _is_given(self, value: cst.BaseExpression, function: Scope) -> bool:
         """Whether a value comes with the call of the function: a parameter, or a part of one."""

@@ -12,7 +12,21 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children
 
 _IDENTITIES = frozenset({"id", "index", "type", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
+_DISPLAYS = frozenset({cst.Tuple, cst.List})
 _DEEPEST = 5
+
+
+def any_firsts(facts: Facts) -> bool:
+    """Whether anything in a file takes the first of some tool calls: a cheap look before values are traced."""
+    module, origin = facts.module, Origin(facts)
+    if any(origin.is_first(node) for node in module.nodes_of(cst.Subscript)):
+        return True
+    if any(ex.called_name(call) == "next" and origin.is_first(call) for call in module.nodes_of(cst.Call)):
+        return True
+    return any(
+        type(node.targets[0].target) in _DISPLAYS and facts.is_kind(node.value, Kind.CALLS)
+        for node in module.nodes_of(cst.Assign)
+    )
 
 
 class Origin:
@@ -57,10 +71,10 @@ class Origin:
 
     def _trace(self, node: cst.CSTNode, depth: int) -> None:
         if isinstance(node, cst.BaseExpression) and depth <= _DEEPEST:
-            if self._is_first(node):
+            if self.is_first(node):
                 self._found(node, not self._is_identity(node))
                 return
-            if isinstance(node, cst.Call) and ex.dotted(node.func) in {"len", "bool"}:
+            if type(node) is cst.Call and ex.dotted(node.func) in {"len", "bool"}:
                 return
             pair = ex.member(node)
             if pair is not None and pair[1] in _IDENTITIES:
@@ -68,11 +82,11 @@ class Origin:
             if self._is_all(node):
                 self.whole = True
                 return
-        if isinstance(node, (cst.Name, cst.Attribute)):
+        if type(node) is cst.Name or type(node) is cst.Attribute:
             self._trace_slot(node, depth)
-        elif isinstance(node, cst.Call):
+        elif type(node) is cst.Call:
             self._trace_call(node, depth)
-        elif isinstance(node, cst.IfExp):
+        elif type(node) is cst.IfExp:
             for way in (node.body, node.orelse):
                 self._trace(way, depth)
         else:
@@ -84,13 +98,13 @@ class Origin:
         self.places.add(ex.source(node))
         self.tells = self.tells or tells
 
-    def _is_first(self, node: cst.BaseExpression) -> bool:
+    def is_first(self, node: cst.BaseExpression) -> bool:
         """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
-        if isinstance(node, cst.Subscript) and ex.integer(ex.index(node)) == 0:
+        if type(node) is cst.Subscript and ex.integer(ex.index(node)) == 0:
             if "delta" in ex.source(node.value) or self._is_one(node.value):
                 return False
             return self._facts.is_kind(node.value, Kind.CALLS) or self._apart().of(node.value).is_list
-        if isinstance(node, cst.Call) and ex.dotted(node.func) == "next" and node.args:
+        if type(node) is cst.Call and ex.dotted(node.func) == "next" and node.args:
             return self._facts.is_kind(node.args[0].value, Kind.CALLS)
         return False
 
@@ -107,9 +121,9 @@ class Origin:
         return Origin(self._facts, seen=frozenset(self._seen))
 
     def _is_all(self, node: cst.BaseExpression) -> bool:
-        if isinstance(node, (cst.ListComp, cst.GeneratorExp, cst.SetComp)):
+        if type(node) is cst.ListComp or type(node) is cst.GeneratorExp or type(node) is cst.SetComp:
             return self._facts.is_kind(node.for_in.iter, Kind.CALLS)
-        return not isinstance(node, cst.Call) and self._facts.is_kind(node, Kind.CALLS)
+        return type(node) is not cst.Call and self._facts.is_kind(node, Kind.CALLS)
 
     def _is_identity(self, node: cst.BaseExpression) -> bool:
         """`calls[0].id`, `.index`, `.type`: which call it is, not what it asks for."""
