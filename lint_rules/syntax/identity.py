@@ -6,6 +6,7 @@ What is known is kept by node, so that this is a fifteenth of an analysis. For l
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import libcst as cst
 
@@ -16,7 +17,7 @@ def hash_in_c() -> None:
         kind.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
-def _below(kind: type[cst.CSTNode]) -> Iterator[type[cst.CSTNode]]:
+def _below(kind: type[Any]) -> Iterator[type[Any]]:
     for nearest in kind.__subclasses__():
         yield nearest
         yield from _below(nearest)
