@@ -168,6 +168,7 @@ class SourceModule:
         self.classes: list[Scope] = []
         self._of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
         self._of_types: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = {}
+        self._ends: dict[cst.CSTNode, int] = {}
         self._self_names: dict[Scope, str | None] = {}
         self._bases: dict[Scope, list[Scope]] = {}
         self._walk()
@@ -188,7 +189,7 @@ class SourceModule:
     @cached_property
     def order(self) -> dict[cst.CSTNode, int]:
         """The place of each node in source order."""
-        return {node: place for place, node in enumerate(self.scope_of)}
+        return dict(zip(self.scope_of, range(len(self.scope_of)), strict=True))
 
     # -- building: by exact type, for an `isinstance` that fails is slow with libcst's abstract classes ---------
 
@@ -344,24 +345,26 @@ class SourceModule:
             yield here
             here = self.parent.get(here)
 
-    @cached_property
-    def _ends(self) -> list[int]:
-        """For each place in source order, the place behind the last node below the one that stands there."""
-        ends = [len(self.scope_of)] * len(self.scope_of)
-        around: list[tuple[cst.CSTNode | None, int]] = [(None, 0)]
-        for place, node in enumerate(self.scope_of):
-            outer = self.parent.get(node)
-            while around[-1][0] is not outer:
-                ends[around.pop()[1]] = place
-            around.append((node, place))
-        return ends
+    def _end(self, node: cst.CSTNode) -> int:
+        """The place behind the last node below `node`, which is the last child of its last child, and so on."""
+        last, passed = node, []
+        while last not in self._ends:
+            passed.append(last)
+            below = CHILDREN[type(last)](last)
+            if not below:
+                self._ends[last] = self.order[last] + 1
+                break
+            last = below[-1]
+        for above in passed:
+            self._ends[above] = self._ends[last]
+        return self._ends[last]
 
     def inside(self, node: cst.CSTNode, region: cst.CSTNode) -> bool:
         """Whether `node` is `region` or lies in it."""
         if node is region:
             return True
         begin, place = self.order.get(region), self.order.get(node)
-        return begin is not None and place is not None and begin < place < self._ends[begin]
+        return begin is not None and place is not None and begin < place < self._end(region)
 
     def those_inside(self, nodes: Sequence[Node], region: cst.CSTNode) -> Sequence[Node]:
         """Those of some nodes, which are in source order, that are `region` or lie in it."""
@@ -379,14 +382,12 @@ class SourceModule:
             return self.order[node_of(one)]
 
         low = bisect_left(found, begin, key=place)
-        return found[low : bisect_left(found, self._ends[begin], low, key=place)]
+        return found[low : bisect_left(found, self._end(region), low, key=place)]
 
     @cached_property
     def _places(self) -> dict[type[cst.CSTNode], list[int]]:
-        places: defaultdict[type[cst.CSTNode], list[int]] = defaultdict(list)
-        for place, node in enumerate(self.scope_of):
-            places[type(node)].append(place)
-        return places
+        place = self.order.__getitem__
+        return {kind: list(map(place, nodes)) for kind, nodes in self._of_type.items()}
 
     @overload
     def nodes_inside(self, region: cst.CSTNode, function: Scope, kind: type[Node], /) -> list[Node]: ...
@@ -404,7 +405,7 @@ class SourceModule:
         found: list[Any] = []
         for kind in kinds:
             places = self._places.get(kind, ())
-            low, high = bisect_left(places, begin), bisect_left(places, self._ends[begin])
+            low, high = bisect_left(places, begin), bisect_left(places, self._end(region))
             found += [
                 node for node in self._of_type.get(kind, ())[low:high] if self.scope_of[node].function is function
             ]
