@@ -281,6 +281,7 @@ def forget_neighbours() -> None:
     """Look for modules anew: files may have come and gone."""
     _locate.cache_clear()
     _search_path.cache_clear()
+    _holds.cache_clear()
 
 
 @lru_cache(maxsize=128)
@@ -302,6 +303,7 @@ def _locate(folder: str, module: str) -> str | None:
         bases: tuple[str, ...] = (above[dots - 1],) if dots <= len(above) else ()
     else:
         bases = () if parts[0] in sys.stdlib_module_names else _search_path(folder)
+        bases = tuple(base for base in bases if _holds(base, parts[0]))
     return next((found for base in bases for found in _candidates(base, parts) if _is_small_file(found)), None)
 
 
@@ -312,10 +314,19 @@ def _search_path(folder: str) -> tuple[str, ...]:
     for _, above in zip(range(CLIMB_LIMIT + 1), upwards(folder), strict=False):
         if os.path.basename(above) in ("site-packages", "dist-packages"):
             break
-        found += (above, os.path.join(above, "src"))
+        found.append(above)
+        if os.path.isdir(inside := os.path.join(above, "src")):
+            found.append(inside)
         if _is_repository(above) or os.path.exists(os.path.join(above, "pyproject.toml")):
             break
     return tuple(found)
+
+
+@lru_cache(maxsize=8192)
+def _holds(base: str, package: str) -> bool:
+    """Whether a package may lie in a folder: asked once for all its modules, and for all folders below."""
+    path = os.path.join(base, package)
+    return os.path.exists(path) or os.path.exists(path + ".py")
 
 
 def _candidates(base: str, parts: list[str]) -> Iterator[str]:

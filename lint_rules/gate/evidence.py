@@ -26,7 +26,6 @@ _TELLING: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (frozenset({"stop_reason", "finish_reason"}), frozenset({"tool_use", "tool_calls"})),
 )
 """Members that are compared with strings, and the strings that tell something."""
-_TAGS = frozenset().union(*(tags for _, tags in _TELLING))
 _ID = "tool_use_id"
 _KEYS = frozenset({"role", "type", "function", "arguments", _ID})
 _OUTPUTS = frozenset({"function_call_output", "function_call"})
@@ -65,8 +64,8 @@ class Evidence(Signs):
             any(_is_part_of_call(base, name) for base, name in self.members(_PARTS_OF_CALLS | self.said_arguments))
             or any(map(_is_shown_call, self.displays))
             or self._adds_arguments()
-            or any(_compares_tag(node, {"type"}, words.CALL_TAGS) for node in self.nodes[ast.Compare])
-            or any(_tells_part(annotation, words.CALL_TYPES) for annotation in self._types())
+            or self._compares(({"type"}, words.CALL_TAGS))
+            or self._annotates_with(words.CALL_TYPES)
             or self._hands_callback()
         )
 
@@ -93,7 +92,8 @@ class Evidence(Signs):
     @cached_property
     def said_arguments(self) -> set[str]:
         """The attributes and short strings that say that they hold the arguments of a call as text."""
-        return set(filter(words.says_arguments, [word for word in self.attributes | self.texts if "call_arg" in word]))
+        said = [word for found in (self.attributes, self.texts) for word in found if "call_arg" in word]
+        return set(filter(words.says_arguments, said))
 
     def _reads_ids(self) -> bool:
         """`message["tool_call_id"]`: events of user interfaces have the attribute."""
@@ -142,15 +142,22 @@ class Evidence(Signs):
 
     def _compares_tags(self) -> bool:
         """`message.role == "assistant"`, `block.type == "tool_use"`, `reply.stop_reason == "tool_use"`."""
-        return not self.texts.isdisjoint(_TAGS) and any(
-            _compares_tag(node, names, tags) for node in self.nodes[ast.Compare] for names, tags in _TELLING
+        return self._compares(*_TELLING)
+
+    def _compares(self, *telling: tuple[Collection[str], Collection[str]]) -> bool:
+        said = [(names, tags) for names, tags in telling if not self.texts.isdisjoint(tags)]
+        return bool(said) and any(
+            _compares_tag(node, names, tags) for node in self.nodes[ast.Compare] for names, tags in said
         )
 
     def _annotates(self) -> bool:
         """A type of messages or calls as annotation of a variable or parameter, or of what is tested."""
-        if not self._is_called_history() and self.names.isdisjoint(_TYPES) and self.texts.isdisjoint(_TYPES):
+        return self._annotates_with(_TYPES) or self._is_called_history()
+
+    def _annotates_with(self, types: Collection[str]) -> bool:
+        if self.names.isdisjoint(types) and self.texts.isdisjoint(types):
             return False
-        return self._is_called_history() or any(_tells_part(annotation, _TYPES) for annotation in self._types())
+        return any(_tells_part(annotation, types) for annotation in self._types())
 
     def _is_called_history(self) -> bool:
         """A parameter `messages: list[dict]`."""

@@ -80,7 +80,7 @@ class Needs(Surroundings):
         for node in self.nodes[ast.Attribute]:
             if node.attr in named:
                 named[node.attr].append(node.end_lineno)
-        lines = sorted(node.lineno for node in self._asking())
+        lines = sorted([node.lineno for node in self._asking()])
         while True:
             found = [node for node in scopes if forms.any_within([node], lines)]
             if not found:
@@ -89,14 +89,15 @@ class Needs(Surroundings):
             scopes = [node for node in scopes if node not in asking]
             lines = sorted({*lines, *(line for node in found for line in named[node.name])})
 
-    def _asking(self) -> Iterator[ast.Call]:
-        """The calls that may ask a model."""
+    def _asking(self) -> list[ast.Call | ast.keyword]:
+        """The calls that may ask a model, or those of their keywords that show it."""
         requests = _REQUESTS | {name for name, full in self.imported.items() if full.rpartition(".")[2] in _REQUESTS}
         names = {name for name in self.called if name in requests or may_ask(name)}
         keywords = {"messages", *(_BODIES if self.shows_request else ())}
-        for node in self.nodes[ast.Call]:
-            if called_name(node) in names or any(keyword.arg in keywords for keyword in node.keywords):
-                yield node
+        return [
+            *[node for node in self.nodes[ast.Call] if called_name(node) in names],
+            *[node for node in self.nodes[ast.keyword] if node.arg in keywords],
+        ]
 
     @cached_property
     def _runs_beside(self) -> bool:

@@ -153,9 +153,15 @@ class Signs:
         if not self.attributes.isdisjoint(names):
             found = [(node.value, node.attr) for node in self.nodes[ast.Attribute] if node.attr in names]
         if not self.texts.isdisjoint(names):
-            pairs = [member(node) for kind in (ast.Subscript, ast.Call) for node in self.nodes[kind]]
-            found += [pair for pair in pairs if pair is not None and pair[1] in names]
+            found += [pair for pair in self._keyed if pair[1] in names]
         return found
+
+    @cached_property
+    def _keyed(self) -> list[tuple[ast.expr, str]]:
+        """The members whose name is a string."""
+        calls = not self.called.isdisjoint(_KEY_METHODS | {"getattr"})
+        pairs = [member(node) for kind in (ast.Subscript, *[ast.Call] * calls) for node in self.nodes[kind]]
+        return [pair for pair in pairs if pair is not None]
 
     @cached_property
     def displays(self) -> list[dict[str, ast.expr]]:
