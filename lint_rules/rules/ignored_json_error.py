@@ -97,13 +97,14 @@ _HELP = (
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for node in anatomy.module.nodes_of(cst.Call):
-        scope = anatomy.module.scope_of[node]
-        if not node.args or _is_test(anatomy, node, scope.function):
+        decodes, encodes = anatomy.facts.decoder(node) is not None, anatomy.facts.encoder(node) is not None
+        function = anatomy.module.scope_of[node].function
+        if not (decodes or encodes) or not node.args or _is_test(anatomy, node, function):
             continue
-        if anatomy.facts.decoder(node) is not None:
-            yield from _decoded(anatomy, node, scope.function)
-        elif anatomy.facts.encoder(node) is not None:
-            yield from _encoded(anatomy, node, scope.function)
+        if decodes:
+            yield from _decoded(anatomy, node, function)
+        else:
+            yield from _encoded(anatomy, node, function)
     for first, second in hidden_arguments(anatomy):
         yield _hidden(first, second)
 

@@ -42,15 +42,14 @@ class CallPlaces:
 
     def _put(self) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
         for node in self.facts.module.nodes_of(cst.Call, cst.Assign, cst.AugAssign):
-            if isinstance(node, cst.Call):
+            targets: list[cst.BaseExpression] = []
+            if type(node) is cst.Call:
                 base = ex.receiver(node)
                 if base is not None and ex.called_name(node) in _PUTTERS and node.args:
                     yield base, node.args[0].value
-                    continue
-            targets: list[cst.BaseExpression] = []
-            if isinstance(node, cst.Assign):
+            elif type(node) is cst.Assign:
                 targets = [target.target for target in node.targets]
-            elif isinstance(node, cst.AugAssign):
+            elif type(node) is cst.AugAssign:
                 targets = [node.target]
             for target in targets:
                 at = ex.index(target)

@@ -73,9 +73,9 @@ class Guards:
         found: list[Guard] = []
         for node in module.nodes_of(cst.Comparison, cst.Call):
             function = module.scope_of[node].function
-            if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+            if type(node) is cst.Comparison and len(node.comparisons) == 1:
                 found.extend(self._compared(node, function))
-            elif isinstance(node, cst.Call) and ex.called_name(node) == "get" and node.args:
+            elif type(node) is cst.Call and ex.called_name(node) == "get" and node.args:
                 found.extend(self._looked_up(node, function))
         return found
 

@@ -271,7 +271,7 @@ class _Trace:
         Where a part of it cannot be followed, it is no signature but the work of the function: a tool's result.
         """
         inner = {slot: (value, bound) for slot, value in self._facts.slots.bindings(node, callee)}
-        returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
+        returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
         if isinstance(callee.node, cst.Lambda):
             returned = [callee.node.body]
         if callee in self._inside:

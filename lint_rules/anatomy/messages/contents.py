@@ -157,22 +157,23 @@ class Contents:
                 if same is not None:
                     found[target].append(self._same_call(part, same))
                     found[same].append(target)
-                if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+                if type(part) is cst.ListComp or type(part) is cst.GeneratorExp:
                     found[target].extend(self.lists_in(part.for_in.iter))
                 for source in sources(part):
                     found[target].extend(self.lists_in(source))
 
         slots = self.facts.slots
         for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.Return, cst.Call):
-            if isinstance(node, cst.Assign):
+            if type(node) is cst.Assign:
                 for target in node.targets:
                     sliced = target.target.value if ex.slice_of(target.target) is not None else target.target  # type: ignore[attr-defined]
                     flow(slots.of(sliced), node.value)
-            elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
-                flow(slots.of(node.target), node.value)
-            elif isinstance(node, cst.Return) and node.value is not None:
+            elif type(node) is cst.AnnAssign or type(node) is cst.NamedExpr:
+                if node.value is not None:
+                    flow(slots.of(node.target), node.value)
+            elif type(node) is cst.Return and node.value is not None:
                 flow(("return", self.module.scope_of[node].function), node.value)
-            elif isinstance(node, cst.Call):
+            elif type(node) is cst.Call:
                 callee = slots.callee(node)
                 for parameter, value in slots.bindings(node, callee) if callee is not None else ():
                     flow(parameter, value)

@@ -66,8 +66,8 @@ def _made(anatomy: Anatomy) -> Iterator[MessageText]:
     """Messages that answer a call, wherever they go: `{"role": "tool", ...}`, `Message.tool(text, tool_call_id=id)`."""
     for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
         content = shapes.tool_result(node)
-        if type(node) is cst.Call and "message" in (ex.dotted(node.func) or "").lower():
-            if any(arg.keyword is not None and arg.keyword.value in _IDS for arg in node.args):
+        if type(node) is cst.Call and any(arg.keyword is not None and arg.keyword.value in _IDS for arg in node.args):
+            if "message" in (ex.dotted(node.func) or "").lower():
                 content = ex.argument(node, "content")
         if content is not None and not _is_only_measured(anatomy, node):
             yield MessageText(node, content, anatomy.module.scope_of[node].function, True, False)

@@ -46,8 +46,8 @@ def replaced_histories(anatomy: Anatomy) -> Iterator[Replaced]:
 
 def _new_only(value: cst.BaseExpression) -> tuple[cst.BaseExpression, str] | None:
     """`(result, name)` of `result.new_messages()` and `result.messages`."""
-    func = value.func if isinstance(value, cst.Call) else value
-    if isinstance(func, cst.Attribute) and (func.attr.value in _NEW_ONLY or func.attr.value in _NEW_ONLY_OF.values()):
+    func = value.func if type(value) is cst.Call else value
+    if type(func) is cst.Attribute and (func.attr.value in _NEW_ONLY or func.attr.value in _NEW_ONLY_OF.values()):
         return func.value, func.attr.value
     return None
 

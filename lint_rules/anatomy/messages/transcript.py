@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -76,7 +77,7 @@ class Transcript:
         """What `function` stores, itself or through the helpers that it calls, in source order."""
         found = self._stored.get(function)
         if found is None:
-            found = list(self._elsewhere(function))
+            found = self._elsewhere.get(function, []).copy()
             if self._writes.does_write(function):
                 found += [*self._direct(function, {}), *self._by_helpers(function)]
             if len(found) > 1:
@@ -162,19 +163,23 @@ class Transcript:
 
     # -- through functions of other files ---------------------------------------------------------------------
 
-    def _elsewhere(self, function: Scope) -> Iterator[Stored]:
-        direct = {write.node for write in self._writes.by_function[function]}
-        parent = self.facts.module.parent
-        for call in function.nodes_of(cst.Call):
-            if type(parent[call]) not in _ALONE or self.facts.slots.callee(call) is not None:
+    @cached_property
+    def _elsewhere(self) -> dict[Scope, list[Stored]]:
+        """By function."""
+        found: dict[Scope, list[Stored]] = {}
+        module, direct = self.facts.module, {write.node for write in self._writes.all}
+        for call in module.nodes_of(cst.Call):
+            if type(module.parent[call]) not in _ALONE or call in direct:
                 continue
-            if call in direct or is_logging(call):
+            if self.facts.slots.callee(call) is not None or is_logging(call):
                 continue
             answered = self.call_id(call)
             if answered is not None:
-                base = ex.receiver(call)
+                function, base = module.scope_of[call].function, ex.receiver(call)
                 collected = self.facts.slots.of(base) if base is not None and ex.called_name(call) == "append" else None
-                yield Stored(call, function, collected, "append", Message(call, "tool", None, (answered,)), None)
+                message = Message(call, "tool", None, (answered,))
+                found.setdefault(function, []).append(Stored(call, function, collected, "append", message, None))
+        return found
 
     def call_id(self, call: cst.Call) -> cst.BaseExpression | None:
         """The id of a tool call among the arguments of `call`, also inside a message that is made there."""

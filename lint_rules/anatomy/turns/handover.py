@@ -50,12 +50,13 @@ class Unhanded:
 def unhanded_turns(anatomy: Anatomy) -> Iterator[Unhanded]:
     """For each waiting list of a file, a way on which it is lost; for generators also what is saved at their end."""
     search = _Search(anatomy)
+    yielding = {anatomy.module.scope_of[node].function for node in anatomy.module.nodes_of(cst.Yield)}
     for function in anatomy.module.functions:
         if function.kind != "function":
             continue
         if anatomy.calls.reaches_llm(function):
             yield from search.of(function)
-        if any(type(node) is cst.Yield for node in function.nodes):
+        if function in yielding:
             yield from search.saved_late(function)
 
 
@@ -66,7 +67,7 @@ def unawaited_stores(anatomy: Anatomy) -> Iterator[tuple[cst.Call, HistoryWrite]
         callee = anatomy.facts.slots.callee(call) if type(call) is cst.Call else None
         if type(call) is not cst.Call or callee is None or not callee.is_async:
             continue
-        if any(type(node) is cst.Yield for node in callee.nodes):
+        if callee.nodes_of(cst.Yield):
             continue
         write = next((w for w in anatomy.writes.reached_from(callee) if _outlives(w, callee)), None)
         if write is not None:

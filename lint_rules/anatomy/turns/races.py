@@ -50,8 +50,10 @@ class Races:
             if self.is_shared(slot):
                 changes = [write for write in writes if not self._is_unseen(write)]
                 kept.setdefault(self._given_to.get(slot, slot), []).extend(changes)
-        order = self.module.order
-        return [SharedHistory(s, sorted(ws, key=lambda w: order[w.node])) for s, ws in kept.items() if ws]
+        for writes in kept.values():
+            if len(writes) > 1:
+                writes.sort(key=lambda write: self.module.order[write.node])
+        return [SharedHistory(slot, writes) for slot, writes in kept.items() if writes]
 
     def _is_unseen(self, write: HistoryWrite) -> bool:
         """Whether nobody else has the history yet when it is written."""

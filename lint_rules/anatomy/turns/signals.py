@@ -37,10 +37,10 @@ def early_signals(anatomy: Anatomy) -> Iterator[EarlySignal]:
     """Those of all functions of a file that reach a model."""
     answers: Answers | None = None
     for function in anatomy.module.functions:
-        signals = list(_signals(anatomy, function)) if function.kind == "function" else []
-        if any(type(node) is cst.Yield for node in function.nodes):
+        if function.kind != "function" or not anatomy.calls.reaches_llm(function):
             continue
-        if not signals or not anatomy.calls.reaches_llm(function):
+        signals = list(_signals(anatomy, function))
+        if not signals or function.nodes_of(cst.Yield):
             continue
         answers = answers or Answers(anatomy.facts, anatomy.calls)
         turn = _Turn(anatomy, OpenEnds(anatomy, answers, function), function)
@@ -111,9 +111,7 @@ def _awaits(point: Point) -> bool:
 
 def _signals(anatomy: Anatomy, function: Scope) -> Iterator[cst.Call]:
     """Calls that tell waiting threads or tasks that something is done."""
-    for node in function.nodes:
-        if type(node) is not cst.Call:
-            continue
+    for node in function.nodes_of(cst.Call):
         name, base = ex.called_name(node), ex.receiver(node)
         if base is None:
             continue

@@ -255,8 +255,8 @@ class Copies:
         alone = slot is not None and len(self.facts.assigned(slot)) == 1
         if not alone or Kind.MESSAGE not in self.facts.kinds(value) or not self.is_kept(value, value):
             return {}
-        for node in self.function.nodes:
-            if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert"}:
+        for node in self.function.nodes_of(cst.Call):
+            if ex.called_name(node) in {"append", "insert"}:
                 given = ex.positional(node)
                 if given and isinstance(given[-1], cst.Name) and given[-1].value == target.value:
                     made = self._copy(value, value, 0, {})
@@ -266,9 +266,7 @@ class Copies:
     def is_used_as_list(self, name: str) -> bool:
         """Whether a copied list goes anywhere (sent, returned, handed on), or is there only to loop over and count."""
         module = self.facts.module
-        for node in self.function.nodes:
-            if not isinstance(node, cst.Name) or node.value != name:
-                continue
+        for node in self.function.named(name):
             parent = module.parent.get(node)
             if isinstance(parent, cst.Arg):
                 call = module.parent.get(parent)
@@ -356,7 +354,7 @@ class Copies:
         return isinstance(source, cst.Name) and any(
             isinstance(node.iter, cst.Call) and ex.called_name(node.iter) == "groupby"
             and isinstance(node.target, cst.Tuple) and source.value in ex.target_names(node.target.elements[-1].value)
-            for node in self.function.nodes if isinstance(node, (cst.For, cst.CompFor))
+            for node in self.function.nodes_of(cst.For, cst.CompFor)
         )  # fmt: skip
 
     def _comprehension(
@@ -408,15 +406,18 @@ class Copies:
 
     def _bound_to(self, name: str) -> Iterator[cst.BaseExpression]:
         """What a local is bound to: assigned values that are names of something else, and what loops iterate over."""
-        for node in self.function.nodes:
-            if isinstance(node, (cst.For, cst.CompFor)) and name in ex.target_names(node.target):
+        for node in self.function.nodes_of(cst.For, cst.CompFor, cst.Assign):
+            if type(node) is not cst.Assign:
+                assert type(node) is cst.For or type(node) is cst.CompFor
+                if name not in ex.target_names(node.target):
+                    continue
                 iterable = node.iter
                 if isinstance(iterable, cst.Call) and iterable.args and ex.called_name(iterable) in {
                     "enumerate", "reversed", "zip", "list",
                 }:  # fmt: skip
                     iterable = iterable.args[0].value
                 yield iterable
-            elif isinstance(node, cst.Assign):
+            else:
                 if name in [n for target in node.targets for n in ex.target_names(target.target)]:
                     for value in [node.value, *sources(node.value)]:
                         if path_of(value) not in (None, (name,)):
@@ -425,12 +426,11 @@ class Copies:
     def _read_after(self, name: str, since: cst.CSTNode) -> bool:
         module = self.facts.module
         return any(
-            isinstance(node, cst.Name)
-            and node.value == name
-            and module.before(since, node)
+            module.before(since, node)
+            and type(module.parent[node]) is not cst.AssignTarget
+            and type(module.parent[node]) is not cst.Param
             and not module.inside(node, since)
-            and not isinstance(module.parent.get(node), (cst.AssignTarget, cst.Param))
-            for node in self.function.nodes
+            for node in self.function.named(name)
         )
 
 

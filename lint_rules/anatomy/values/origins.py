@@ -156,8 +156,8 @@ class Origin:
         callee = self._facts.slots.callee(node)
         if callee is not None and depth < _DEEPEST:
             found, places = len(self.firsts), set(self.places)
-            for inside in callee.nodes:
-                if isinstance(inside, cst.Return) and inside.value is not None:
+            for inside in callee.nodes_of(cst.Return):
+                if inside.value is not None:
                     self._trace(inside.value, depth + 1)
             if len(self.firsts) > found or self.whole:
                 self.places = places | {ex.source(node)}
