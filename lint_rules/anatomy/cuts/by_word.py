@@ -50,18 +50,19 @@ def _tests(
     anatomy: Anatomy, region: cst.CSTNode, error: str, function: Scope, follow: bool
 ) -> Iterator[tuple[cst.CSTNode, str]]:
     """Where a word is looked for in the text of `error`, with that word; also in a function that gets the error."""
+    nodes = list(walk(region))
     texts = {error} | {
         name
-        for node in walk(region)
-        if isinstance(node, cst.Assign) and _mentions(node.value, {error})
+        for node in nodes
+        if type(node) is cst.Assign and _mentions(node.value, {error})
         for name in ex.target_names(node.targets[0].target)
     }
-    for node in walk(region):
-        if isinstance(node, cst.Comparison):
+    for node in nodes:
+        if type(node) is cst.Comparison:
             word = _looked_for(anatomy, node, texts)
             if word is not None and not _needs_more(anatomy, node):
                 yield node, word
-        elif isinstance(node, cst.Call) and follow:
+        elif type(node) is cst.Call and follow:
             callee = anatomy.facts.slots.callee(node)
             for slot, value in anatomy.facts.slots.bindings(node, callee) if callee is not None else ():
                 if _mentions(value, {error}) and callee is not None and slot[2] in parameter_names(callee):

@@ -98,9 +98,9 @@ class Writes:
     def _assigned(
         self, node: cst.CSTNode, target: cst.BaseExpression, value: cst.BaseExpression, function: Scope
     ) -> list[HistoryWrite]:
-        if isinstance(target, (cst.Tuple, cst.List)):
+        if type(target) is cst.Tuple or type(target) is cst.List:
             return []
-        if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None:
+        if type(target) is cst.Subscript and ex.slice_of(target) is not None:
             return self._made(target.value, node, function, "replace", value)
         return self._made(target, node, function, "rebind", value)
 

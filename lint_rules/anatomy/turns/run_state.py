@@ -51,9 +51,13 @@ class RunStates:
         self._asking: dict[Scope, list[cst.Call]] = {}
 
     def all(self) -> Iterator[RunState]:
-        for function in self.module.functions:
+        module = self.module
+        swapping = {module.scope_of[node].function for node in module.nodes_of(cst.Try) if node.finalbody is not None}
+        telling = self._statements
+        for function in module.functions:
             if function.kind == "function" and function.is_async and not function.name.startswith("test"):
-                found = [*self._first(self._swaps(function)), *self._first(self._told(function))]
+                found = [*self._first(self._swaps(function))] if function in swapping else []
+                found += self._first(self._told(function)) if function in telling else ()
                 if found and not self.races.is_setup(function):
                     yield from found
         yield from self._entries()
@@ -138,11 +142,13 @@ class RunStates:
 
     def _told(self, function: Scope) -> Iterator[RunState]:
         """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent."""
-        for node in function.nodes_of(cst.Call):
-            base = ex.receiver(node)
-            if base is None or not self._is_statement(node) or not self._is_looked_up(base, function):
+        for node, base in self._statements[function]:
+            if not self._is_looked_up(base, function):
                 continue
             if not any(self._is_given(arg.value, function) for arg in node.args):
+                continue
+            here = self.facts.slots.instance(base)
+            if here is not None and self.module.method(here, ex.called_name(node)) is None:
                 continue
             asks = self._asks_in(function)
             if not asks:
@@ -157,10 +163,19 @@ class RunStates:
                 name = ex.source(base, 40)
                 yield RunState("told", node, function, name, asked, read, found[0])
 
-    def _is_statement(self, call: cst.Call) -> bool:
-        """Whether a call is all that a statement does: what only stores gives nothing back."""
-        parent = self.module.parent[call]
-        return type(self.module.parent[parent] if type(parent) is cst.Await else parent) is cst.Expr
+    @cached_property
+    def _statements(self) -> dict[Scope, list[tuple[cst.Call, cst.BaseExpression]]]:
+        """By function the calls of methods, each with its object, that are statements: what only stores gives nothing.
+
+        Those that are handed nothing are left out.
+        """
+        found: dict[Scope, list[tuple[cst.Call, cst.BaseExpression]]] = {}
+        for node in self.module.nodes_of(cst.Expr):
+            call = ex.inner(node.value)
+            base = ex.receiver(call) if type(call) is cst.Call and call.args else None
+            if type(call) is cst.Call and base is not None:
+                found.setdefault(self.module.scope_of[node].function, []).append((call, base))
+        return found
 
     def _is_given(self, value: cst.BaseExpression, function: Scope) -> bool:
         """Whether a value comes with the call of the function: a parameter, or a part of one."""

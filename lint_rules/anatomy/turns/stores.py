@@ -7,7 +7,7 @@ through names, concatenations, copies, conversions, and functions of the file th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,8 +71,11 @@ class Stores:
     @cached_property
     def _adding(self) -> set[Scope]:
         """The functions that add to a store, themselves or in what they run."""
-        adding = [call for call in self.module.nodes_of(cst.Call) if adds(call)]
-        return self.anatomy.calls.with_callers({self.module.scope_of[call].function for call in adding})
+        return self._running(adds)
+
+    def _running(self, does: Callable[[cst.Call], bool]) -> set[Scope]:
+        calls = [call for call in self.module.nodes_of(cst.Call) if does(call)]
+        return self.anatomy.calls.with_callers({self.module.scope_of[call].function for call in calls})
 
     @cached_property
     def _replacing(self) -> set[str | None]:
@@ -85,10 +88,9 @@ class Stores:
 
     def doubled(self) -> Iterator[tuple[Scope, Addition, cst.Call]]:
         """Where a function adds to a store what it has loaded from it; one of both stands in another function."""
-        if not any(loads(call) for call in self.module.nodes_of(cst.Call)):
-            return
-        for function in self.module.functions:
-            if function.kind == "function" and function in self._adding:
+        loading = self._running(loads)
+        for function in self.module.functions if loading else ():
+            if function.kind == "function" and function in loading and function in self._adding:
                 for addition in self.additions(function, 0):
                     loaded = self._loaded_before(addition, function)
                     if loaded is not None:

@@ -52,9 +52,9 @@ def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | 
 
     `TOOLS[tool_name](**json.loads(text))`, `registry.call(function_name, args)`: the text is a call's arguments.
     """
-    text = ex.alternatives(call.args[0].value)
-    own = _got(function)
-    if not any(isinstance(part, cst.Name) and part.value in own for part in text):
+    names = {part.value for part in ex.alternatives(call.args[0].value) if type(part) is cst.Name}
+    own = _got(function) if names else set()
+    if names.isdisjoint(own):
         return None
     named = own & words.TOOL_NAMES
     looked_up = _looked_up(facts, function, own)
@@ -69,11 +69,9 @@ def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | 
 def _got(function: Scope) -> set[str]:
     """The names of what a function got: its parameters, and parts unpacked from something."""
     got = {param.name.value for param in parameters(function)}
-    for node in function.nodes:
-        if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Tuple):
-            got.update(ex.target_names(node.targets[0].target))
-        elif isinstance(node, cst.For) and isinstance(node.target, cst.Tuple):
-            got.update(ex.target_names(node.target))
+    targets = [node.targets[0].target for node in function.nodes_of(cst.Assign)]
+    targets += [node.target for node in function.nodes_of(cst.For)]
+    got.update(name for target in targets if type(target) is cst.Tuple for name in ex.target_names(target))
     return got
 
 
