@@ -159,8 +159,8 @@ class Signs:
     @cached_property
     def _keyed(self) -> list[tuple[ast.expr, str]]:
         """The members whose name is a string."""
-        calls = not self.called.isdisjoint(_KEY_METHODS | {"getattr"})
-        pairs = [member(node) for kind in (ast.Subscript, *[ast.Call] * calls) for node in self.nodes[kind]]
+        calls = [] if self.called.isdisjoint(_KEY_METHODS | {"getattr"}) else self.nodes[ast.Call]
+        pairs = [member(node) for node in (*self.nodes[ast.Subscript], *calls)]
         return [pair for pair in pairs if pair is not None]
 
     @cached_property
