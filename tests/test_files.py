@@ -309,6 +309,15 @@ def test_a_neighbour_that_changes_is_read_again(project: Project) -> None:
     assert neighbours("a.py", "b") == ("b.py", b"three")
 
 
+def test_a_package_that_comes_later_is_found_by_the_next_run(project: Project) -> None:
+    assert neighbours("a.py", "pkg.sub") is None
+    assert neighbours("a.py", "other.sub") is None
+    project.write("pkg/sub.py", "src/other/sub.py")
+    files.forget_neighbours()
+    assert neighbours("a.py", "pkg.sub") is not None
+    assert neighbours("a.py", "other.sub") is not None
+
+
 # -- text ---------------------------------------------------------------------------------------------------------
 
 
