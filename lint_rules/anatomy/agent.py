@@ -140,7 +140,7 @@ class Anatomy:
         if graph is None:
             node = function.node
             assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
-            graph = self._graphs[function] = control_flow.build(node)
+            graph = self._graphs[function] = control_flow.build(node, yields=bool(function.nodes_of(cst.Yield)))
         return graph
 
     def points(self, function: Scope, nodes: Iterable[cst.CSTNode]) -> list[control_flow.Point]:

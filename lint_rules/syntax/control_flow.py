@@ -31,10 +31,13 @@ from lint_rules.syntax.walk import nodes_below
 __all__ = ["Graph", "Kind", "Point", "build", "solve"]
 
 
-def build(body: cst.FunctionDef | cst.Lambda | cst.Module) -> Graph:
-    """The graph of the code of `body` itself, without that of functions and classes nested in it."""
+def build(body: cst.FunctionDef | cst.Lambda | cst.Module, *, yields: bool = True) -> Graph:
+    """The graph of the code of `body` itself, without that of functions and classes nested in it.
+
+    `yields` may be False where no `yield` stands in it, which need not be looked for then.
+    """
     graph = Graph(body)
-    builder = _Builder(graph)
+    builder = _Builder(graph, yields)
     ends: _Ends = [(graph.entry, "normal")]
     if isinstance(body, cst.Module):
         ends = builder.statements(body.body, ends, None)
@@ -103,8 +106,9 @@ _Frame = _Loop | _Handlers | _Suppress | _Finally
 class _Builder:
     """Adds points and edges to a graph. Recursive by indentation only, which Python itself limits to 100."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, yields: bool) -> None:
         self.graph = graph
+        self.yields = yields
         self.in_finally = False
         self.around: Point | None = None
 
@@ -114,7 +118,7 @@ class _Builder:
         self.link(ends, point)
         if type(node) is not cst.Raise and may_raise(node):
             self.leave([(point, "exception")], "raise", frame)
-            if frame is not None and any(nodes_below(e, cst.Yield) for e in expressions(node)):
+            if self.yields and frame is not None and any(nodes_below(e, cst.Yield) for e in expressions(node)):
                 self.leave([(point, "exception")], "close", frame)
         return point
 

@@ -134,12 +134,12 @@ def unsent(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.CST
     So it is where the API keeps the conversation: results are sent with the next request only, and the id of the last
     response is stored behind the loop.
     """
-    kept = [node for node in function.nodes if _keeps_response(node)]
+    kept = [node for node in function.nodes_of(cst.Call, cst.Assign) if _keeps_response(node)]
+    if not kept:
+        return
     graph = anatomy.flow(function)
     parent = anatomy.module.parent
-    for loop in function.nodes if kept else ():
-        if not isinstance(loop, cst.For):
-            continue
+    for loop in function.nodes_of(cst.For):
         behind = [p for node in kept if not anatomy.module.inside(node, loop) for p in graph.enclosing(node, parent)]
         calls = anatomy.calls.calls_within(loop.body, function)
         for node in function.nodes if behind else ():

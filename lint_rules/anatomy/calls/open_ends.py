@@ -14,7 +14,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk_scope
 
@@ -49,13 +49,16 @@ class OpenEnds:
         self.anatomy = anatomy
         self.answers = answers
         self.function = function
-        self.graph = anatomy.flow(function)
         stored = [s for s in anatomy.transcript.stored(function) if s.calls is not None or s.answers]
         self.histories: set[Slot] = {s.slot for s in stored if s.slot is not None and s.write is not None}
         self._elsewhere = any(s.slot is None for s in stored)
         self._stored = stored
         self._mends: dict[Point, bool] = {}
         self._takes_back: dict[Point, bool] = {}
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self.anatomy.flow(self.function)
 
     @cached_property
     def stores(self) -> set[Point]:

@@ -83,9 +83,11 @@ def _uses(anatomy: Anatomy, node: cst.BaseExpression, function: Scope) -> list[c
     """The element itself, the same element written again, and the name it is bound to."""
     module, slots = anatomy.module, anatomy.facts.slots
     parent = module.parent.get(node)
-    written = ex.source(node)
     list_ = ex.dotted(node.value) if type(node) is cst.Subscript else None
-    found = [n for n in function.nodes_of(cst.Subscript) if ex.dotted(n.value) == list_ and ex.source(n) == written]
+    found = [n for n in function.nodes_of(cst.Subscript) if ex.dotted(n.value) == list_]
+    if found != [node]:
+        written = ex.source(node)
+        found = [n for n in found if ex.source(n) == written]
     if isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
         target = parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
         slot = slots.of(target)

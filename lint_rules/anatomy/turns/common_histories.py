@@ -135,7 +135,7 @@ class _Served:
 
     def _reset_before(self, slot: Slot, call: cst.Call, caller: Scope) -> bool:
         """`agent.reset()` on all ways to `agent.chat(...)`: whatever a method empties without a condition."""
-        flow, parent = self.anatomy.flow(caller), self.module.parent
+        parent = self.module.parent
         for site in self.graph.calls[caller]:
             base = ex.receiver(site.node)
             if site.node is call or base is None or self.facts.slots.of(base) != slot:
@@ -143,6 +143,7 @@ class _Served:
             if any(
                 resets(self.anatomy, w) and w.slot[0] == "attr" for w in self.anatomy.writes.by_function[site.callee]
             ):
+                flow = self.anatomy.flow(caller)
                 goals = flow.enclosing(call, parent)
                 if any(flow.dominates(p, goal) for p in flow.enclosing(site.node, parent) for goal in goals):
                     return True

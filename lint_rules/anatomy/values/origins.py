@@ -101,9 +101,10 @@ class Origin:
     def is_first(self, node: cst.BaseExpression) -> bool:
         """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
         if type(node) is cst.Subscript and ex.integer(ex.index(node)) == 0:
-            if "delta" in ex.source(node.value) or self._is_one(node.value):
+            if self._is_one(node.value):
                 return False
-            return self._facts.is_kind(node.value, Kind.CALLS) or self._apart().of(node.value).is_list
+            of_all = self._facts.is_kind(node.value, Kind.CALLS) or self._apart().of(node.value).is_list
+            return of_all and "delta" not in ex.source(node.value)
         if type(node) is cst.Call and ex.dotted(node.func) == "next" and node.args:
             return self._facts.is_kind(node.args[0].value, Kind.CALLS)
         return False
