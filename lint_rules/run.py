@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
     from multiprocessing.process import BaseProcess
 
-_COLLECTIONS = 50_000, 20, 20
-"""When Python looks for garbage: a tree is many objects that live as long as its file. Rarely saves a tenth."""
+_COLLECTIONS = 200_000, 20, 20
+"""When Python looks for garbage: a tree is many objects that live as long as its file, and leaves little. Rarely."""
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
 """Below either, starting processes costs more than it saves."""
