@@ -168,6 +168,7 @@ class SourceModule:
         self.classes: list[Scope] = []
         self._of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
         self._of_types: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = {}
+        self._places: dict[type[cst.CSTNode], list[int]] = {}
         self._ends: dict[cst.CSTNode, int] = {}
         self._self_names: dict[Scope, str | None] = {}
         self._bases: dict[Scope, list[Scope]] = {}
@@ -288,7 +289,7 @@ class SourceModule:
         if len(there) < 2:
             return self._of_type[there[0]] if there else []
         if kinds not in self._of_types:
-            placed = [pair for kind in there for pair in zip(self._places[kind], self._of_type[kind], strict=True)]
+            placed = [pair for kind in there for pair in zip(self._places_of(kind), self._of_type[kind], strict=True)]
             self._of_types[kinds] = [node for _, node in sorted(placed)]
         return self._of_types[kinds]
 
@@ -384,10 +385,11 @@ class SourceModule:
         low = bisect_left(found, begin, key=place)
         return found[low : bisect_left(found, self._end(region), low, key=place)]
 
-    @cached_property
-    def _places(self) -> dict[type[cst.CSTNode], list[int]]:
-        place = self.order.__getitem__
-        return {kind: list(map(place, nodes)) for kind, nodes in self._of_type.items()}
+    def _places_of(self, kind: type[cst.CSTNode]) -> list[int]:
+        """The places of the nodes of a type."""
+        if kind not in self._places:
+            self._places[kind] = list(map(self.order.__getitem__, self._of_type.get(kind, ())))
+        return self._places[kind]
 
     @overload
     def nodes_inside(self, region: cst.CSTNode, function: Scope, kind: type[Node], /) -> list[Node]: ...
@@ -404,7 +406,7 @@ class SourceModule:
             return []
         found: list[Any] = []
         for kind in kinds:
-            places = self._places.get(kind, ())
+            places = self._places_of(kind)
             low, high = bisect_left(places, begin), bisect_left(places, self._end(region))
             found += [
                 node for node in self._of_type.get(kind, ())[low:high] if self.scope_of[node].function is function
