@@ -39,12 +39,11 @@ class Facts(Flows):
         """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""
         self._learn_instances()
         self._learn_names()
-        flows = self._flows()
-        steps = [
-            (flow, node, scope)
-            for node, scope in self.module.scope_of.items()
-            if (flow := flows.get(type(node))) is not None and self._may_tell(node)
+        order, scope_of = self.module.order, self.module.scope_of
+        placed = [
+            (order[node], flow, node) for kind, flow in self._flows().items() for node in self._telling_nodes(kind)
         ]
+        steps = [(flow, node, scope_of[node]) for _, flow, node in sorted(placed)]
         self._waiting.update(range(len(steps)))
         self._settle(steps)
         if self._learn_called():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import libcst as cst
@@ -47,17 +47,17 @@ class Flows(Forms):
             cst.Dict: self._result,
         }
 
-    def _may_tell(self, node: cst.CSTNode) -> bool:
-        """A cheap look at the most frequent of these: most attributes and parameters say nothing of an agent."""
-        kind = type(node)
+    def _telling_nodes(self, kind: type[cst.CSTNode]) -> Sequence[cst.CSTNode]:
+        """The nodes of a type, but for those that a cheap look tells to say nothing of an agent: most are such."""
         if kind is cst.Attribute:
-            return node.attr.value in self._telling  # type: ignore[attr-defined]
+            return [node for node in self.module.nodes_of(cst.Attribute) if node.attr.value in self._telling]
         if kind is cst.Param:
-            return node.annotation is not None  # type: ignore[attr-defined]
-        if kind is cst.Assign or kind is cst.Return:
-            value: cst.BaseExpression | None = node.value  # type: ignore[attr-defined]
-            return type(value) not in _MUTE and not (type(value) is cst.Name and value.value in _CONSTANTS)
-        return True
+            return [node for node in self.module.nodes_of(cst.Param) if node.annotation is not None]
+        if kind is cst.Assign:
+            return [node for node in self.module.nodes_of(cst.Assign) if not _is_mute(node.value)]
+        if kind is cst.Return:
+            return [node for node in self.module.nodes_of(cst.Return) if not _is_mute(node.value)]
+        return self.module.nodes_of(kind)
 
     @cached_property
     def _telling(self) -> frozenset[str]:
@@ -371,6 +371,10 @@ class Flows(Forms):
                 self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
         elif Kind.HISTORY in kinds:
             self.learn(slot, Kind.HISTORY, Evidence("has messages added to it", node, True, kinds[Kind.HISTORY]))
+
+
+def _is_mute(value: cst.BaseExpression | None) -> bool:
+    return type(value) in _MUTE or (type(value) is cst.Name and value.value in _CONSTANTS)
 
 
 def _is_list(node: cst.BaseExpression) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
+from itertools import chain
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.values import shapes
+from lint_rules.anatomy.values import llm_calls, shapes
 from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
 from lint_rules.anatomy.values.known import PLAIN, TWO_WAY, Known, sources
 from lint_rules.syntax import expressions as ex
@@ -26,9 +27,8 @@ class Forms(Known):
     def _evaluate(self, node: cst.BaseExpression) -> Kinds:
         node = ex.inner(node)
         slot = self.slots.of(node)
-        found: Kinds = dict(self.of(slot)) if slot is not None else {}
-        for kind, evidence in self._form(node).items():
-            found.setdefault(kind, evidence)
+        known, told = self.of(slot) if slot is not None else {}, self._form(node)
+        found: Kinds = {**known, **told, **known} if known else told
         if slot is not None and slot[0] == "member" and slot[1] in self._elements:
             # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
             for kind, evidence in self.of(("member", self._elements[slot[1]], slot[2])).items():
@@ -222,9 +222,13 @@ class Forms(Known):
     @cached_property
     def has_bodies(self) -> bool:
         """Whether the file puts `messages` for a `model` into a dict, as requests over plain HTTP do."""
-        return any(
-            {"messages", "model"} <= ex.dict_items(node).keys() for node in self.module.nodes_of(cst.Dict, cst.Call)
-        )
+        made = chain(self.module.nodes_of(cst.Dict), self.module.nodes_of(cst.Call))
+        return any({"messages", "model"} <= ex.dict_items(node).keys() for node in made)
+
+    @cached_property
+    def endpoint_names(self) -> frozenset[str]:
+        """The last names by which the file may call an endpoint."""
+        return llm_calls.endpoint_names(self.module.imports)
 
 
 def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:

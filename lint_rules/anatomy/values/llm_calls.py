@@ -14,11 +14,11 @@ from lint_rules.syntax import expressions as ex
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.values.forms import Forms
+    from lint_rules.syntax.imports import Imports
 
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
 _ENDS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
-_ENDINGS = tuple(_ENDS)
 _BODIES = ("json", "data", "content", "body")
 _NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
 _STARTS = ("with_raw_response.", "with_streaming_response.")
@@ -29,7 +29,14 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
     if type(call.func) is cst.Name and call.func.value in _NO_REQUESTS:
         return None
     by_user = _by_user(call, facts) if facts.vocabulary.llm_calls else None
-    return by_user or _by_endpoint(call, facts) or _by_body(call, facts) or _by_shape(call, facts)
+    given = ex.keywords(call)
+    return by_user or _by_endpoint(call, facts) or _by_body(call, given, facts) or _by_shape(call, given, facts)
+
+
+def endpoint_names(imports: Imports) -> frozenset[str]:
+    """The last names by which a file may call an endpoint: those that they have, and what they are imported as."""
+    imported = (name for name, full in imports.full.items() if full.rpartition(".")[2] in _ENDS)
+    return _ENDS.union(imported)
 
 
 def _full_name(call: cst.Call, facts: Forms) -> str:
@@ -55,8 +62,7 @@ def _by_user(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 
 def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
-    called = ex.called_name(call)
-    if called not in _ENDS and not facts.module.imports.full.get(called, "").endswith(_ENDINGS):
+    if ex.called_name(call) not in facts.endpoint_names:
         return None
     parts = _full_name(call, facts).split(".")
     for length in (3, 2, 1):
@@ -72,9 +78,8 @@ def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
     return None
 
 
-def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
+def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms) -> LLMCall | None:
     """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
-    given = ex.keywords(call)
     for keyword in _BODIES if given and facts.has_bodies else ():
         value = given.get(keyword)
         if value is None:
@@ -91,13 +96,13 @@ def _by_body(call: cst.Call, facts: Forms) -> LLMCall | None:
     return None
 
 
-def _by_shape(call: cst.Call, facts: Forms) -> LLMCall | None:
+def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms) -> LLMCall | None:
     """Wrappers of other files: a request's keywords, or an asking name beside a history or a model's reply."""
     name = ex.called_name(call)
     if not name or name[0].isupper():
         return None
     asks = _asks(name)
-    takes_messages = bool(call.args) and "messages" in ex.keywords(call)
+    takes_messages = "messages" in given
     if not (asks or takes_messages or name in words.LANGCHAIN_CALLS):
         return None
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
