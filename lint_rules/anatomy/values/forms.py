@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 
 import libcst as cst
@@ -11,13 +11,24 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values import llm_calls, shapes
 from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
-from lint_rules.anatomy.values.known import PLAIN, TWO_WAY, Known, sources
+from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sources
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
 _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS)
 _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
+_TEXT_STARTS = ("extract", "parse")
+_MODEL_STARTS = ("Chat", "create_react")
+_TELLING = frozenset(
+    {"dict", "next", "pop", "popleft", "replace"}
+    | words.MESSAGE_CLASSES
+    | words.MODEL_FACTORIES
+    | words.TEXT_FUNCTIONS
+    | COPYING
+    | _DECODERS
+)
+_TELLING_STARTS = (*_TEXT_STARTS, *_MODEL_STARTS)
 _TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
 
 
@@ -153,6 +164,9 @@ class Forms(Known):
 
     def _called(self, node: cst.Call) -> Kinds:
         name = ex.called_name(node)
+        module = self.module
+        if not (_may_tell(name) or name in module.imports.full or module.class_named(name) is not None):
+            return {}
         shape = shapes.message(node)
         if shape is not None:
             return {Kind.MESSAGE: Evidence(shape, node)}
@@ -166,7 +180,7 @@ class Forms(Known):
         for source in sources(node):
             kinds = self.kinds(source)
             found.update({k: e for k, e in kinds.items() if k in _COPIED})
-        if name in words.TEXT_FUNCTIONS or (name.startswith(("extract", "parse")) and not found):
+        if name in words.TEXT_FUNCTIONS or (name.startswith(_TEXT_STARTS) and not found):
             found.update(self._text_of(node))
         elif name in {"pop", "popleft"} and base is not None:
             kinds = self.kinds(base)
@@ -196,7 +210,7 @@ class Forms(Known):
         return self.of(("item", slot)) if slot is not None else {}
 
     def _makes_model(self, node: cst.Call) -> bool:
-        if not ex.called_name(node).startswith(("Chat", "create_react")):
+        if not ex.called_name(node).startswith(_MODEL_STARTS):
             return False
         return self.module.imports.resolve(ex.dotted(node.func) or "").startswith(("langchain", "langgraph"))
 
@@ -229,6 +243,12 @@ class Forms(Known):
     def endpoint_names(self) -> frozenset[str]:
         """The last names by which the file may call an endpoint."""
         return llm_calls.endpoint_names(self.module.imports)
+
+
+@lru_cache(maxsize=4096)
+def _may_tell(name: str) -> bool:
+    """Whether the name of a function or class may tell what it gives back."""
+    return name in _TELLING or name[:1].isupper() or name.startswith(_TELLING_STARTS)
 
 
 def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:

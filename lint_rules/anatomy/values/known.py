@@ -30,6 +30,8 @@ _COPY_METHODS = frozenset({"copy", "model_copy", "__copy__", "__deepcopy__"})
 _DUMPS = frozenset({"model_dump", "to_dict", "dict", "model_validate", "asdict", "to_param"})
 _COPYING_METHODS = _COPY_METHODS | _DUMPS
 _COPYING_FUNCTIONS = _COPIERS | _DUMPS
+COPYING = _COPYING_METHODS | _COPYING_FUNCTIONS
+"""Names of what gives back what it is given, or called on."""
 
 
 class Known:
@@ -211,7 +213,7 @@ def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a copy, slice, concatenation or dump is made of: `list(x)`, `x[1:]`, `x + y`, `[*x, m]`, `x.copy()`."""
     if type(node) is cst.Call:
         name = ex.called_name(node)
-        if name not in _COPYING_METHODS and name not in _COPYING_FUNCTIONS:
+        if name not in COPYING:
             return []
         base, given = ex.receiver(node), ex.positional(node)
         if name in _COPYING_METHODS and base is not None and not given:
