@@ -257,13 +257,13 @@ Reader = Callable[[bytes, str, Tree], "SourceModule"]
 
 def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
     """The anatomy of a file, which knows those that lie nearby: they are read as it was."""
-    from lint_rules.anatomy.agent import Anatomy
+    from lint_rules.anatomy.agent import Anatomy, Neighbour
 
-    def neighbour(name: str) -> Anatomy | None:
+    def neighbour(name: str) -> Neighbour | None:
         found = neighbours(module.path, name) if neighbours is not None else None
-        if found is None:
-            return None
-        path, source = found
+        return Neighbour(found[1], lambda: nearby(*found)) if found is not None else None
+
+    def nearby(path: str, source: bytes) -> Anatomy | None:
         try:
             tree = _parsed(source)
             if _levels(source, tree) > SHALLOW:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,11 +32,32 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.values.sharing import Stores
 
 
+class Neighbour:
+    """A file that another one imports: analysed when something is asked for that it defines."""
+
+    def __init__(self, source: bytes, read: Callable[[], Anatomy | None]) -> None:
+        self._source = source
+        self._read = read
+
+    def defines(self, keyword: str, name: str) -> bool:
+        """Whether `class Name` or `def name` stands in it."""
+        return re.search(rf"\b{keyword}\s+{name}\b".encode(), self._source) is not None
+
+    @cached_property
+    def anatomy(self) -> Anatomy | None:
+        """None for what cannot be analysed."""
+        return self._read()
+
+    def close(self) -> None:
+        if self.__dict__.get("anatomy") is not None:
+            self.__dict__["anatomy"].close()
+
+
 class Anatomy:
     """What the parts of an agent in one file are. `module` is the file, `facts` what each value is."""
 
     def __init__(
-        self, module: SourceModule, vocabulary: Vocabulary, neighbour: Callable[[str], Anatomy | None] | None = None
+        self, module: SourceModule, vocabulary: Vocabulary, neighbour: Callable[[str], Neighbour | None] | None = None
     ) -> None:
         self.module = module
         self.vocabulary = vocabulary
@@ -43,16 +65,16 @@ class Anatomy:
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
-        self._neighbours: dict[str, Anatomy | None] = {}
+        self._neighbours: dict[str, Neighbour | None] = {}
 
     def close(self) -> None:
         """Unties the knot of what was found here and nearby: its memory is free at once, without a garbage collection.
 
         Nothing can be asked afterwards.
         """
-        for nearby in self._neighbours.values():
-            if nearby is not None:
-                nearby.close()
+        for neighbour in self._neighbours.values():
+            if neighbour is not None:
+                neighbour.close()
         self.module.close()
         vars(self).clear()
 
@@ -202,8 +224,25 @@ class Anatomy:
                     found.setdefault(statement, []).append(name)
         return found
 
-    def imported(self, name: str) -> tuple[Anatomy, str] | None:
-        """The anatomy of the file that `name` is imported from, and its name there; None where that is unknown."""
+    def imported_class(self, name: str) -> tuple[Anatomy, Scope] | None:
+        """The class that is imported under a name, with the anatomy of its file; None where that is unknown."""
+        found = self._imported(name, "class")
+        cls = found[0].module.class_named(found[1]) if found is not None else None
+        return (found[0], cls) if found is not None and cls is not None else None
+
+    def imported_function(self, name: str) -> tuple[Anatomy, Scope] | None:
+        """The function that is imported under a name, with the anatomy of its file; None where that is unknown."""
+        found = self._imported(name, "def")
+        if found is None:
+            return None
+        anatomy, there = found
+        top = anatomy.module.top
+        functions = (f for f in anatomy.module.functions if f.name == there and f.parent is top)
+        function = next((f for f in functions if f.kind == "function"), None)
+        return None if function is None else (anatomy, function)
+
+    def _imported(self, name: str, keyword: str) -> tuple[Anatomy, str] | None:
+        """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""
         origin = self.module.imports.origin.get(name)
         if origin is None or origin[1] is None or self._neighbour is None:
             return None
@@ -211,7 +250,9 @@ class Anatomy:
         if module not in self._neighbours:
             self._neighbours[module] = self._neighbour(module)
         found = self._neighbours[module]
-        return (found, there) if found is not None and there is not None else None
+        if found is None or there is None or not found.defines(keyword, there):
+            return None
+        return (found.anatomy, there) if found.anatomy is not None else None
 
     def line(self, node: cst.CSTNode) -> int:
         """The 1-based line of a node. Asked only for what is reported: positions cost a rendering of the file."""

@@ -179,6 +179,6 @@ def _fields(anatomy: Anatomy, call: cst.Call) -> list[str] | None:
     """The fields of the class that a call makes an object of, from this file or the one it is imported from."""
     made = anatomy.facts.slots.constructed(call)
     if made is None and isinstance(call.func, cst.Name):
-        found = anatomy.imported(call.func.value)
-        made = found[0].module.class_named(found[1]) if found is not None else None
+        found = anatomy.imported_class(call.func.value)
+        made = found[1] if found is not None else None
     return fields(made) if made is not None else None

@@ -208,9 +208,8 @@ class GuardStates:
         if owner[0] != "attr" or not isinstance(node, cst.ClassDef):
             return False
         for base in node.bases:
-            found = self.anatomy.imported(base.value.value) if isinstance(base.value, cst.Name) else None
-            cls = found[0].module.class_named(found[1]) if found is not None else None
-            for method in cls.methods.values() if cls is not None else ():
+            found = self.anatomy.imported_class(base.value.value) if type(base.value) is cst.Name else None
+            for method in found[1].methods.values() if found is not None else ():
                 if method.name in SETUPS or method.name.startswith("_"):
                     continue
                 for write in method.nodes:

@@ -22,14 +22,7 @@ def made_class(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     cls = anatomy.facts.slots.constructed(call)
     if cls is not None:
         return anatomy, cls
-    return imported_class(anatomy, call.func.value) if isinstance(call.func, cst.Name) else None
-
-
-def imported_class(anatomy: Anatomy, name: str) -> FoundClass | None:
-    """The class of another file of the project that is imported under a name."""
-    found = anatomy.imported(name)
-    there = found[0].module.class_named(found[1]) if found is not None else None
-    return (found[0], there) if found is not None and there is not None else None
+    return anatomy.imported_class(call.func.value) if type(call.func) is cst.Name else None
 
 
 class Elements:
@@ -54,7 +47,7 @@ class Elements:
         base = ex.receiver(call)
         owner = self.facts.slots.of(base) if base is not None else None
         name = _plain_name(self._annotation_of(owner)) if owner is not None else None
-        found = imported_class(self.anatomy, name) if name is not None else None
+        found = self.anatomy.imported_class(name) if name is not None else None
         if found is None:
             return None
         there, cls = found
@@ -105,7 +98,7 @@ def _element_class(anatomy: Anatomy, annotation: cst.BaseExpression) -> FoundCla
         cls = anatomy.module.class_named(name)
         if cls is not None:
             return anatomy, cls
-        found = imported_class(anatomy, name)
+        found = anatomy.imported_class(name)
         if found is not None:
             return found
     return None

@@ -21,14 +21,7 @@ def resolved(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
     callee = anatomy.facts.slots.callee(call)
     if callee is not None:
         return anatomy, callee
-    if isinstance(call.func, cst.Name):
-        found = anatomy.imported(call.func.value)
-        if found is not None:
-            there, name = found
-            for function in there.module.functions:
-                if function.name == name and function.parent is there.module.top:
-                    return there, function
-    return None
+    return anatomy.imported_function(call.func.value) if type(call.func) is cst.Name else None
 
 
 def passed_arguments(

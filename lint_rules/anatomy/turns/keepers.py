@@ -11,7 +11,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import LISTS, imported_class
+from lint_rules.anatomy.messages.classes import LISTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -48,7 +48,7 @@ class Keepers:
     def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
         for cls in _class_names(self._anatomy, keeper):
-            found = imported_class(self._anatomy, cls)
+            found = self._anatomy.imported_class(cls)
             if found is not None:
                 return found[0].module.method(found[1], name)
         return None

@@ -14,7 +14,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import imported_class, made_class
+from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -207,7 +207,7 @@ class RunStates:
                 tested, cls = node.args[0].value, node.args[1].value
                 if isinstance(cls, cst.Name) and self.facts.slots.of(tested) == slot:
                     known = self.module.class_named(cls.value)
-                    return (self.anatomy, known) if known is not None else imported_class(self.anatomy, cls.value)
+                    return (self.anatomy, known) if known is not None else self.anatomy.imported_class(cls.value)
         return None
 
     # -- stored at the start of a run -------------------------------------------------------------------------

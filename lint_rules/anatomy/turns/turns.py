@@ -87,12 +87,8 @@ class Turns:
             return False
         if not self._is_given_history(call):
             return False
-        found = self.anatomy.imported(call.func.value)  # costs the analysis of a file
-        if found is None:
-            return False
-        where, name = found
-        there = next((f for f in where.module.functions if f.name == name and f.parent is where.module.top), None)
-        return there is not None and there.kind == "function" and where.calls.reaches_llm(there)
+        found = self.anatomy.imported_function(call.func.value)  # costs the analysis of a file
+        return found is not None and found[0].calls.reaches_llm(found[1])
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, or a function that makes one longer."""
