@@ -149,9 +149,8 @@ def _returned(places: Places, stored: Stored) -> Iterator[Double]:
     """`reply = places.ask(history)` has stored the reply already, and the caller stores it once more."""
     if stored.message is None or stored.write is None or stored.write.node is not stored.node:
         return
-    here = [place for place in places.anatomy.transcript.stored(places.function) if place.slot == stored.slot]
-    if all(place.write is None or place.write.function is places.function for place in here):
-        return  # no call has stored anything there
+    if stored.slot not in places.stored_by_calls:
+        return
     value = places.value(stored)
     content = stored.message.content
     for part in (value, content):

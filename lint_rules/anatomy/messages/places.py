@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import libcst as cst
 
@@ -56,6 +57,12 @@ class Places:
         self.again = Again(anatomy, function)
         stored = anatomy.transcript.stored(function)
         self.all = [place for place in stored if place.slot is not None and self.again.grows(place)]
+
+    @cached_property
+    def stored_by_calls(self) -> set[Slot | None]:
+        """The histories to which functions that this one runs add messages."""
+        stored = self.anatomy.transcript.stored(self.function)
+        return {place.slot for place in stored if place.write and place.write.function is not self.function}
 
     def value(self, stored: Stored) -> cst.BaseExpression | None:
         """What a place stores, as written in this function."""
