@@ -81,7 +81,7 @@ def passing_the_gate(sources: Sources) -> set[str]:
     passed: set[str] = set()
     for path, source in sources.items():
         with suppress(ValueError):
-            if check._look(source, path, OPTIONS, None, files.neighbours).speaking:
+            if check.passes_gate(source, path, OPTIONS, neighbours=files.neighbours):
                 passed.add(path)
     return passed
 

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from lint_rules.rules.draft import Draft
     from lint_rules.syntax.module import SourceModule
 
-__all__ = ["Neighbours", "Options", "Report", "Vocabulary", "check_source", "find_fixes", "map_source"]
+__all__ = [
+    "Neighbours",
+    "Options",
+    "Report",
+    "Vocabulary",
+    "check_source",
+    "find_fixes",
+    "load",
+    "map_source",
+    "passes_gate",
+]
 
 Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written, e.g. `turn` or `..core.store`) -> (path, source), or None."""
@@ -100,6 +110,20 @@ def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool) -> Report:
     suppressions = Suppressions(anatomy.module.text)
     kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
     return Report(kept, len(findings) - len(kept))
+
+
+def passes_gate(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> bool:
+    """Whether a file will be analysed. Raises ValueError for what is no Python."""
+    return bool(_look(source, path, options, None, neighbours).speaking)
+
+
+def load(options: Options) -> None:
+    """Imports all that an analysis takes: for processes that are forked later, to share it."""
+    import lint_rules.anatomy.agent
+    import lint_rules.syntax.bare  # noqa: F401
+
+    for code in options.codes & BY_CODE.keys():
+        BY_CODE[code].load()
 
 
 def find_fixes(

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check, files
@@ -29,6 +29,8 @@ _COLLECTIONS = 200_000, 20, 20
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
 """Below either, starting processes costs more than it saves."""
+AHEAD_BYTES = 128 * 1024
+"""Of so many the first process finds out whether any will be analysed, before it starts others."""
 CHUNK_FILES = 16
 CHUNK_BYTES = 64 * 1024
 """Files handed to a process at once: many for speed, few so that none is left with work when the others have none."""
@@ -303,6 +305,8 @@ def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: in
     """The largest chunks begin first, so that all processes end at nearly the same time; outcomes keep their order."""
     from concurrent.futures.process import BrokenProcessPool
 
+    if _context().get_start_method() == "fork":
+        _load_ahead(tasks, sizes)
     done = 0
     try:
         with _pool(workers) as pool:
@@ -318,6 +322,19 @@ def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: in
     except (ImportError, NotImplementedError, OSError):
         # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
         yield from map(check_task, tasks[done:])
+
+
+def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
+    """Loads what an analysis takes, if one of the first files will be analysed: it is the dearest part of a process."""
+    held = 0
+    for task, size in zip(tasks, sizes, strict=True):
+        held += size
+        if held > AHEAD_BYTES:
+            return
+        with suppress(Exception):  # what is wrong with a file is told where it is checked
+            if check.passes_gate(files.read(task.path), task.path, task.options, neighbours=files.neighbours):
+                check.load(task.options)
+                return
 
 
 def _chunks(sizes: Sequence[int], workers: int) -> Iterator[range]:

@@ -343,6 +343,30 @@ def whose(path: str) -> Finding:
     return Finding(path, Span(1, 1, 1, 2), "AGL301", "a-name", str(os.getpid()))
 
 
+def test_forked_processes_share_what_is_loaded(tmp_path: Path) -> None:
+    """libcst is the dearest of it, and Python tells of each import in each process."""
+    import multiprocessing
+
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("needs fork")
+    root = Path(lint_rules.__file__).parent.parent
+    agent = root / "fixtures/shallow_message_copy/good_bookkeeping_on_objects.py"
+    for number in range(8):
+        (tmp_path / f"{number}.py").write_bytes(agent.read_bytes())
+    script = (
+        "import multiprocessing\n"
+        "from lint_rules import cli, run\n"
+        "run.FEW_FILES = run.FEW_BYTES = 0\n"
+        "run._context = lambda: multiprocessing.get_context('fork')\n"
+        "raise SystemExit(cli.main(['check', '--no-cache', '--isolated', '--jobs=2', '.']))\n"
+    )
+    words = [sys.executable, "-X", "importtime", "-c", script]
+    done = subprocess.run(words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True)
+    loaded = [line.rpartition(b"|")[2].strip() for line in done.stderr.splitlines()]
+    assert done.returncode == 0
+    assert loaded.count(b"libcst") == 1
+
+
 @pytest.mark.usefixtures("in_processes")
 def test_one_job_is_this_process(project: Project) -> None:
     project.write("a.py", "b.py", "c.py")

@@ -34,6 +34,10 @@ class Rule(NamedTuple):
         """Ask the rule's question of one file. Imports the rule's module on first use."""
         yield from importlib.import_module(self.module).check(anatomy)
 
+    def load(self) -> None:
+        """Imports the rule's module now."""
+        importlib.import_module(self.module)
+
     def page(self) -> str:
         """The rule's page: the docstring of its module, in Markdown."""
         return importlib.import_module(self.module).__doc__ or ""
