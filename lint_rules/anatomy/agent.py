@@ -49,8 +49,9 @@ class Neighbour:
         return self._read()
 
     def close(self) -> None:
-        if self.__dict__.get("anatomy") is not None:
-            self.__dict__["anatomy"].close()
+        anatomy = vars(self).get("anatomy")
+        if anatomy is not None:
+            anatomy.close()
 
 
 class Anatomy:
@@ -244,13 +245,15 @@ class Anatomy:
     def _imported(self, name: str, keyword: str) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""
         origin = self.module.imports.origin.get(name)
-        if origin is None or origin[1] is None or self._neighbour is None:
+        if origin is None or self._neighbour is None:
             return None
         module, there = origin
+        if there is None:
+            return None
         if module not in self._neighbours:
             self._neighbours[module] = self._neighbour(module)
         found = self._neighbours[module]
-        if found is None or there is None or not found.defines(keyword, there):
+        if found is None or not found.defines(keyword, there):
             return None
         return (found.anatomy, there) if found.anatomy is not None else None
 

@@ -51,6 +51,7 @@ ENDPOINTS: dict[str, tuple[str, ...]] = {
 }
 """Ends of dotted names of calls that reach a model, and the keyword under which they take the history."""
 
+ENDPOINT_ENDS = frozenset(name.rpartition(".")[2] for name in ENDPOINTS)
 AMBIGUOUS_ENDPOINTS = frozenset({"messages.create", "messages.stream", "responses.create", "chat_completion"})
 """Endpoints other SDKs have too (Twilio's `messages.create(to=...)`): they count only with a model's keyword."""
 

@@ -35,7 +35,6 @@ _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSeq
 _DICTS = frozenset({"dict", "Dict"})
 _LANGCHAIN_MODELS = ("Chat", "create_react")
 _ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
-_ENDPOINT_ENDS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
 _LONGEST_ENDPOINT = 3
 
 
@@ -192,7 +191,7 @@ class Evidence(Signs):
     def _calls_endpoint(self) -> bool:
         if not any(parts <= self.names for parts in _ENDPOINTS):
             return False
-        return any(is_endpoint(name, call) for name, call in self.calls_ending(_ENDPOINT_ENDS))
+        return any(is_endpoint(name, call) for name, call in self.calls_ending(words.ENDPOINT_ENDS))
 
     def _makes_model(self) -> bool:
         """A model of LangChain."""

@@ -14,6 +14,7 @@ from lint_rules.gate import forms, schemas
 from lint_rules.gate.evidence import may_ask
 from lint_rules.gate.signs import called_name, items, member
 from lint_rules.gate.surroundings import Surroundings
+from lint_rules.syntax.names import written
 
 __all__ = ["Needs"]
 
@@ -49,7 +50,6 @@ _SERVED = frozenset().union(
 )  # fmt: skip
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
 _LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
-_REQUESTS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
 _BODIES = frozenset({"json", "data", "content", "body"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -91,7 +91,7 @@ class Needs(Surroundings):
 
     def _asking(self) -> list[ast.Call | ast.keyword]:
         """The calls that may ask a model, or those of their keywords that show it."""
-        requests = _REQUESTS | {name for name, full in self.imported.items() if full.rpartition(".")[2] in _REQUESTS}
+        requests = written(words.ENDPOINT_ENDS, self.imported)
         names = {name for name in self.called if name in requests or may_ask(name)}
         keywords = {"messages", *(_BODIES if self.shows_request else ())}
         return [

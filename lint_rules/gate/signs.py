@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
-from lint_rules.syntax.names import resolved
+from lint_rules.syntax.names import resolved, written
 
 __all__ = ["Signs", "called_name", "dotted", "items", "last_name", "member", "text"]
 
@@ -140,12 +140,11 @@ class Signs:
 
     def calls_ending(self, ends: Collection[str]) -> list[tuple[str, ast.Call]]:
         """Calls of dotted names that end in one of these, imports resolved, with the whole name."""
-        imported = self.imported
-        written = {*ends, *(name for name, full in imported.items() if full.rpartition(".")[2] in ends)}
-        if self.called.isdisjoint(written):
+        names = written(ends, self.imported)
+        if self.called.isdisjoint(names):
             return []
-        calls = [node for node in self.nodes[ast.Call] if called_name(node) in written]
-        return [(resolved(dotted(node.func) or called_name(node), imported), node) for node in calls]
+        calls = [node for node in self.nodes[ast.Call] if called_name(node) in names]
+        return [(resolved(dotted(node.func) or called_name(node), self.imported), node) for node in calls]
 
     def members(self, names: Collection[str]) -> list[tuple[ast.expr, str]]:
         """`(x, "k")` for each `x.k`, `x["k"]`, `x.get("k")` and `getattr(x, "k")` with one of these names."""

@@ -200,7 +200,7 @@ def _content(message: cst.BaseExpression) -> cst.BaseExpression | None:
     """What is said to the model in `{"tool_call_id": ..., "content": ...}` or `ToolMessage(content=...)`."""
     items = ex.dict_items(message)
     if isinstance(message, cst.Call):
-        items = {arg.keyword.value: arg.value for arg in message.args if arg.keyword is not None}
+        items = ex.keywords(message)
     if isinstance(message, cst.Dict) and len(items) != len(message.elements):
         return None
     if not any(key in items for key in _IDENTITIES):

@@ -125,7 +125,7 @@ def _is_for_something_else(anatomy: Anatomy, given: Given) -> bool:
     """Whether the function asks a model or returns something: it is not there to edit."""
     if anatomy.calls.reaches_llm(given.function):
         return True
-    return any(isinstance(n, cst.Return) and n.value is not None and ex.dotted(n.value) not in {"None", "True", "False"}
+    return any(isinstance(n, cst.Return) and n.value is not None and ex.dotted(n.value) not in ex.CONSTANTS
                for n in given.function.nodes)  # fmt: skip
 
 

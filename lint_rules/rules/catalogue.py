@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,15 +33,15 @@ class Rule(NamedTuple):
 
     def check(self, anatomy: Anatomy) -> Iterator[Draft]:
         """Ask the rule's question of one file. Imports the rule's module on first use."""
-        yield from importlib.import_module(self.module).check(anatomy)
+        yield from self.load().check(anatomy)
 
-    def load(self) -> None:
-        """Imports the rule's module now."""
-        importlib.import_module(self.module)
+    def load(self) -> ModuleType:
+        """Imports the rule's module, which else is done at its first check."""
+        return importlib.import_module(self.module)
 
     def page(self) -> str:
         """The rule's page: the docstring of its module, in Markdown."""
-        return importlib.import_module(self.module).__doc__ or ""
+        return self.load().__doc__ or ""
 
 
 RULES: tuple[Rule, ...] = (

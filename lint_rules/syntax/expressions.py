@@ -13,6 +13,8 @@ import libcst as cst
 
 from lint_rules.syntax.make import complete
 
+CONSTANTS = frozenset({"None", "True", "False"})
+
 _SYMMETRIC = frozenset({cst.Equal, cst.NotEqual})
 _LITERALS = frozenset({cst.SimpleString, cst.ConcatenatedString, cst.Integer})
 _KEY_METHODS = frozenset({"get", "pop", "setdefault"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 
 def resolved(name: str, imported: Mapping[str, str]) -> str:
@@ -14,3 +14,8 @@ def resolved(name: str, imported: Mapping[str, str]) -> str:
         return name
     full += first[len(head) :]
     return f"{full}.{rest}" if rest else full
+
+
+def written(ends: Collection[str], imported: Mapping[str, str]) -> frozenset[str]:
+    """The last names by which a file may call what ends in one of these: they, and what they are imported as."""
+    return frozenset([*ends, *[name for name, full in imported.items() if full.rpartition(".")[2] in ends]])

@@ -94,7 +94,7 @@ def is_answer(node: cst.CSTNode) -> bool:
         return _is_answer_dict(ex.dict_items(node))
     if _is_maker(name):
         return bool(node.args)
-    keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+    keywords = ex.keywords(node)
     if not keywords:
         return False
     if ROLES & {_role(keywords.get("role"))}:

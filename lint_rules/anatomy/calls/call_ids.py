@@ -44,7 +44,7 @@ def _items(node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
         return ex.dict_items(node)
     if not ex.called_name(node)[:1].isupper():
         return {}
-    return {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+    return ex.keywords(node)
 
 
 def _ids(items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:

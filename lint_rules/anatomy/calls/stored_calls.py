@@ -131,7 +131,7 @@ class StoredCalls:
         else:
             if not ex.called_name(node)[:1].isupper():
                 return
-            items = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+            items = ex.keywords(node)
         role = ex.text(items["role"]) if "role" in items else None
         named = isinstance(node, cst.Call) and ex.called_name(node) in _MESSAGE_MAKERS
         if role in _ASSISTANT or named:

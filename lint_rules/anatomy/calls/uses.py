@@ -78,7 +78,7 @@ def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
         elif role in answers.ROLES or kind in answers.TAGS:
             yield from items.values()
     elif isinstance(node, cst.Call):
-        keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        keywords = ex.keywords(node)
         if _OF_A_CALL & keywords.keys():
             return
         yield from (value for key, value in keywords.items() if key in answers.ID_KEYS)

@@ -121,7 +121,7 @@ class Messages:
 
     def _called(self, node: cst.Call, arguments: Arguments, depth: int) -> list[Message]:
         name = ex.called_name(node)
-        keywords = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        keywords = ex.keywords(node)
         role = _CLASSES.get(name)
         if role is not None:
             content = keywords.get("content") or ex.argument(node, "content", 0)

@@ -56,7 +56,7 @@ def _copied_from(anatomy: Anatomy, node: cst.Dict | cst.Call) -> cst.Name | None
         if len(items) != len(node.elements):
             return None
     else:
-        items = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        items = ex.keywords(node)
         if len(items) != len(node.args) or not ex.called_name(node)[:1].isupper():
             return None
     if not {"role", "content"} <= set(items) <= {"role", "content", "name", "timestamp"}:

@@ -154,11 +154,12 @@ def forms_of_copies(module: SourceModule) -> Iterator[cst.CSTNode]:
 
 
 def _unfolds(node: cst.List | cst.Dict, kind: type[cst.CSTNode]) -> bool:
-    return any([type(element) is kind for element in node.elements])  # noqa: C419 - asked for every display of a file
+    return kind in [type(element) for element in node.elements]
 
 
 def _unpacks(node: cst.Assign) -> bool:
-    return any([type(target.target) is cst.Tuple or type(target.target) is cst.List for target in node.targets])  # noqa: C419
+    kinds = [type(target.target) for target in node.targets]
+    return cst.Tuple in kinds or cst.List in kinds
 
 
 class Copies:
@@ -333,7 +334,7 @@ class Copies:
             return None
         base, given = ex.receiver(node), ex.positional(node)
         full = self.facts.module.imports.resolve(ex.dotted(node.func) or "")
-        replaced = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+        replaced = ex.keywords(node)
         if full == "copy.copy" and given:
             return given[0], 1, {}
         if name == "copy" and base is not None and not given:

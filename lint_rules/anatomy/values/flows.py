@@ -20,7 +20,6 @@ _GROWERS = frozenset({"append", "appendleft", "add", "insert"})
 _DICTS = frozenset({cst.Dict, cst.Call})
 _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Integer, cst.Float, cst.Comparison})
 """What is no part of an agent, whatever becomes of it, nor are its parts."""
-_CONSTANTS = frozenset({"None", "True", "False"})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 
 
@@ -374,7 +373,7 @@ class Flows(Forms):
 
 
 def _is_mute(value: cst.BaseExpression | None) -> bool:
-    return type(value) in _MUTE or (type(value) is cst.Name and value.value in _CONSTANTS)
+    return type(value) in _MUTE or (type(value) is cst.Name and value.value in ex.CONSTANTS)
 
 
 def _is_list(node: cst.BaseExpression) -> bool:

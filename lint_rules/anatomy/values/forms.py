@@ -14,6 +14,7 @@ from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, 
 from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sources
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
+from lint_rules.syntax.names import written
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
 _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS)
@@ -242,7 +243,7 @@ class Forms(Known):
     @cached_property
     def endpoint_names(self) -> frozenset[str]:
         """The last names by which the file may call an endpoint."""
-        return llm_calls.endpoint_names(self.module.imports)
+        return written(words.ENDPOINT_ENDS, self.module.imports.full)
 
 
 @lru_cache(maxsize=4096)

@@ -14,11 +14,9 @@ from lint_rules.syntax import expressions as ex
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.values.forms import Forms
-    from lint_rules.syntax.imports import Imports
 
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
-_ENDS = frozenset(name.rpartition(".")[2] for name in words.ENDPOINTS)
 _BODIES = ("json", "data", "content", "body")
 _NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
 _STARTS = ("with_raw_response.", "with_streaming_response.")
@@ -31,12 +29,6 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
     by_user = _by_user(call, facts) if facts.vocabulary.llm_calls else None
     given = ex.keywords(call)
     return by_user or _by_endpoint(call, facts) or _by_body(call, given, facts) or _by_shape(call, given, facts)
-
-
-def endpoint_names(imports: Imports) -> frozenset[str]:
-    """The last names by which a file may call an endpoint: those that they have, and what they are imported as."""
-    imported = (name for name, full in imports.full.items() if full.rpartition(".")[2] in _ENDS)
-    return _ENDS.union(imported)
 
 
 def _full_name(call: cst.Call, facts: Forms) -> str:
@@ -134,7 +126,7 @@ def _asks(name: str) -> bool:
 def _is_given_model(call: cst.Call) -> bool:
     """`get_llm_response(llm=self.llm, ...)`: a model is handed on, as an object and not as a switch or a name."""
     value = ex.argument(call, "llm")
-    return isinstance(value, (cst.Name, cst.Attribute)) and ex.dotted(value) not in {"None", "True", "False"}
+    return isinstance(value, (cst.Name, cst.Attribute)) and ex.dotted(value) not in ex.CONSTANTS
 
 
 def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str | None, cst.BaseExpression | None]:

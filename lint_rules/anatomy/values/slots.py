@@ -26,7 +26,6 @@ _PLACES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
 _CALLABLES = frozenset({cst.Lambda, cst.Name, cst.Attribute, cst.Call})
 _UNKNOWN: Any = object()
 """Stands in a memo for what was not asked yet."""
-_CONSTANTS = frozenset({"None", "True", "False"})
 _WRAPPERS = frozenset({"Optional", "Annotated", "Final", "ClassVar", "Union"})
 
 
@@ -59,7 +58,7 @@ class Slots:
 
     def _find(self, node: cst.BaseExpression) -> Slot | None:
         if type(node) is cst.Name:
-            return None if node.value in _CONSTANTS else self.variable(node, node.value)
+            return None if node.value in ex.CONSTANTS else self.variable(node, node.value)
         pair = ex.member(node)
         if pair is not None:
             return self.member(pair[0], pair[1])
