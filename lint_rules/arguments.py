@@ -93,7 +93,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """Reads a command line; `run` of what it gives is the command. It raises UsageError instead of leaving."""
+    """Reads a command line with one of these commands; `run` of what it gives is the command.
+
+    It raises UsageError instead of leaving.
+    """
     top = _Parser(
         prog="looplint",
         description="The linter for agent loops: programs in which a language model calls tools in rounds.",
@@ -101,8 +104,9 @@ def parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"looplint {__version__}")
     below = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", prog=top.prog)
-    for name, add in (("check", _add_check), ("rules", _add_rules), ("explain", _add_explain), ("map", _add_map)):
-        add(below).set_defaults(run=commands[name])
+    adders = {"check": _add_check, "rules": _add_rules, "explain": _add_explain, "map": _add_map}
+    for name, run in commands.items():
+        adders[name](below).set_defaults(run=run)
     return top
 
 

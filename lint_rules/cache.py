@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any
 
 from lint_rules import __version__
-from lint_rules.check import Options
 from lint_rules.finding import Finding, FixOffer, Related, Report, Span
+from lint_rules.options import Options
 
 try:
     from _blake2 import blake2b  # what hashlib hands on; but hashlib loads OpenSSL, which takes longer than to check

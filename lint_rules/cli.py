@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    parser = arguments.parser(_COMMANDS)
+    named = {name: command for name, command in _COMMANDS.items() if words[:1] == [name]}
+    parser = arguments.parser(named or _COMMANDS)  # of several, each costs as much as to check a small file
     if not words:
         parser.print_help(sys.stderr)
         return FAILED

@@ -10,32 +10,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check
-from lint_rules.finding import Applicability, Finding, FixOffer
+from lint_rules.finding import Finding
+from lint_rules.options import Wish
 
 if TYPE_CHECKING:
     from lint_rules.repairs.edits import Edits, Fix
     from lint_rules.syntax.module import SourceModule
 
 MOST_ROUNDS = 10
-
-
-class Wish(NamedTuple):
-    """Which fixes are wanted: how far they must be trusted, and the codes of the rules that may fix."""
-
-    unsafe: bool = False
-    codes: frozenset[str] | None = None
-    """None for all."""
-
-    def takes(self, code: str, offer: FixOffer | None) -> bool:
-        return offer is not None and self.fixes(code) and offer.applicability in self._applicable
-
-    def fixes(self, code: str) -> bool:
-        """Whether a rule may fix at all."""
-        return self.codes is None or code in self.codes
-
-    @property
-    def _applicable(self) -> tuple[Applicability, ...]:
-        return ("safe", "unsafe") if self.unsafe else ("safe",)
 
 
 class Applied(NamedTuple):

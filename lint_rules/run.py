@@ -14,8 +14,8 @@ from lint_rules.cache import Cache, Digests, digest
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
-from lint_rules.fix import Applied, Dropped, Fixed, Wish, fix_source
 from lint_rules.layer import SettingsError
+from lint_rules.options import Wish
 from lint_rules.paths import absolute, shown
 from lint_rules.settings import Resolver
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.context import BaseContext
     from multiprocessing.process import BaseProcess
+
+    from lint_rules.fix import Applied, Dropped
 
 _COLLECTIONS = 200_000, 20, 20
 """When Python looks for garbage: a tree is many objects that live as long as its file, and leaves little. Rarely."""
@@ -238,33 +240,37 @@ def check_task(task: Task) -> Outcome:
         return Outcome(task.path, error=reason(error))
     neighbours = _Neighbours()
     try:
-        fixed = _fixed(task, source, neighbours)
+        return (_fixed if task.fix else _checked)(task, source, neighbours)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
         return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
-    findings = fixed.report.findings
+
+
+def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
+    report = check.check_source(source, task.path, task.options, neighbours=neighbours)
+    # Not from a file, or not understood: the same bytes may bring something else next time.
+    in_doubt = task.source is not None or any(finding.code == NOT_ANALYSED for finding in report.findings)
     return Outcome(
         task.path,
-        findings,
-        fixed.report.suppressed,
-        rewrite=Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None,
-        dropped=fixed.dropped,
+        report.findings,
+        report.suppressed,
         neighbours=tuple(neighbours.noted.items()),
-        content=None if _is_in_doubt(task, findings) else digest(source),
+        content=None if in_doubt else digest(source),
     )
 
 
-def _is_in_doubt(task: Task, findings: Sequence[Finding]) -> bool:
-    """Whether the same bytes may bring something else next time: fixed, not from a file, or not understood."""
-    return task.fix or task.source is not None or any(finding.code == NOT_ANALYSED for finding in findings)
+def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
+    from lint_rules.fix import fix_source
 
-
-def _fixed(task: Task, source: bytes, neighbours: check.Neighbours) -> Fixed:
-    """The file with its fixes, if they are asked for; as it is, if not."""
-    if task.fix:
-        return fix_source(source, task.path, task.options, task.wish, neighbours=neighbours)
-    return Fixed(source, check.check_source(source, task.path, task.options, neighbours=neighbours))
+    fixed = fix_source(source, task.path, task.options, task.wish, neighbours=neighbours)
+    return Outcome(
+        task.path,
+        fixed.report.findings,
+        fixed.report.suppressed,
+        rewrite=Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None,
+        dropped=fixed.dropped,
+    )
 
 
 def save(outcome: Outcome) -> Outcome:

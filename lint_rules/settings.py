@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from lint_rules.check import Options, Vocabulary
+from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.configuration import read_config, read_pyproject
 from lint_rules.layer import Layer, Selectors, SettingsError
+from lint_rules.options import Options
 from lint_rules.paths import Patterns, upwards
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES, matching
 

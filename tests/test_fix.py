@@ -12,7 +12,8 @@ import libcst as cst
 import pytest
 
 from lint_rules import check, fix
-from lint_rules.fix import Fixed, Wish
+from lint_rules.fix import Fixed
+from lint_rules.options import Wish
 from lint_rules.repairs import edits, imports, stale_history_snapshot
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.repairs.imports import Import

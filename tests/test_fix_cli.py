@@ -14,8 +14,9 @@ from marked_engine import Project, Run
 from test_fix import SHALLOW, STALE
 
 from lint_rules import check, files
-from lint_rules.fix import Wish, fix_source
+from lint_rules.fix import fix_source
 from lint_rules.layer import Layer
+from lint_rules.options import Wish
 from lint_rules.rules.catalogue import RULES
 from lint_rules.settings import Resolver
 

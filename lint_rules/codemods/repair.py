@@ -8,8 +8,8 @@ import libcst as cst
 from libcst.codemod import CodemodCommand
 
 from lint_rules import files
-from lint_rules.check import Options
-from lint_rules.fix import Wish, fix_source
+from lint_rules.fix import fix_source
+from lint_rules.options import Options, Wish
 
 
 class RepairCommand(CodemodCommand):

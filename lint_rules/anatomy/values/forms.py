@@ -9,7 +9,7 @@ from itertools import chain
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.values import llm_calls, shapes
+from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
 from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sources
 from lint_rules.syntax import expressions as ex

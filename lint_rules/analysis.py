@@ -1,0 +1,157 @@
+"""The analysis of ONE file that passed the gate: from its tree to the anatomy, and to what the rules find.
+
+Begins on a bare tree, made from the `ast`. libcst parses the file only if that shows something.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from importlib.util import decode_source
+
+import libcst
+
+from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.finding import Finding, Related, Report
+from lint_rules.gate.signs import Signs
+from lint_rules.gate.speaking import NEED_NO_FACTS
+from lint_rules.options import Neighbours, Options
+from lint_rules.repairs.edits import Fix
+from lint_rules.rules.catalogue import BY_CODE, Rule
+from lint_rules.rules.draft import Draft
+from lint_rules.syntax.bare import Unlike, bare_tree
+from lint_rules.syntax.depth import SHALLOW, levels_of_text
+from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.parse import Tree, parse, unreadable
+from lint_rules.syntax.python import Unreadable
+
+Reader = Callable[[bytes, str, Tree], SourceModule]
+"""Makes the index of a file from its bytes, path and tree."""
+
+
+def report(
+    source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None, *, noqa: bool
+) -> Report:
+    """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable."""
+    if isinstance(tree, ast.Module) and _is_silent(source, path, tree, options, neighbours):
+        return Report()
+    anatomy = _anatomy(_read(source, path, tree), options, neighbours, _read)
+    drafts = _drafts(anatomy, options.codes)
+    findings = sorted(
+        (_finding(rule, draft, anatomy) for rule, draft in drafts), key=lambda found: (found.span, found.code)
+    )
+    if not noqa or not findings:
+        return Report(tuple(findings))
+    from lint_rules.suppress import Suppressions
+
+    suppressions = Suppressions(anatomy.module.text)
+    kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
+    return Report(kept, len(findings) - len(kept))
+
+
+def fixes(
+    source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None
+) -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
+    """The file, and its findings that have a fix, each with it, in order of place. Raises Unreadable."""
+    anatomy = _anatomy(_read(source, path, tree), options, neighbours, _read)
+    fixable = [
+        (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options.codes) if draft.fix
+    ]
+    return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
+
+
+def outlined(source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None) -> str:
+    """The anatomy of a file as text. Raises Unreadable."""
+    from lint_rules.anatomy.outline import outline
+
+    return outline(_anatomy(_read(source, path, tree), options, neighbours, _read))
+
+
+def levels(source: bytes, tree: Tree) -> int:
+    """How deep the tree of a file is, at most."""
+    return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
+    """The anatomy of a file, which knows those that lie nearby: they are read as it was."""
+
+    def neighbour(name: str) -> Neighbour | None:
+        found = neighbours(module.path, name) if neighbours is not None else None
+        return Neighbour(found[1], lambda: nearby(*found)) if found is not None else None
+
+    def nearby(path: str, source: bytes) -> Anatomy | None:
+        try:
+            tree = parse(source)
+            if levels(source, tree) > SHALLOW:
+                return None
+            return _anatomy(read(source, path, tree), options, None, read)
+        except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
+            return None
+
+    return Anatomy(module, options.vocabulary, neighbour)
+
+
+def _read(source: bytes, path: str, tree: Tree) -> SourceModule:
+    """As libcst parses it, if that has not been done. Raises Unreadable."""
+    try:
+        return SourceModule(source, path, None if isinstance(tree, ast.Module) else tree)
+    except libcst.ParserSyntaxError as problem:
+        message = str(problem.message).strip().splitlines()[0]
+        raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
+    except (SyntaxError, ValueError, LookupError) as problem:
+        raise unreadable(source, problem) from None
+
+
+def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
+    """Without formatting and positions, at a sixth of the cost, where that can be."""
+    if isinstance(tree, ast.Module):
+        text = decode_source(source)
+        with suppress(Unlike):
+            return SourceModule(text, path, bare_tree(text, tree))
+    return _read(source, path, tree)
+
+
+# -- judging ------------------------------------------------------------------------------------------------------
+
+
+def _is_silent(source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None) -> bool:
+    """Whether no rule has anything to report, as a bare tree shows."""
+    with closing(_anatomy(_read_bare(source, path, tree), options, neighbours, _read_bare)) as anatomy:
+        try:
+            return not any(True for _ in _drafts(anatomy, options.codes))
+        except Exception:  # who asks for positions, or makes a repair, has something to report
+            return False
+
+
+def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:
+    if not anatomy.knows_agent:
+        codes &= NEED_NO_FACTS
+    rules = [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
+    return ((rule, draft) for rule in rules for draft in rule.check(anatomy))
+
+
+def _finding(rule: Rule, draft: Draft, anatomy: Anatomy) -> Finding:
+    module = anatomy.module
+    related = tuple(
+        Related(
+            (note.module or module).positions.span(note.node),
+            note.message,
+            note.module.path if note.module is not None and note.module is not module else None,
+        )
+        for note in draft.related
+    )
+    return Finding(
+        path=module.path,
+        span=module.positions.span(draft.node),
+        code=rule.code,
+        name=rule.name,
+        message=draft.message,
+        help=draft.help,
+        confidence=draft.confidence,
+        related=related,
+        fix=draft.fix.offer if draft.fix is not None else None,
+    )

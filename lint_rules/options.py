@@ -1,0 +1,38 @@
+"""What is wanted of a file: what to look for, and what to fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from lint_rules.anatomy.vocabulary import Vocabulary
+from lint_rules.finding import Applicability, FixOffer
+
+Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
+"""(path of the importing file, module as written, e.g. `turn` or `..core.store`) -> (path, source), or None."""
+
+
+class Options(NamedTuple):
+    """What to look for in one file: codes of the enabled rules, and the user's words."""
+
+    codes: frozenset[str]
+    vocabulary: Vocabulary = Vocabulary()
+
+
+class Wish(NamedTuple):
+    """Which fixes are wanted: how far they must be trusted, and the codes of the rules that may fix."""
+
+    unsafe: bool = False
+    codes: frozenset[str] | None = None
+    """None for all."""
+
+    def takes(self, code: str, offer: FixOffer | None) -> bool:
+        return offer is not None and self.fixes(code) and offer.applicability in self._applicable
+
+    def fixes(self, code: str) -> bool:
+        """Whether a rule may fix at all."""
+        return self.codes is None or code in self.codes
+
+    @property
+    def _applicable(self) -> tuple[Applicability, ...]:
+        return ("safe", "unsafe") if self.unsafe else ("safe",)
