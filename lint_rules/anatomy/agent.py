@@ -19,6 +19,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 
@@ -87,6 +88,12 @@ class Anatomy:
     def knows_agent(self) -> bool:
         """Whether any value of the file is known to be part of an agent, or any model is asked in it."""
         return bool(self.facts.all_known() or self.facts.calls)
+
+    @cached_property
+    def made(self) -> list[tuple[cst.Dict | cst.Call, dict[str, cst.BaseExpression]]]:
+        """The dict displays and constructors of the file with what they are made of: of keys or keywords."""
+        nodes = self.module.nodes_of(cst.Dict, cst.Call)
+        return [(node, parts) for node in nodes if (parts := ex.made_of(node))]
 
     @cached_property
     def calls(self) -> CallGraph:

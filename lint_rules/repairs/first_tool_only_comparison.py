@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _ARGUMENTS = frozenset({"arguments", "args", "input", "parameters"})
@@ -20,7 +19,7 @@ _OPEN = (cst.Return, cst.Assign, cst.AnnAssign, cst.If, cst.While, cst.Arg)
 _OPERATORS: dict[type[cst.BaseBooleanOp], type[cst.BaseCompOp]] = {cst.And: cst.Equal, cst.Or: cst.NotEqual}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class _Pair:
     """`a[0].name == b[0].name`: both lists, and what is taken of each first call (None: the call itself)."""
 

@@ -215,6 +215,13 @@ def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
     return items
 
 
+def made_of(node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
+    """String keys and values of a dict display, keywords of a constructor: a call of a capitalised name."""
+    if type(node) is cst.Dict:
+        return dict_items(node)
+    return keywords(node) if type(node) is cst.Call and called_name(node)[:1].isupper() else {}
+
+
 def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The expressions `node` may evaluate to: both sides of `or`, both branches of `if`/`else`."""
     node = inner(node)

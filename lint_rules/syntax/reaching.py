@@ -10,12 +10,12 @@ e` unbinds `e` at its end. Comprehension variables live in a scope of their own 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import libcst as cst
 
 from lint_rules.syntax.graph import Graph, Kind, Point, solve
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, nodes_below, walk
 
 Binding = Literal[
@@ -25,7 +25,7 @@ Binding = Literal[
 """How a name is bound; "outer": by whoever else writes a name declared `global` or `nonlocal` here."""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Definition:
     """One binding of `name` at `point`.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _RUNS = re.compile(r"run|exec|invoke|call|dispatch|process|perform|handle", re.IGNORECASE)
@@ -27,7 +27,7 @@ _IDENTITIES = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUs
 _MAPS = frozenset({"map", "starmap", "imap"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Batch:
     """One place that runs the calls at `way`. `runner` is the name of what runs them, `whole` that it gets the list."""
 

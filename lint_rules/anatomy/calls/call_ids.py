@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -14,13 +13,14 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 _RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
 _INPUTS = frozenset({"arguments", "input", "args"})
 _RESULTS = frozenset({"result", "output", "response", "tool_result"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class SharedId:
     """An id, `value`, that is taken from `source`: the tool's name, or the position in a list of calls."""
 
@@ -31,20 +31,11 @@ class SharedId:
 
 def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
     """Ids of calls and of their results that are names or positions."""
-    for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
-        items = _items(node)
+    for _, items in anatomy.made:
         for value in _ids(items):
             shared = _by_name(anatomy, value, items) or _by_position(anatomy, value)
             if shared is not None:
                 yield shared
-
-
-def _items(node: cst.Dict | cst.Call) -> dict[str, cst.BaseExpression]:
-    if isinstance(node, cst.Dict):
-        return ex.dict_items(node)
-    if not ex.called_name(node)[:1].isupper():
-        return {}
-    return ex.keywords(node)
 
 
 def _ids(items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
@@ -57,7 +48,9 @@ def _ids(items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
 
 def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
     function = items.get("function")
-    named = items.get("name") or (_items(function).get("name") if isinstance(function, (cst.Dict, cst.Call)) else None)
+    named = items.get("name") or (
+        ex.made_of(function).get("name") if isinstance(function, (cst.Dict, cst.Call)) else None
+    )
     names = {ex.source(named)} if named is not None else set()
     slot = anatomy.facts.slots.of(value)
     given = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" else []

@@ -53,7 +53,7 @@ class CallPlaces:
                 targets = [node.target]
             for target in targets:
                 at = ex.index(target)
-                if isinstance(target, cst.Subscript) and at is not None:
+                if type(target) is cst.Subscript and at is not None:
                     yield target.value, at
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -16,9 +15,10 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class EmptyCalls:
     """`element` sets the field in a message, `calls` is what may be empty, `test` shows that it may."""
 
@@ -52,7 +52,7 @@ def _cleaned(anatomy: Anatomy) -> bool:
     for node in anatomy.module.nodes_of(cst.Call, cst.Del):
         if isinstance(node, cst.Call) and ex.called_name(node) == "pop" and ex.key(node) == "tool_calls":
             return True
-        if isinstance(node, cst.Del) and ex.key(node.target) == "tool_calls":
+        if type(node) is cst.Del and ex.key(node.target) == "tool_calls":
             return True
     return False
 

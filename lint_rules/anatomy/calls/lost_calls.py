@@ -8,7 +8,6 @@ does not show what it is may be the one.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -25,6 +24,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _SERVER_KEEPS = ("previous_response_id", "conversation", "thread_id")
@@ -40,7 +40,7 @@ class How(Enum):
     NEVER = "no message with the calls is stored"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class LostCall:
     """`stored` is the place to report: where the calls are left behind; `result` answers them, `asked` made them.
 
@@ -74,7 +74,7 @@ def _server_keeps(anatomy: Anatomy) -> bool:
     return any(ex.argument(call, name) is not None for call in anatomy.facts.calls for name in _SERVER_KEEPS)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class _History:
     """What a function stores in one list besides results.
 

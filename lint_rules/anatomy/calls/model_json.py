@@ -54,8 +54,7 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     return any(
         "arguments" in (items := ex.dict_items(node)) and any(anatomy.facts.encoder(n) for n in walk(items["arguments"])
         if isinstance(n, cst.Call))
-        for node in anatomy.module.scope_of
-        if isinstance(node, cst.Dict)
+        for node in anatomy.module.nodes_of(cst.Dict)
     )  # fmt: skip
 
 

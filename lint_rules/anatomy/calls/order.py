@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -19,12 +18,13 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk_scope
 
 _READERS = frozenset({"len", "print", "list", "dumps", "deepcopy", "copy", "enumerate", "reversed", "str", "extend"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Intruder:
     """`stored` is the message. `calls` is where those are stored whose results follow, or the loop over them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _BLOCK_LISTS = frozenset({"content", "output", "parts"})
@@ -25,7 +25,7 @@ _CHOOSING = frozenset({"id", "name", "call_id", "tool_call_id", "tool_use_id", "
 """What a test asks for that looks one certain call up."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Pick:
     """One call taken out of the list at `way`. `node` is the place, `calls` the list.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _JOINS = re.compile(
@@ -27,7 +27,7 @@ _JOINS = re.compile(
 _Loop = cst.For | cst.CompFor
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class SplitResult:
     """`node` stores a message with `part`, one tool result, in each turn of `loop`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -18,6 +17,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 _ASSISTANT = frozenset({"assistant", "model", "ai"})
 _PARTS = ("tool_calls", "content", "parts")
@@ -27,7 +27,7 @@ _ON_SERVER = "submit_tool_outputs"
 _MESSAGE_MAKERS = frozenset({"AIMessage", "AssistantMessage"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Storage:
     """The object at `way` is stored whole at `node`; `how` reads after "the message"."""
 
@@ -119,23 +119,11 @@ class StoredCalls:
     def _rebuilt(self) -> Iterator[Storage]:
         """`{"role": "assistant", "content": reply.content}`: an assistant message made of all the parts of another."""
         module = self._anatomy.module
-        for node in module.nodes_of(cst.Dict, cst.Call):
-            for part in self._assistant_parts(node):
+        for node, items in self._anatomy.made:
+            for part in _assistant_parts(node, items):
                 way = self._all_of(part)
                 if way is not None and len(way) > 1:
                     yield Storage(way, node, module.scope_of[node].function, "is stored with all its calls here")
-
-    def _assistant_parts(self, node: cst.Dict | cst.Call) -> Iterator[cst.BaseExpression]:
-        if isinstance(node, cst.Dict):
-            items = ex.dict_items(node)
-        else:
-            if not ex.called_name(node)[:1].isupper():
-                return
-            items = ex.keywords(node)
-        role = ex.text(items["role"]) if "role" in items else None
-        named = isinstance(node, cst.Call) and ex.called_name(node) in _MESSAGE_MAKERS
-        if role in _ASSISTANT or named:
-            yield from (items[part] for part in _PARTS if part in items)
 
     def _all_of(self, value: cst.BaseExpression) -> Way | None:
         """The list of which `value` holds all calls: itself, or one dict or dump for each."""
@@ -195,3 +183,10 @@ def _message_of(way: Way) -> Way:
     if way[-1] == "function_calls":
         return (*way[:-1], "candidates", "[]", "content")
     return way[:-1] if len(way) > 1 else way
+
+
+def _assistant_parts(node: cst.Dict | cst.Call, items: dict[str, cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """The parts of an assistant message that `node` makes of `items`."""
+    role = ex.text(items["role"]) if "role" in items else None
+    named = type(node) is cst.Call and ex.called_name(node) in _MESSAGE_MAKERS
+    return [items[part] for part in _PARTS if part in items] if role in _ASSISTANT or named else []

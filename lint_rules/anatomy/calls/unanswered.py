@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -21,6 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.graph import Kind as EdgeKind
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _JUMPS = (cst.Continue, cst.Break, cst.Return, cst.Raise)
@@ -31,7 +31,7 @@ Outcome = Callable[[cst.CSTNode], bool | None]
 """What a test (the header of `if`, `while`, `case`) gives while the call waits; None where it may give both."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Escape:
     """A step after which the call gets no answer: `node` is where to point at, `exit` where the way leaves the region.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -19,10 +18,11 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Taken:
     """A tool call that a region has in hand; `loop` is the loop over the calls, None in a function that gets one."""
 
@@ -128,7 +128,7 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
     return False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Asked:
     """A reply with calls that was stored at `node`; the region is what follows, up to the next request."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -24,6 +23,7 @@ from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _LAST = re.compile(
@@ -33,7 +33,7 @@ _LAST = re.compile(
 """Words in the test around a way out that say that the conversation is over."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class WayOut:
     """At `escape` calls are left open, and the conversation goes on as `how` says."""
 
@@ -41,7 +41,7 @@ class WayOut:
     how: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Failure:
     """`failing` may raise while the call is open, the error ends at `node`, and then the conversation goes on."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,13 +12,14 @@ from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _WORDS = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
 _SHORTENS = re.compile(r"(^|_)(compress|compact|trim|truncate|shorten|prune|summari[sz]e|reduce|shrink|drop_old)")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class CutByWord:
     """`test` looks for `word` in the text of an error whose handler makes a history shorter at `cut`."""
 

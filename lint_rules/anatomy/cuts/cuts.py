@@ -7,13 +7,13 @@ questions of `trimming`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.record import record
 
 Shape = Literal["tail", "rest", "front", "shift", "bounded"]
 """What is cut: all but the last few (`xs[-n:]`), the first few (`xs[n:]`, `del xs[:n]`), one at the front
@@ -23,7 +23,7 @@ Shape = Literal["tail", "rest", "front", "shift", "bounded"]
 _CUTTERS = frozenset({"pop", "popleft", "deque"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Cut:
     """`node` cuts the list `base`. `size` is how many are kept ("tail", "bounded") or dropped ("rest", "front").
 

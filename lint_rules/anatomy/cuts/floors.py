@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.sizes import asks_for_zero, constant
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 
 _DEEPEST = 5
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Floor:
     """`node` is never less than `least`, whatever is left of a limit: `max(left, least)`, or its other forms."""
 

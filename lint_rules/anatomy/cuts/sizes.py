@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 5
 _ORDERED = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Zero:
     """Where a number may come to be zero, and how: `reason` reads after "it"."""
 

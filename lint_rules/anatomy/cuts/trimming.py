@@ -7,7 +7,6 @@ trim is a cut whose rest is stored as the history, sent to a model, or given bac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -19,10 +18,11 @@ from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Trim:
     """A cut of a history. `proof` says why it is one, `at` is where what is left is stored, sent or returned."""
 
@@ -144,7 +144,7 @@ class Trimming:
         for value in self.made_of(size, cut.function):
             names.update(n.value for n in walk(value) if isinstance(n, cst.Name))
         for loop in cut.function.nodes:
-            if isinstance(loop, cst.For) and names & set(ex.target_names(loop.target)):
+            if type(loop) is cst.For and names & set(ex.target_names(loop.target)):
                 if any(isinstance(n, cst.If) and _compares_size(n.test) for n in walk(loop.body)):
                     return True
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -15,12 +14,13 @@ from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
 _LOOPS = (cst.For, cst.While)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class GuardState:
     """`node` changes `slot` in the rounds of `loop`, `test` decides by it, `made` (if seen) is where it begins."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -15,6 +14,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 How = Literal["equal", "among", "counted"]
@@ -25,7 +25,7 @@ _COUNTS = frozenset({"count", "get"})
 _DEEPEST = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Guard:
     """One comparison of a key with what was kept of earlier rounds.
 
@@ -166,7 +166,7 @@ class Guards:
 
     def _counted(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
         """`(key, container)` of `xs.count(key)`, `counts[key]`, `counts.get(key, 0)`, and `len(set(xs))`."""
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             base = ex.receiver(node)
             if base is not None and ex.called_name(node) in _COUNTS and node.args:
                 return node.args[0].value, base
@@ -179,7 +179,7 @@ class Guards:
                     return value, value
             return None
         at = ex.index(node)
-        if isinstance(node, cst.Subscript) and at is not None and ex.integer(at) is None and ex.text(at) is None:
+        if type(node) is cst.Subscript and at is not None and ex.integer(at) is None and ex.text(at) is None:
             slot = self.facts.slots.of(node.value)
             return (at, node.value) if slot is not None and slot in self.signatures.puts else None
         if isinstance(node, cst.Name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,12 +12,13 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk_scope
 
 _DEEPEST = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Branch:
     """Where a repeat leads: the statements of one branch of an `if`. `sure`: not by a count of several repeats."""
 

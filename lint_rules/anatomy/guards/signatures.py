@@ -6,8 +6,6 @@ and text are followed back to the calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from lint_rules.anatomy.calls.call_places import LISTS
@@ -17,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
 
 _DEEPEST = 12
@@ -40,7 +39,7 @@ _FOLLOWED_METHODS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Made:
     """One part: where it is taken from a call (`node`), and what made text of it (`maker`, None for other forms)."""
 

@@ -235,7 +235,7 @@ class Again:
         if type(node) is not cst.Name:
             return False
         for outer in self.module.ancestors(node):
-            if isinstance(outer, cst.For) and isinstance(outer.iter, cst.Call):
+            if type(outer) is cst.For and type(outer.iter) is cst.Call:
                 if ex.called_name(outer.iter) == "enumerate" and isinstance(outer.target, cst.Tuple):
                     first = outer.target.elements[0].value
                     if isinstance(first, cst.Name) and first.value == node.value:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -23,13 +22,14 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.record import record
 
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _FARTHEST = 40
 """So many lists are looked at, on the way back from one."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Proof:
     """Where the code shows it, and how: `reason` is a sentence about that place. `seen`: it happens in this file."""
 

@@ -185,7 +185,7 @@ def _by_callback(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
         if type(call) is not cst.Call or len(call.args) == 0:
             continue
         for parameter, value, given in passed_arguments(call):
-            if not isinstance(value, cst.Attribute) or value.attr.value != "append":
+            if type(value) is not cst.Attribute or value.attr.value != "append":
                 continue
             slot = anatomy.facts.slots.of(value.value)
             history = next((p for p, v in given.items() if slot and anatomy.facts.slots.of(v) == slot), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -17,6 +16,7 @@ from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.reaching import Definition
+from lint_rules.syntax.record import record
 
 _DEEPEST = 4
 _SAME_ELEMENTS = frozenset({"enumerate", "reversed", "list", "tuple", "sorted", "iter", "filter"})
@@ -25,7 +25,7 @@ Level = Literal["list", "message"]
 """What is edited: the list itself, or a message (an element, or the one that was passed)."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Given:
     """Edits of the history or message that `function` gets as `param`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -11,13 +10,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.role_tests import excludes_roles, named_roles
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _REST = frozenset({"*"})
 _SYSTEM = frozenset({"system", "developer"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Part:
     """A list of the messages of some roles ("*": of the others). `source` is the list they were picked from."""
 
@@ -26,7 +26,7 @@ class Part:
     source: cst.BaseExpression
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Group:
     """`node` joins `parts` one after the other."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _SAYS_HOW_MUCH = re.compile(
@@ -27,7 +27,7 @@ _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items
 _DEEPEST = 6
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Head:
     """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing."""
 

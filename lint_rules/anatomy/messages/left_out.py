@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -12,12 +11,13 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 
 _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "parts"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class LeftOut:
     """`node` asks whether a message is new: to the list in `history`, or by a key of its own that is in `seen`."""
 
@@ -30,7 +30,7 @@ def left_out(anatomy: Anatomy) -> Iterator[LeftOut]:
     """Where a file stores a message only if no equal one was there before, and it has nothing that tells them apart."""
     for node in anatomy.module.nodes_of(cst.If):
         test = node.test
-        if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        if type(test) is not cst.Comparison or len(test.comparisons) != 1:
             continue
         asked, target = test.left, test.comparisons[0]
         seen = target.comparator

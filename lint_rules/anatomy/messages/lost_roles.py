@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,12 +12,13 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk_scope
 
 _SYSTEM_KEYWORDS = ("system", "system_instruction", "instructions", "system_prompt")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class LostRole:
     """The messages of `role` never get into the list `built`."""
 

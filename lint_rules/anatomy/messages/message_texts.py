@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _MEASURES = re.compile(r"count|estimate|measure|num_tokens|size|^len$|hash|digest")
@@ -22,7 +22,7 @@ _STORES = re.compile(r"add|append|insert|record|remember|store|save|submit")
 _IDS = frozenset({"tool_call_id", "tool_use_id"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class MessageText:
     """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before."""
 

@@ -7,7 +7,7 @@ objects, made in one expression or put together over several statements.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -19,6 +19,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
+from lint_rules.syntax.record import record
 
 Role = Literal["system", "user", "assistant", "tool"]
 Arguments = Mapping[Slot, cst.BaseExpression]
@@ -42,7 +43,7 @@ _MOST = 40
 """So many ways in which one name may be made are enough; names bound from one another have millions."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Message:
     """One message, as far as the code shows it: `node` makes or names it, `role` is None where it is not known.
 
@@ -113,7 +114,7 @@ class Messages:
         if items:
             made = self._of_items(node, items, arguments, depth)
             return [made] if made is not None else []
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             return self._called(node, arguments, depth)
         if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
             return self._named(node, arguments, depth)

@@ -34,7 +34,7 @@ def passed_arguments(
             continue
         place: int | str = arg.keyword.value if arg.keyword is not None else index
         given[place, ""] = arg.value
-        if isinstance(arg.value, cst.Call) and ex.called_name(arg.value)[:1].isupper():
+        if type(arg.value) is cst.Call and ex.called_name(arg.value)[:1].isupper():
             for option in arg.value.args:
                 if option.keyword is not None:
                     given[place, option.keyword.value] = option.value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 import libcst as cst
@@ -11,6 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _CUTS = frozenset({"cut", "replace"})
@@ -25,7 +25,7 @@ class How(Enum):
     KEPT = "`history[i]`, where i was counted before the list was cut"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Picked:
     """`node` takes the message; `other` shows what was meant, or what makes the place wrong."""
 

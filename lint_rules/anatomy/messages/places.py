@@ -6,7 +6,6 @@ history already, with the place of the other time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -18,6 +17,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 
 class How(Enum):
@@ -33,7 +33,7 @@ class How(Enum):
     CALLBACK = "by a callback, too"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Double:
     """`stored` is the place to report, `other` what makes it the second time: a loop, a decorator, another place.
 

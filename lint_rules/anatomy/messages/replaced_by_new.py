@@ -6,13 +6,13 @@ history = agent.run_sync(text, message_history=history).new_messages()     # all
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _NEW_ONLY = frozenset({"new_messages"})
@@ -21,7 +21,7 @@ _NEW_ONLY_OF = {"swarm.Swarm": "messages"}
 """Classes of which the `run` gives back the new messages under a name that does not say so."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Replaced:
     """`node` binds `history` to the new messages of the run `call`, which was given the old ones."""
 

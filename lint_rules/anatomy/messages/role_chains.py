@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,10 +14,11 @@ from lint_rules.anatomy.messages.messages import ROLES
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class RoleChain:
     """`node` is the first `if`, `loop` goes over the messages, `roles` are those that some branch takes."""
 
@@ -33,7 +33,7 @@ def role_chains(anatomy: Anatomy) -> Iterator[RoleChain]:
     """Chains without an else whose every branch tests the role of the same message, two branches at least."""
     for node in anatomy.module.nodes_of(cst.If):
         parent = anatomy.module.parent.get(node)
-        if isinstance(parent, cst.If) and parent.orelse is node:
+        if type(parent) is cst.If and parent.orelse is node:
             continue
         loop = next((o for o in anatomy.module.ancestors(node) if isinstance(o, (cst.For, cst.FunctionDef))), None)
         if not isinstance(loop, cst.For) or Kind.HISTORY not in anatomy.facts.kinds(_iterated(loop.iter)):

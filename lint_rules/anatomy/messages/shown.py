@@ -6,7 +6,6 @@ A property, `__str__`, `__repr__` and their like are read by whoever looks, as o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -16,12 +15,13 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.sharing import stores_at
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.record import record
 
 _READERS = frozenset({"__str__", "__repr__", "__format__", "__rich__", "__html__", "_repr_html_", "__rich_repr__"})
 _VIEWS = frozenset({"items", "values"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class ShownEdit:
     """`node` edits an element of `kept`, a list or dict of the object, in `function`, which is only read.
 

@@ -8,7 +8,6 @@ sends that parameter, while the messages go back to the original through a callb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -22,10 +21,11 @@ from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Stale:
     """A stale snapshot. `node` is the snapshot or the call that passes it, `grows` where the original grows.
 
@@ -68,7 +68,7 @@ def _may_run_rounds(anatomy: Anatomy, call: cst.Call) -> bool:
     return type(call.func) is cst.Name and call.func.value in anatomy.module.imports.origin
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class _Snapshot:
     node: cst.CSTNode
     value: cst.BaseExpression

@@ -8,7 +8,6 @@ without the id of the call that they answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -18,13 +17,14 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _CALL_FIELDS = frozenset({"tool_calls", "function_call", "tool_call_id"})
 _SCHEMA_FIELDS = frozenset({"parameters", "description", "strict"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Stripped:
     """`node` makes the new message or call, without `lost`; `shows` is the place that shows that the old has it."""
 
@@ -39,8 +39,8 @@ class Stripped:
 def stripped_copies(anatomy: Anatomy) -> Iterator[Stripped]:
     """Copies of role and content of messages that may have tool calls, for all roles alike."""
     sent: Sent | None = None
-    for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
-        base = _copied_from(anatomy, node)
+    for node, items in anatomy.made:
+        base = _copied_from(anatomy, node, items)
         if base is None or _is_filtered(anatomy, node, base):
             continue
         sent = sent or what_is_sent(anatomy)
@@ -49,17 +49,11 @@ def stripped_copies(anatomy: Anatomy) -> Iterator[Stripped]:
             yield Stripped(node, "tool calls", shows)
 
 
-def _copied_from(anatomy: Anatomy, node: cst.Dict | cst.Call) -> cst.Name | None:
-    """The message whose role and content a new one has, and nothing else."""
-    if isinstance(node, cst.Dict):
-        items = ex.dict_items(node)
-        if len(items) != len(node.elements):
-            return None
-    else:
-        items = ex.keywords(node)
-        if len(items) != len(node.args) or not ex.called_name(node)[:1].isupper():
-            return None
-    if not {"role", "content"} <= set(items) <= {"role", "content", "name", "timestamp"}:
+def _copied_from(anatomy: Anatomy, node: cst.Dict | cst.Call, items: dict[str, cst.BaseExpression]) -> cst.Name | None:
+    """The message whose role and content a new one, made of `items`, has, and nothing else."""
+    if not {"role", "content"} <= items.keys() <= {"role", "content", "name", "timestamp"}:
+        return None
+    if len(items) != len(node.elements if isinstance(node, cst.Dict) else node.args):
         return None
     pair = ex.member(items["role"])
     if pair is None or pair[1] != "role" or not isinstance(pair[0], cst.Name):

@@ -9,7 +9,6 @@ Results that are collected in a list are listed where they are collected, and ag
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -22,6 +21,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 
 _DEEPEST = 3
 _ALONE = frozenset({cst.Expr, cst.Await})
@@ -30,7 +30,7 @@ _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _ID_KEYWORDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "tool_id"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Stored:
     """One message that one place of a function stores.
 

@@ -25,7 +25,7 @@ class Views:
     def made_of(self, value: cst.BaseExpression) -> tuple[Slot, Evidence] | None:
         """The history that `value` is a copy or view of; None when it is the live list, or none."""
         value = ex.inner(value)
-        if isinstance(value, cst.Dict):
+        if type(value) is cst.Dict:
             return None
         source = self._copied(value)
         if source is None:

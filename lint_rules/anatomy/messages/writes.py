@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -15,6 +14,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 WriteKind = Literal["append", "extend", "insert", "cut", "replace", "rebind"]
 
@@ -33,7 +33,7 @@ _METHODS: dict[str, WriteKind] = {
 GROWING: frozenset[WriteKind] = frozenset({"append", "extend", "insert"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class HistoryWrite:
     """One write. `node` is the call or statement, `value` what is stored (None for cuts), `evidence` why a history."""
 

@@ -80,7 +80,7 @@ def _claims(anatomy: Anatomy, function: Scope, flag: Slot) -> Iterator[cst.CSTNo
     ]
     for node in stores:
         for target in ex.targets(node):
-            held = target.value if isinstance(target, cst.Subscript) else target
+            held = target.value if type(target) is cst.Subscript else target
             if flag in (slots.of(target), slots.of(held)):
                 yield node
     for call in function.nodes_of(cst.Call):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,13 @@ import libcst as cst
 
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.record import record
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.program.serving import Serving
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class CallSite:
     """A call of a function of this file, in the function (or module body) `caller`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -13,6 +12,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.serving import imports_gradio, is_executor
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 StartKind = Literal["thread", "task", "handler"]
 
@@ -20,7 +20,7 @@ StartKind = Literal["thread", "task", "handler"]
 _STARTERS = frozenset({*words.THREADS, *words.EXECUTOR_MAPS, *words.TASKS, *words.CALLBACKS, "gather"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Start:
     """A function that runs beside others from `node` on. `many`: several runs of itself may overlap."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 import libcst as cst
@@ -10,6 +9,7 @@ import libcst as cst
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _LOG_METHODS = frozenset(
@@ -32,7 +32,7 @@ class Ending(Enum):
     DROPS = "only logs or ignores it"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Handling:
     """A handler and how it ends. `neutral` is the value that takes the place of the failed one, `target` its name."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -11,6 +10,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 Loop = cst.For | cst.CompFor
@@ -27,7 +27,7 @@ _WAITERS = frozenset({"result", "join", "get", "wait"})
 _WRAPPERS = frozenset({"partial", "list", "tuple", "shield"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class LateClosure:
     """A lambda or nested function that reads `names` of `loop`, and `runs` later: where it is kept or started."""
 

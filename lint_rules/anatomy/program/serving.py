@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators
+from lint_rules.syntax.record import record
 
 _ROUTERS = frozenset({"app", "router", "api", "blueprint", "bp", "server", "web", "application"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Serving:
     """`function` is called for each event of `framework`, as `node` says. `concurrent`: several at a time."""
 

@@ -6,7 +6,6 @@ Data-flow over the call graph: a function that does not handle the error raises 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -17,12 +16,13 @@ from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 SILENT = (Ending.NEUTRAL, Ending.DROPS)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Way:
     """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
 

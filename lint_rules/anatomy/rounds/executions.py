@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 import libcst as cst
@@ -14,6 +13,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 _TOOL_PARTS = frozenset({Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS})
 _READERS = frozenset(
@@ -27,7 +27,7 @@ _READERS = frozenset(
 """Functions and methods that look at a value or store it, and run nothing."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class CallLoop:
     """A loop (or comprehension) over the tool calls of one reply: `calls` is what it goes through, `call` each one."""
 

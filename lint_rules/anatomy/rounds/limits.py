@@ -9,7 +9,6 @@ tokens, cost) or that is called like a limit; or an exception that such a test r
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -23,6 +22,7 @@ from lint_rules.anatomy.rounds.waits import wait_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
 
 
@@ -35,7 +35,7 @@ class Cause(Enum):
     UNKNOWN = "something else"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Decision:
     """A branch after one side of which the loop is over. `limit` is the test that makes it a limit."""
 
@@ -44,7 +44,7 @@ class Decision:
     limit: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Endless:
     """A comparison of what grows with a bound that is none: `bound` is `float("inf")`, `sys.maxsize`, `10**15`."""
 
@@ -52,7 +52,7 @@ class Endless:
     bound: cst.BaseExpression
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Optional:
     """A limit that a caller may set: `default` is the None that stands for no limit."""
 
@@ -61,7 +61,7 @@ class Optional:
     default: cst.CSTNode
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Exhaustion:
     """A way out of the loop when the rounds are used up: the branch, and the points that follow.
 

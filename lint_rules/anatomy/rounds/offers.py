@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,6 +12,7 @@ from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.vocabulary import LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 
 _KEYWORDS = ("tools", "functions")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
@@ -20,7 +20,7 @@ _NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
 _SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Offer:
     """A request with tools. `functions`: they are seen to be functions of this program, not tools of the server.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -21,6 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _CLIENT_ERROR = re.compile(
@@ -32,7 +32,7 @@ _LOOPS = (cst.For, cst.While)
 _Rounds = Collection[cst.CSTNode | None]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class QuietEnd:
     """`handler` hides that `request` has failed, and at `end` the loop of rounds is over."""
 

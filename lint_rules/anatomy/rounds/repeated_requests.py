@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
@@ -20,9 +19,10 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class RepeatedRequest:
     """A reply without tool calls that a round drops: `test` passes by the append, and the same request goes out."""
 

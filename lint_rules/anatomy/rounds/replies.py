@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,6 +12,7 @@ from lint_rules.anatomy.rounds.offers import Offer
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 _OF_CALLS = frozenset(
     {
@@ -29,7 +29,7 @@ _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Read:
     """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
 

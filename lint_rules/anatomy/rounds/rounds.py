@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,12 +12,13 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class RoundLoop:
     """A loop of rounds. `asks` is the call in it that reaches a model; what ends it, `limits` tells."""
 

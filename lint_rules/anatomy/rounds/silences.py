@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -17,13 +16,14 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _TELLS = re.compile(r"max|limit|iteration|round|turn|step|exceed|exhaust|incomplete|not finish|gave up|stopp", re.I)
 _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Silence:
     """`node` returns `part`, which holds no answer when `way` has led there from `loop`."""
 

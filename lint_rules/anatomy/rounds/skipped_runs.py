@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -17,6 +16,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _STORES = re.compile(r"(add|append|push|store|save|record|remember|extend|insert)(_|$)")
@@ -24,7 +24,7 @@ _STORES = re.compile(r"(add|append|push|store|save|record|remember|extend|insert
 _PARSED = frozenset({Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.MODEL_TEXT})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class SkippedRun:
     """`node` goes on with the next round because of `reason`, a check that failed, and so passes over `run`."""
 

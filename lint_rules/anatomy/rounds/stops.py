@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,6 +12,7 @@ from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _TEXT = frozenset({"content", "text", "output_text"})
@@ -20,7 +20,7 @@ _LEAVES = (cst.Return, cst.Break, cst.Raise, cst.Continue)
 _NO_CALLS = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Stop:
     """One stop. `node` gives the answer, `text` is the part of it that is the reply's, `test` knows that there are
     tool calls, `other` what is said when the reply has no text, if anything is."""

@@ -8,7 +8,6 @@ when the function is defined; an object that a cache hands to every session.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -32,6 +31,7 @@ from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, name_of, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 How = Literal["global", "object", "class", "default", "key", "cached"]
@@ -40,7 +40,7 @@ _PLAIN_BASES = frozenset({"object", "ABC", "Thread", "Client", "Bot", "Cog", "Ge
 _OWNERS = ("user", "session", "chat", "thread", "channel", "conversation", "sender", "author", "owner")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class CommonHistory:
     """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`."""
 
@@ -171,7 +171,7 @@ class _Served:
 def _is_for_one(function: Scope) -> bool:
     """`if message.author.id != OWNER: return`: a handler that turns all others away serves one user, or one room."""
     for node in function.nodes:
-        if isinstance(node, cst.If) and _leaves(node.body):
+        if type(node) is cst.If and _leaves(node.body):
             for test in (n for n in walk(node.test) if isinstance(n, cst.ComparisonTarget)):
                 if isinstance(test.operator, (cst.NotEqual, cst.NotIn)) and _is_identity(node.test):
                     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -16,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _IDS = frozenset({"uuid1", "uuid4", "token_hex", "token_urlsafe", "ULID", "nanoid", "generate"})
@@ -23,7 +23,7 @@ _MARKERS = frozenset({"Depends", "Security", "Inject", "Injected", "Provide", "F
 """Defaults that a framework puts something else in the place of, for each call."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class GrownDefault:
     """The default of `param`, the list or its holder ("default") or the key that it is stored under ("key")."""
 

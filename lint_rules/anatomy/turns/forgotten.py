@@ -8,7 +8,7 @@ could be the reply is stored. Requests are followed into the functions of the fi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import libcst as cst
 
@@ -23,11 +23,12 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 _DEEPEST = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Forgotten:
     """One reply. `leaves` is where it goes to a user or a caller, `asks` the request, `user` what it answers.
 
@@ -44,7 +45,7 @@ class Forgotten:
     inner: cst.CSTNode | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class _Pending:
     """A reply that a function has got and not stored: `returned` tells whether the caller gets it, `sent` how the
     history was sent, `leaves` where the reply leaves the function (at first the request itself)."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -25,6 +24,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _NOT_YET = frozenset({"user", "system"})
@@ -35,7 +35,7 @@ _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
 Way = Literal["leaves", "handler", "yield"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Unhanded:
     """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong."""
 

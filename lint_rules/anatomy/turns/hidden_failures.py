@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from lint_rules.anatomy.turns.storing import Storing, Transfer
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk, walk_scope
 
 _LOUD = frozenset({"error", "exception", "critical", "fatal", "print_exc", "print_exception", "format_exc"})
@@ -26,7 +26,7 @@ _MOST_STATEMENTS = 8
 """In a `try` that is about loading or storing; a longer one guards something larger."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class HiddenFailure:
     """`handler` takes an error of `transfer`; an empty history takes the place of the one that could not be loaded.
 

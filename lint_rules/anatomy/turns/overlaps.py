@@ -7,7 +7,6 @@ alarm, a request handler), or from two places that run beside each other (a back
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -22,6 +21,7 @@ from lint_rules.anatomy.turns.unguarded import Reach, on_loop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, name_of, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _TIMERS = frozenset({"Timer", "call_later", "call_at"})
@@ -29,7 +29,7 @@ _PAUSES = frozenset({"sleep", "wait", "wait_for"})
 _DEEPEST = 4
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Overlap:
     """`turn` overlaps: itself, from `node` on, or (how "two") as `node` and `other` both lead to it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -18,11 +17,12 @@ from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 
 _SETUPS = frozenset({"__init__", "__post_init__", "__new__", "__enter__"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class SharedHistory:
     """A history that outlives one function: an attribute, a global, or an element of one. Writes in source order."""
 

@@ -8,7 +8,6 @@ program (`load(key)` ... `store.set(key, dumps(history))`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -20,6 +19,7 @@ from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _SAVERS = frozenset(
@@ -29,7 +29,7 @@ _DEEPEST = 4
 _LOADERS = ("load", "get", "fetch", "read", "history")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Rewrite:
     """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it."""
 
@@ -285,7 +285,7 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     if many is None or races.locks.at_entry(function):
         return
     for call in function.nodes:
-        if not isinstance(call, cst.Call) or ex.called_name(call) not in _SAVERS or ex.receiver(call) is None:
+        if type(call) is not cst.Call or ex.called_name(call) not in _SAVERS or ex.receiver(call) is None:
             continue
         if races.locks.around(call, function):
             continue

@@ -7,7 +7,6 @@ run; an attribute is saved, changed, and put back when the run has ended; the ch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -19,12 +18,13 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _CHANGES = frozenset({"append", "extend", "insert", "update", "clear", "remove"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class RunState:
     """At `node` the run of `function` stores `name` where others see it; it waits at `wait`; `read` uses it later."""
 
@@ -108,7 +108,7 @@ class RunStates:
 
     def _was_saved(self, function: Scope, saved: cst.Name, slot: Slot) -> bool:
         return any(
-            isinstance(node, cst.Assign)
+            type(node) is cst.Assign
             and saved.value in [n for t in node.targets for n in ex.target_names(t.target)]
             and any(self.facts.slots.of(part) == slot for part in (node.value, *sources(node.value)))
             for node in function.nodes
@@ -203,7 +203,7 @@ class RunStates:
             if found is not None:
                 return found
         for node in function.nodes:
-            if isinstance(node, cst.Call) and ex.called_name(node) == "isinstance" and len(node.args) == 2:
+            if type(node) is cst.Call and ex.called_name(node) == "isinstance" and len(node.args) == 2:
                 tested, cls = node.args[0].value, node.args[1].value
                 if isinstance(cls, cst.Name) and self.facts.slots.of(tested) == slot:
                     known = self.module.class_named(cls.value)

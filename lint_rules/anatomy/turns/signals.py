@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below
 
 _STORES = re.compile(r"^_*(save|store|persist|append|add|record|write|insert|commit|remember|put)(_|$)", re.I)
@@ -25,7 +25,7 @@ _NO_END = re.compile(r"cancel|stop|abort|interrupt|shutdown|start|wake|new_|inpu
 _WHAT = {Kind.HISTORY, Kind.MESSAGE, Kind.REPLY, Kind.MODEL_TEXT}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class EarlySignal:
     """`node` gives the signal, the reply is stored at `stored`."""
 

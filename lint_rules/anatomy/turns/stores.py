@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 
 _NOUNS = ("messages", "items", "history", "turns")
 _LOADS = ("get_", "load", "fetch", "read", "aget_", "list_")
@@ -36,7 +37,7 @@ class Held:
     node: cst.Call | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Addition:
     """`node` adds `value` to the store `owner`, itself or in a function of the file."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -16,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind, Kinds
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
 _KINDS = (Kind.HISTORY, Kind.MESSAGE)
@@ -41,7 +41,7 @@ _STORED_IN = re.compile(
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Transfer:
     """One call that loads or stores. `held` is the value in the program: a history, a message or what holds them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -18,10 +17,11 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Turn:
     """`function` asks a model at `asks`, and at `grows` the history in `slot` gets longer; both are nodes of it.
 

@@ -6,7 +6,6 @@ A function that some callers call under a lock and some do not is no defect itse
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -19,12 +18,13 @@ from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 
 LOSING = frozenset({"rebind", "replace"})
 """Kinds of writes that put another list in place of the one there is."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Bare:
     """`write` stands under no lock, `other` under `lock`."""
 
@@ -33,7 +33,7 @@ class Bare:
     lock: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class OutsideCall:
     """The function that makes `write` is called at `site` without the lock that is held at `locked`."""
 
@@ -43,7 +43,7 @@ class OutsideCall:
     lock: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class NoLock:
     """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times."""
 

@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
+from lint_rules.syntax.record import record
 
 Path = tuple[str, ...]
 
@@ -39,7 +40,7 @@ _LONGEST = 6
 """Longer paths are not followed: `node.next = node` would make ever longer ones."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Copy:
     """A copy at `node` of `source` that is new down to `fresh` levels. `evidence` says what was copied."""
 

@@ -239,7 +239,7 @@ class Flows(Forms):
         for base, kind, reason in shapes.comparisons(node):
             self._mark(base, kind, Evidence(reason, node, used=True))
         left, operator, right = ex.compared(node)
-        if isinstance(operator, cst.Equal):
+        if type(operator) is cst.Equal:
             tag, pair = ex.text(right), ex.member(left)
             if pair and pair[1] in {"stop_reason", "finish_reason"} and tag in {"tool_use", "tool_calls"}:
                 self._mark_reply(pair[0], node, f"its `{pair[1]}` is compared with `{tag}`")

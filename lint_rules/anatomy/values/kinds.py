@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
 
 
 class Kind(Enum):
     """What a value is in the program of an agent. The value is how messages to people call it."""
+
+    __hash__ = object.__hash__  # by identity, as they are equal: that of `Enum` is written in Python
 
     HISTORY = "message history"
     MESSAGE = "message"
@@ -29,7 +31,7 @@ class Kind(Enum):
     CALLED_MESSAGE = "element of a list that is called messages"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Evidence:
     """Why a value is of a kind: `reason` reads after the name of the value ("is sent as `messages=`").
 
@@ -65,7 +67,7 @@ class Evidence:
         return last
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class LLMCall:
     """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known."""
 

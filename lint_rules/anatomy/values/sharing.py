@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -30,12 +29,13 @@ from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk_scope
 
 _DEEPEST = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class SharedStore:
     """A store at `node` into `target`, an object that `copy` shares with its original."""
 
