@@ -53,12 +53,13 @@ def edited(anatomy: Anatomy) -> Iterator[Given]:
 
 
 def _edits(anatomy: Anatomy, function: Scope, param: cst.Param, kind: Kind, evidence: Evidence) -> Iterator[Given]:
-    deep = _of(anatomy, function, param, evidence, 1 if kind is Kind.HISTORY else 0)
+    found = _of(anatomy, function, param, evidence, 0)
+    deep = _of(anatomy, function, param, evidence, 1) if found and kind is Kind.HISTORY else found
     if deep:
         yield Given(function, param, kind, evidence, "message", deep)
     if kind is Kind.HISTORY:
         nodes = {store.node for store in deep}
-        flat = [s for s in _of(anatomy, function, param, evidence, 0) if s.node not in nodes]
+        flat = [store for store in found if store.node not in nodes]
         if flat:
             yield Given(function, param, kind, evidence, "list", flat)
 
