@@ -14,6 +14,7 @@ from lint_rules.cache import Cache, Digests, digest
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
+from lint_rules.gate import mentions
 from lint_rules.layer import SettingsError
 from lint_rules.options import Wish
 from lint_rules.paths import absolute, shown
@@ -31,8 +32,9 @@ _COLLECTIONS = 200_000, 20, 20
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
 """Below either, starting processes costs more than it saves."""
+AHEAD_FILES = 512
 AHEAD_BYTES = 128 * 1024
-"""Of so many the first process finds out whether any will be analysed, before it starts others."""
+"""Of so many, the smallest first, the first process finds out whether any will be analysed, before it starts others."""
 CHUNK_FILES = 16
 CHUNK_BYTES = 64 * 1024
 """Files handed to a process at once: many for speed, few so that none is left with work when the others have none."""
@@ -331,14 +333,18 @@ def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: in
 
 
 def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
-    """Loads what an analysis takes, if one of the first files will be analysed: it is the dearest part of a process."""
+    """Loads what an analysis takes, if some file will be analysed: it is the dearest part of a process."""
     held = 0
-    for task, size in zip(tasks, sizes, strict=True):
-        held += size
-        if held > AHEAD_BYTES:
-            return
+    for place in sorted(range(len(tasks)), key=sizes.__getitem__)[:AHEAD_FILES]:
+        task = tasks[place]
         with suppress(Exception):  # what is wrong with a file is told where it is checked
-            if check.passes_gate(files.read(task.path), task.path, task.options, neighbours=files.neighbours):
+            source = files.read(task.path)
+            if not mentions.plainly(source):
+                continue
+            held += len(source)
+            if held > AHEAD_BYTES:
+                return
+            if check.passes_gate(source, task.path, task.options, neighbours=files.neighbours):
                 check.load(task.options)
                 return
 

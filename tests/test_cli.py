@@ -350,8 +350,9 @@ def test_forked_processes_share_what_is_loaded(tmp_path: Path) -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("needs fork")
     root = Path(lint_rules.__file__).parent.parent
-    agent = root / "fixtures/shallow_message_copy/good_bookkeeping_on_objects.py"
-    for number in range(8):
+    agent = root / "fixtures/shallow_message_copy/good_deep_copies.py"
+    (tmp_path / "0.py").write_text("messages = 1\n" * 20_000, encoding="utf-8")  # no agent, though the first and large
+    for number in range(1, 8):
         (tmp_path / f"{number}.py").write_bytes(agent.read_bytes())
     script = (
         "import multiprocessing\n"

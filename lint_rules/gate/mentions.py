@@ -7,7 +7,7 @@ import re
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
 
-__all__ = ["agent", "user_words"]
+__all__ = ["agent", "plainly", "user_words"]
 
 _AGENT_WORDS = (
     b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
@@ -24,6 +24,8 @@ _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name",
 _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
 """... or one of these, where a history is emptied before a question."""
 
+_PLAIN_WORDS = (b"tool_calls", b'"role"', b"'role'", b"completions.create")
+
 
 def agent(source: bytes, vocabulary: Vocabulary) -> bool:
     """Whether there is any word of agents, or of the user's."""
@@ -33,6 +35,11 @@ def agent(source: bytes, vocabulary: Vocabulary) -> bool:
         or _EMPTIED.search(source) is not None
         or user_words(source, vocabulary)
     )
+
+
+def plainly(source: bytes) -> bool:
+    """Whether a file speaks of agents so plainly that it will most likely be analysed: four of five are."""
+    return any(word in source for word in _PLAIN_WORDS)
 
 
 def user_words(source: bytes, vocabulary: Vocabulary) -> bool:
