@@ -1,8 +1,9 @@
 """What a run costs beside other tools: `python benchmarks/against_others.py FOLDER [FOLDER ...] [--write]`.
 
-CPU seconds of all processes of each tool over the same files, in one run, one after the other; the best of some
-rounds, as multiples of `ast.parse` of all these files. Installs the other tools from PyPI, each set into a virtual
-environment of its own below `--tools`. With `--write`, the table goes into `docs/performance.md`.
+CPU seconds of all processes of each tool over the same files, in one run, as multiples of `ast.parse` of all these
+files: the best of some rounds, in which each is measured in turn, so that an hour in which the machine is slow is slow
+for all; one round of those that take minutes. Installs the other tools from PyPI, each set into a virtual environment
+of its own below `--tools`. With `--write`, the table goes into `docs/performance.md`.
 
 Not all of them do the same work: ruff and flake8 look for other defects, the two agentguards for some of ours.
 """
@@ -36,28 +37,34 @@ SETS = {
     "agentguard-linter": ["agentguard-linter"],
 }
 """An environment for each: flake8 runs every plugin that it finds, and the agentguards have one command name."""
+SLOW = ("flake8", "Fixit")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--tools", type=Path, default=Path(tempfile.gettempdir()) / "looplint-benchmark-tools")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = parser.parse_args()
     files = [path for folder in args.folders for path in sorted(folder.rglob("*.py"))]
     sources = [path.read_bytes() for path in files]
     folders = [str(folder) for folder in args.folders]
-    plain = cpu_of(lambda: parse(sources), args.rounds)
     lines = sum(source.count(b"\n") for source in sources)
+    asked = tools(args.tools, folders)
+    plain, seconds = float("inf"), {name: float("inf") for name, command, _ in asked if Path(command[0]).exists()}
+    for number in range(args.rounds):
+        plain = min(plain, cpu_of(sources))
+        for name, command, prepare in asked:
+            if name in seconds and (number == args.rounds - 1 or not name.startswith(SLOW)):
+                seconds[name] = min(seconds[name], cpu_of_tool(command, prepare))
+                print(f"{name}: {seconds[name]:.2f}, ast.parse: {plain:.2f}", flush=True)
     rows = [f"| `ast.parse` of every file | {plain:.2f} | 1.0 |"]
-    for name, command, prepare in tools(args.tools, folders):
-        if not Path(command[0]).exists():
-            rows.append(f"| {name} | cannot be installed | |")
-            continue
-        seconds = best(command, prepare, args.rounds)
-        rows.append(f"| {name} | {seconds:.2f} | {seconds / plain:.1f} |")
-        print(rows[-1], flush=True)
+    for name, _, _ in asked:
+        found = seconds.get(name)
+        rows.append(
+            f"| {name} | {found:.2f} | {found / plain:.1f} |" if found else f"| {name} | cannot be installed | |"
+        )
     table = page(rows, len(files), lines)
     print(table)
     if args.write:
@@ -110,14 +117,11 @@ def environment(folder: Path, packages: list[str]) -> Path:
     return folder / "bin"
 
 
-def best(command: list[str], prepare: Callable[[], None], rounds: int) -> float:
-    found = float("inf")
-    for _ in range(rounds):
-        prepare()
-        begun = children()
-        quietly(command)
-        found = min(found, children() - begun)
-    return found
+def cpu_of_tool(command: list[str], prepare: Callable[[], None]) -> float:
+    prepare()
+    begun = children()
+    quietly(command)
+    return children() - begun
 
 
 def quietly(command: list[str]) -> None:
@@ -132,16 +136,9 @@ def children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def cpu_of(work: Callable[[], None], rounds: int) -> float:
-    found = float("inf")
-    for _ in range(rounds):
-        begun = time.process_time()
-        work()
-        found = min(found, time.process_time() - begun)
-    return found
-
-
-def parse(sources: list[bytes]) -> None:
+def cpu_of(sources: list[bytes]) -> float:
+    """That of `ast.parse`."""
+    begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for source in sources:
@@ -149,6 +146,7 @@ def parse(sources: list[bytes]) -> None:
                 ast.parse(source)
             except (SyntaxError, ValueError):
                 continue
+    return time.process_time() - begun
 
 
 if __name__ == "__main__":
