@@ -1,6 +1,6 @@
 """The analysis of ONE file that passed the gate: from its tree to the anatomy, and to what the rules find.
 
-Begins on a bare tree, made from the `ast`. libcst parses the file only if that shows something.
+Begins on a bare tree, made from the `ast`. libcst parses the file only if something is asked that this does not tell.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
+from lint_rules.syntax.twins import Unplaced
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
@@ -34,20 +35,13 @@ def report(
     source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None, *, noqa: bool
 ) -> Report:
     """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable."""
-    if isinstance(tree, ast.Module) and _is_silent(source, path, tree, options, neighbours):
-        return Report()
-    anatomy = _anatomy(_read(source, path, tree), options, neighbours, _read)
-    drafts = _drafts(anatomy, options.codes)
-    findings = sorted(
-        (_finding(rule, draft, anatomy) for rule, draft in drafts), key=lambda found: (found.span, found.code)
-    )
-    if not noqa or not findings:
-        return Report(tuple(findings))
-    from lint_rules.suppress import Suppressions
-
-    suppressions = Suppressions(anatomy.module.text)
-    kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
-    return Report(kept, len(findings) - len(kept))
+    if isinstance(tree, ast.Module):
+        with (
+            suppress(AttributeError, Unplaced),  # somebody asks for formatting, or for a place that only libcst tells
+            closing(_anatomy(_read_bare(source, path, tree), options, neighbours, _read_bare)) as found,
+        ):
+            return _report(found, options.codes, noqa)
+    return _report(_anatomy(_read(source, path, tree), options, neighbours, _read), options.codes, noqa)
 
 
 def fixes(
@@ -111,20 +105,25 @@ def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
     if isinstance(tree, ast.Module):
         text = decode_source(source)
         with suppress(Unlike):
-            return SourceModule(text, path, bare_tree(text, tree))
+            return SourceModule(text, path, bare_tree(text, tree), tree)
     return _read(source, path, tree)
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
 
 
-def _is_silent(source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None) -> bool:
-    """Whether no rule has anything to report, as a bare tree shows."""
-    with closing(_anatomy(_read_bare(source, path, tree), options, neighbours, _read_bare)) as anatomy:
-        try:
-            return not any(True for _ in _drafts(anatomy, options.codes))
-        except Exception:  # who asks for positions, or makes a repair, has something to report
-            return False
+def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool) -> Report:
+    findings = sorted(
+        (_finding(rule, draft, anatomy) for rule, draft in _drafts(anatomy, codes)),
+        key=lambda found: (found.span, found.code),
+    )
+    if not noqa or not findings:
+        return Report(tuple(findings))
+    from lint_rules.suppress import Suppressions
+
+    suppressions = Suppressions(anatomy.module.text)
+    kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
+    return Report(kept, len(findings) - len(kept))
 
 
 def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from typing import Any
 
 import libcst
 import pytest
@@ -181,9 +182,9 @@ def test_a_silent_file_is_let_go_of_without_a_look_for_garbage(monkeypatch: pyte
     indexed: list[weakref.ref[SourceModule]] = []
     make = SourceModule.__init__
 
-    def noted(module: SourceModule, source: bytes | str, path: str, tree: libcst.Module | None = None) -> None:
+    def noted(module: SourceModule, *given: Any) -> None:
         indexed.append(weakref.ref(module))
-        make(module, source, path, tree)
+        make(module, *given)
 
     monkeypatch.setattr(SourceModule, "__init__", noted)
     gc.disable()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
+from lint_rules.finding import Span
 from lint_rules.syntax.module import SourceModule
 
 EVERYTHING = '''\
@@ -88,7 +90,6 @@ def compare(source: bytes) -> None:
     assert expected
     for node, place in expected.items():
         if node in module.scope_of:  # whitespace and punctuation are nobody's place
-            span = module.positions.span(node)
-            found = (span.line, span.column - 1), (span.end_line, span.end_column - 1)
-            wanted = (place.start.line, place.start.column), (place.end.line, place.end.column)
-            assert found == wanted, type(node).__name__
+            start = expected[node.whitespace_before].end if isinstance(node, cst.CompFor) else place.start
+            wanted = Span(start.line, start.column + 1, place.end.line, place.end.column + 1)
+            assert module.positions.span(node) == wanted, type(node).__name__

@@ -90,7 +90,7 @@ def _counts_turns(contents: Contents, node: cst.Subscript) -> bool:
 
 
 def _draft(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, zero: Zero, single: bool) -> Draft:
-    name, count = ex.source(node.value, 40), ex.source(size, 40)
+    name, count = ex.operand(node.value, 40), ex.operand(size, 40)
     named = name if ex.dotted(node.value) is not None else "kept"  # what a call gives is named first, not made twice
     what = f"`{name}[-0]` is the first one" if single else f"`{name}[-0:]` is the whole list"
     harm = (

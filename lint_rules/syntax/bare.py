@@ -16,7 +16,7 @@ import libcst as cst
 from lint_rules.syntax import make
 from lint_rules.syntax.literals import Untold, is_one_literal, literals
 
-__all__ = ["Unlike", "bare_tree"]
+__all__ = ["Builder", "Unlike", "bare_tree"]
 
 
 class Unlike(Exception):
@@ -28,7 +28,7 @@ def bare_tree(text: str, tree: ast.Module) -> cst.Module:
     if _BROKEN_SUITE.search(text):
         raise Unlike("a line that is broken behind a colon or semicolon")
     try:
-        return _Builder(text).module(tree)
+        return Builder(text).module(tree)
     except KeyError as unknown:
         raise Unlike(f"syntax newer than this: {unknown}") from None
     except cst.ParserSyntaxError as problem:
@@ -39,7 +39,7 @@ _BROKEN_SUITE = re.compile(r"[:;][ \t\f]*\\\r?\n")
 """There `ast` does not tell what stands in the line of the statement before."""
 
 
-class _Builder:
+class Builder:
     """Makes the nodes of one file. What only the text tells (literals, `elif`, brackets) is read off the text."""
 
     def __init__(self, text: str) -> None:
@@ -81,11 +81,14 @@ class _Builder:
                 if node.lineno != last:
                     line = []
                     found.append(make.SimpleStatementLine(line))
-                line.append(_SMALL[kind](self, node))
+                line.append(self._small(node))
                 last = node.end_lineno or 0
             else:
                 found.append(self._compound(node))
         return found
+
+    def _small(self, node: ast.stmt) -> Any:
+        return _SMALL[type(node)](self, node)
 
     def _compound(self, node: ast.stmt) -> Any:
         make = _COMPOUND.get(type(node))
@@ -107,7 +110,7 @@ class _Builder:
         """What stands behind a colon."""
         first = body[0]
         if type(first) in _SMALL and not self._begins_line(first):
-            return make.SimpleStatementSuite([_SMALL[type(node)](self, node) for node in body])
+            return make.SimpleStatementSuite([self._small(node) for node in body])
         return make.IndentedBlock(self._statements(body))
 
     def _expression_statement(self, node: ast.Expr) -> Any:
@@ -499,7 +502,7 @@ def _substituted(code: str) -> Any:
         tree = ast.parse(code, mode="eval")
     except SyntaxError:
         raise Untold from None
-    return _Builder(code).expression(tree.body)
+    return Builder(code).expression(tree.body)
 
 
 _CHAIN = re.compile(r"(?!yield\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -508,73 +511,73 @@ _DISPLAYS = {ast.Tuple: make.Tuple, ast.List: make.List, ast.Set: make.Set}
 _COMPREHENSIONS = {ast.ListComp: make.ListComp, ast.SetComp: make.SetComp, ast.GeneratorExp: make.GeneratorExp}
 _WORDS = {ast.Pass: make.Pass, ast.Break: make.Break, ast.Continue: make.Continue}
 _DECLARATIONS = {ast.Global: make.Global, ast.Nonlocal: make.Nonlocal}
-_SMALL: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
-    ast.Expr: _Builder._expression_statement,
-    ast.Assign: _Builder._assign,
-    ast.AnnAssign: _Builder._ann_assign,
-    ast.AugAssign: _Builder._aug_assign,
-    ast.Return: _Builder._return,
-    ast.Raise: _Builder._raise,
-    ast.Assert: _Builder._assert,
-    ast.Delete: _Builder._delete,
-    ast.Pass: _Builder._word,
-    ast.Break: _Builder._word,
-    ast.Continue: _Builder._word,
-    ast.Global: _Builder._declaration,
-    ast.Nonlocal: _Builder._declaration,
-    ast.Import: _Builder._import,
-    ast.ImportFrom: _Builder._import_from,
+_SMALL: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
+    ast.Expr: Builder._expression_statement,
+    ast.Assign: Builder._assign,
+    ast.AnnAssign: Builder._ann_assign,
+    ast.AugAssign: Builder._aug_assign,
+    ast.Return: Builder._return,
+    ast.Raise: Builder._raise,
+    ast.Assert: Builder._assert,
+    ast.Delete: Builder._delete,
+    ast.Pass: Builder._word,
+    ast.Break: Builder._word,
+    ast.Continue: Builder._word,
+    ast.Global: Builder._declaration,
+    ast.Nonlocal: Builder._declaration,
+    ast.Import: Builder._import,
+    ast.ImportFrom: Builder._import_from,
 }
-_COMPOUND: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
-    ast.FunctionDef: _Builder._function,
-    ast.AsyncFunctionDef: _Builder._function,
-    ast.ClassDef: _Builder._class,
-    ast.If: _Builder._if,
-    ast.For: _Builder._for,
-    ast.AsyncFor: _Builder._for,
-    ast.While: _Builder._while,
-    ast.With: _Builder._with,
-    ast.AsyncWith: _Builder._with,
-    ast.Try: _Builder._try,
-    ast.Match: _Builder._match,
+_COMPOUND: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
+    ast.FunctionDef: Builder._function,
+    ast.AsyncFunctionDef: Builder._function,
+    ast.ClassDef: Builder._class,
+    ast.If: Builder._if,
+    ast.For: Builder._for,
+    ast.AsyncFor: Builder._for,
+    ast.While: Builder._while,
+    ast.With: Builder._with,
+    ast.AsyncWith: Builder._with,
+    ast.Try: Builder._try,
+    ast.Match: Builder._match,
 }
-_PATTERNS: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
-    ast.MatchValue: _Builder._match_value,
-    ast.MatchSingleton: _Builder._match_singleton,
-    ast.MatchSequence: _Builder._match_sequence,
-    ast.MatchStar: _Builder._match_star,
-    ast.MatchMapping: _Builder._match_mapping,
-    ast.MatchClass: _Builder._match_class,
-    ast.MatchAs: _Builder._match_as,
-    ast.MatchOr: _Builder._match_or,
+_PATTERNS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
+    ast.MatchValue: Builder._match_value,
+    ast.MatchSingleton: Builder._match_singleton,
+    ast.MatchSequence: Builder._match_sequence,
+    ast.MatchStar: Builder._match_star,
+    ast.MatchMapping: Builder._match_mapping,
+    ast.MatchClass: Builder._match_class,
+    ast.MatchAs: Builder._match_as,
+    ast.MatchOr: Builder._match_or,
 }
 _TRIES: dict[type[ast.AST], tuple[Callable[..., Any], Callable[..., Any]]] = {ast.Try: (make.Try, make.ExceptHandler)}
 if hasattr(ast, "TryStar"):
-    _COMPOUND[ast.TryStar] = _Builder._try
+    _COMPOUND[ast.TryStar] = Builder._try
     _TRIES[ast.TryStar] = (make.TryStar, make.ExceptStarHandler)
-_EXPRESSIONS: dict[type[ast.AST], Callable[[_Builder, Any], Any]] = {
-    ast.Name: _Builder._name,
-    ast.Constant: _Builder._constant,
-    ast.JoinedStr: _Builder._strings,
-    ast.Attribute: _Builder._attribute,
-    ast.Call: _Builder._call,
-    ast.Subscript: _Builder._subscript,
-    ast.Tuple: _Builder._display,
-    ast.List: _Builder._display,
-    ast.Set: _Builder._display,
-    ast.Dict: _Builder._dict,
-    ast.BinOp: _Builder._binary,
-    ast.BoolOp: _Builder._boolean,
-    ast.UnaryOp: _Builder._unary,
-    ast.Compare: _Builder._comparison,
-    ast.IfExp: _Builder._if_exp,
-    ast.Lambda: _Builder._lambda,
-    ast.ListComp: _Builder._comprehension,
-    ast.SetComp: _Builder._comprehension,
-    ast.GeneratorExp: _Builder._comprehension,
-    ast.DictComp: _Builder._dict_comp,
-    ast.Await: _Builder._await,
-    ast.Yield: _Builder._yield,
-    ast.YieldFrom: _Builder._yield_from,
-    ast.NamedExpr: _Builder._named_expr,
+_EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
+    ast.Name: Builder._name,
+    ast.Constant: Builder._constant,
+    ast.JoinedStr: Builder._strings,
+    ast.Attribute: Builder._attribute,
+    ast.Call: Builder._call,
+    ast.Subscript: Builder._subscript,
+    ast.Tuple: Builder._display,
+    ast.List: Builder._display,
+    ast.Set: Builder._display,
+    ast.Dict: Builder._dict,
+    ast.BinOp: Builder._binary,
+    ast.BoolOp: Builder._boolean,
+    ast.UnaryOp: Builder._unary,
+    ast.Compare: Builder._comparison,
+    ast.IfExp: Builder._if_exp,
+    ast.Lambda: Builder._lambda,
+    ast.ListComp: Builder._comprehension,
+    ast.SetComp: Builder._comprehension,
+    ast.GeneratorExp: Builder._comprehension,
+    ast.DictComp: Builder._dict_comp,
+    ast.Await: Builder._await,
+    ast.Yield: Builder._yield,
+    ast.YieldFrom: Builder._yield_from,
+    ast.NamedExpr: Builder._named_expr,
 }

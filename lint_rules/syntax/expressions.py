@@ -6,12 +6,13 @@ They compare types, as libcst has no subclasses of its concrete nodes: an `isins
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import libcst as cst
 
-from lint_rules.syntax.make import complete
+from lint_rules.syntax.code import code
+from lint_rules.syntax.code import operand as code_of_operand
 
 CONSTANTS = frozenset({"None", "True", "False"})
 
@@ -86,14 +87,22 @@ def last_name(node: cst.CSTNode) -> str:
 
 
 def source(node: cst.CSTNode, limit: int = 60) -> str:
-    """The code of `node` on one line, shortened to `limit` characters: for messages only."""
+    """The code of an expression on one line, shortened to `limit` characters."""
+    return _shortened(code, node, limit)
+
+
+def operand(node: cst.CSTNode, limit: int = 60) -> str:
+    """The same for what gets something behind it or beside it: in parentheses, if it needs them there."""
+    return _shortened(code_of_operand, node, limit)
+
+
+def _shortened(written: Callable[[cst.CSTNode], str], node: cst.CSTNode, limit: int) -> str:
     try:
-        code = cst.Module(body=[]).code_for_node(node)
-    except AttributeError:  # a node of a bare tree, without formatting
-        complete(node)
-        code = cst.Module(body=[]).code_for_node(node)
-    code = " ".join(code.split())
-    return code if len(code) <= limit else code[: limit - 3] + "..."
+        found = written(node)
+    except KeyError:  # newer syntax: as it stands in the file, which a bare tree does not tell
+        found = cst.Module(body=[]).code_for_node(node)
+    found = " ".join(found.split())
+    return found if len(found) <= limit else found[: limit - 3] + "..."
 
 
 def argument(call: cst.Call, keyword: str, position: int | None = None) -> cst.BaseExpression | None:

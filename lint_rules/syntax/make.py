@@ -1,7 +1,7 @@
 """Makers of libcst's nodes without formatting: `make.Name("x")` where libcst's own class is `cst.Name`.
 
 What is left to a maker is what the analysis reads; whitespace, commas and parentheses stay unset, for to set them is
-half of the cost of a node. Who reads them gets an AttributeError; `complete` sets them to libcst's defaults.
+half of the cost of a node. Who reads them gets an AttributeError.
 """
 
 from __future__ import annotations
@@ -42,22 +42,6 @@ def _default(field: Any) -> object:
     if field.default is not MISSING:
         return field.default
     return field.default_factory() if field.default_factory is not MISSING else None
-
-
-def complete(node: cst.CSTNode) -> None:
-    """Sets what is unset in a node and below it to libcst's defaults: for those who want it as code."""
-    pending: list[Any] = [node]
-    while pending:
-        here = pending.pop()
-        for field in fields(here):
-            try:
-                value = getattr(here, field.name)
-            except AttributeError:
-                getattr(type(here), field.name).__set__(here, _default(field))
-                continue
-            pending += [
-                part for part in (value if isinstance(value, list) else [value]) if isinstance(part, cst.CSTNode)
-            ]
 
 
 Name = _maker(cst.Name, "value")

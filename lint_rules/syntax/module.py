@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.identity import hash_in_c
 from lint_rules.syntax.imports import Imports
 from lint_rules.syntax.positions import Positions
+from lint_rules.syntax.twins import TwinPositions
 from lint_rules.syntax.walk import CHILDREN
 
 hash_in_c()
@@ -153,12 +155,18 @@ _STATEMENTS = frozenset(
 class SourceModule:
     """The index of one file. `tree` is never changed."""
 
-    def __init__(self, source: bytes | str, path: str, tree: cst.Module | None = None) -> None:
-        """Parses `source`, if there is no tree of it yet. Raises what `libcst.parse_module` raises for no Python."""
+    def __init__(
+        self, source: bytes | str, path: str, tree: cst.Module | None = None, twin: ast.Module | None = None
+    ) -> None:
+        """Parses `source`, if there is no tree of it yet. Raises what `libcst.parse_module` raises for no Python.
+
+        `twin` is the `ast` that a bare tree was made from.
+        """
         self.tree = cst.parse_module(source) if tree is None else tree
         self.text = (source if isinstance(source, str) else source.decode(self.tree.encoding)).removeprefix("\ufeff")
         """The source as text, with the newlines it has, without a BOM."""
         self.path = path
+        self._twin = twin
         self.imports = Imports()
         self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
         self.scope_of: dict[cst.CSTNode, Scope] = {}
@@ -181,10 +189,10 @@ class SourceModule:
         vars(self).clear()
 
     @cached_property
-    def positions(self) -> Positions:
-        """Where the nodes stand. Raises ValueError for a bare tree, which does not tell."""
-        if not hasattr(self.tree, "header"):
-            raise ValueError("a bare tree has no positions")
+    def positions(self) -> Positions | TwinPositions:
+        """Where the nodes stand."""
+        if self._twin is not None:
+            return TwinPositions(self.tree, self.text, self.parent, self._twin)
         return Positions(self.tree, self.text, self.parent)
 
     @cached_property

@@ -164,6 +164,12 @@ class _Rendering(PositionProvidingCodegenState):
             raise _Reached
         super().before_codegen(node)
 
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        """To libcst, `for x in y` of a comprehension begins with the space before it, which may be a line above."""
+        super().after_codegen(node)
+        if type(node) is cst.CompFor:
+            self._computed[node] = CodeRange(self._computed[node.whitespace_before].end, self._computed[node].end)
+
     @contextmanager
     def record_syntactic_position(
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None

@@ -236,4 +236,4 @@ def describe(slot: Slot) -> str:
         return f"{describe(slot[1])}[...]"
     if kind == "return":
         return f"{slot[1].name}(...)"
-    return ex.source(slot[1], 40)
+    return ex.operand(slot[1], 40)

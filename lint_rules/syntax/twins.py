@@ -1,0 +1,175 @@
+"""Where the nodes of a bare tree stand: where the nodes of the `ast` do that they were made from.
+
+Both say the same of statements, calls, loops, and whatever else findings mostly point at. Of what is left, libcst has
+to be asked, which parses the file for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import libcst as cst
+
+from lint_rules.finding import Span
+from lint_rules.syntax.bare import Builder
+from lint_rules.syntax.walk import walk
+
+__all__ = ["TwinPositions", "Unplaced"]
+
+_Place = tuple[int, int]
+"""A line, from 1, and a column in bytes, from 0."""
+_OTHERWISE = frozenset({cst.Arg, cst.GeneratorExp, cst.Tuple})
+"""Of them, `ast` counts parentheses in that libcst leaves out, or the other way round."""
+_FOR = re.compile(rb"(?:\basync\s+)?\bfor[\s(]*\Z")
+_NAME = re.compile(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([^\s\\(:\[]+)")
+
+
+class Unplaced(Exception):
+    """The `ast` does not tell where a node stands."""
+
+
+class TwinPositions:
+    """Spans of the nodes of one bare tree, made from `twin`. `parent` leads from each node to the one around it."""
+
+    def __init__(self, tree: cst.Module, text: str, parent: dict[cst.CSTNode, cst.CSTNode], twin: ast.Module) -> None:
+        self._tree = tree
+        self._text = text
+        self._parent = parent
+        self._twin = twin
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """The range of `node` without surrounding whitespace. Raises Unplaced."""
+        kind, around = type(node), self._parent.get(node)
+        if isinstance(around, (cst.FunctionDef, cst.ClassDef)) and node is around.name:
+            return self._span_of_name(self._twin_of(around))
+        twin = self._twin_of(node)
+        if kind is cst.CompFor:
+            return self._span_of_clause(node, twin)
+        if kind is cst.Param:
+            return self._span_of_parameter(node, twin)
+        if kind in _OTHERWISE:
+            raise Unplaced(kind.__name__)
+        return self._span(_begin(twin), _end(twin))
+
+    def line(self, node: cst.CSTNode) -> int:
+        """The 1-based line on which `node` begins. Raises Unplaced."""
+        return self.span(node).line
+
+    def _twin_of(self, node: cst.CSTNode) -> Any:
+        twin = self._twins.get(node)
+        if twin is None:
+            raise Unplaced(type(node).__name__)
+        return twin
+
+    @cached_property
+    def _twins(self) -> dict[cst.CSTNode, Any]:
+        """Found by making the tree once more: to note them at once would cost all files in which nothing is found."""
+        tracer = _Tracer(self._text)
+        again = tracer.module(self._twin)
+        return {node: tracer.twins.get(other) for node, other in zip(walk(self._tree), walk(again), strict=True)}
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        return self._text.encode().splitlines(keepends=True)
+
+    # -- what is not as wide as its twin ----------------------------------------------------------------------------
+
+    def _span_of_name(self, twin: Any) -> Span:
+        """That of a function or class in its definition."""
+        found = _NAME.match(self._lines[twin.lineno - 1], twin.col_offset)
+        if found is None:
+            raise Unplaced("a name in another line than its definition")
+        return self._span((twin.lineno, found.start(1)), (twin.lineno, found.end(1)))
+
+    def _span_of_parameter(self, node: Any, twin: ast.arg) -> Span:
+        """To libcst a parameter ends with its name, and begins with its star."""
+        if node.star:
+            raise Unplaced("a parameter with a star")
+        line, column = _begin(twin)
+        return self._span((line, column), (line, column + len(node.name.value.encode())))
+
+    def _span_of_clause(self, node: cst.CSTNode, twin: ast.comprehension) -> Span:
+        """From `for` to the end of the comprehension, but for its bracket."""
+        whole = node
+        while type(whole) is cst.CompFor:
+            whole = self._parent[whole]
+        around = self._twin_of(whole)
+        clause = around.generators[-1]
+        last = clause.ifs[-1] if clause.ifs else clause.iter
+        behind = self._between(_end(last), _end(around))[:-1]
+        before = _FOR.search(self._between(_begin(around), _begin(twin.target)))
+        if before is None or b"#" in behind:
+            raise Unplaced("a comprehension with comments")
+        begin = self._behind(_begin(around), before.string[: before.start()])
+        return self._span(begin, self._behind(_end(last), behind.rstrip()))
+
+    # -- text -------------------------------------------------------------------------------------------------------
+
+    def _between(self, start: _Place, end: _Place) -> bytes:
+        (line, column), (last, stop) = start, end
+        if line == last:
+            return self._lines[line - 1][column:stop]
+        return b"".join([self._lines[line - 1][column:], *self._lines[line : last - 1], self._lines[last - 1][:stop]])
+
+    def _behind(self, place: _Place, text: bytes) -> _Place:
+        """The place behind a text that begins at a place."""
+        line, column = place
+        lines = text.splitlines(keepends=True) or [b""]
+        return line + len(lines) - 1, len(lines[-1]) + (column if len(lines) == 1 else 0)
+
+    def _span(self, begin: _Place, end: _Place) -> Span:
+        return Span(*self._in_characters(*begin), *self._in_characters(*end))
+
+    def _in_characters(self, line: int, column: int) -> _Place:
+        return line, len(self._lines[line - 1][:column].decode()) + 1
+
+
+def _begin(node: Any) -> _Place:
+    return node.lineno, node.col_offset
+
+
+def _end(node: Any) -> _Place:
+    return node.end_lineno, node.end_col_offset
+
+
+class _Tracer(Builder):
+    """Makes a tree, and notes what its nodes were made from."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.twins: dict[cst.CSTNode, Any] = {}
+
+    def expression(self, node: ast.expr) -> Any:
+        return self._noted(super().expression(node), node)
+
+    def _optional(self, node: ast.expr | None) -> Any:
+        return None if node is None else self.expression(node)
+
+    def _small(self, node: ast.stmt) -> Any:
+        return self._noted(super()._small(node), node)
+
+    def _compound(self, node: ast.stmt) -> Any:
+        made = self._noted(super()._compound(node), node)
+        if type(made) in (cst.Try, cst.TryStar):
+            for handler, its in zip(made.handlers, node.handlers, strict=True):  # type: ignore[attr-defined]
+                self._noted(handler, its)
+        return made
+
+    def _generators(self, generators: Iterable[ast.comprehension]) -> Any:
+        generators = list(generators)
+        first = made = super()._generators(generators)
+        for part in generators:
+            self._noted(made, part)
+            made = made.inner_for_in
+        return first
+
+    def _parameter(self, arg: ast.arg, default: ast.expr | None, star: str) -> Any:
+        return self._noted(super()._parameter(arg, default, star), arg)
+
+    def _noted(self, made: Any, node: ast.AST) -> Any:
+        self.twins[made] = node
+        return made
