@@ -1,4 +1,6 @@
-"""What a run costs beside other tools: `python benchmarks/against_others.py FOLDER [FOLDER ...] [--write]`.
+"""What a run costs beside other tools: `python benchmarks/against_others.py [FOLDER ...] [--write]`.
+
+Without a folder, it is measured on seven agents from PyPI, in the versions that `real_code/agents.txt` pins.
 
 CPU seconds of all processes of each tool over the same files, in one run, as multiples of `ast.parse` of all these
 files: the best of some rounds, in which each is measured in turn, so that an hour in which the machine is slow is slow
@@ -23,9 +25,12 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from real_code.compare import pins, unpacked
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 MARK = "<!-- made by benchmarks/against_others.py -->\n"
+TEMPORARY = Path(tempfile.gettempdir())
 
 SETS = {
     "ruff": ["ruff"],
@@ -38,18 +43,21 @@ SETS = {
 }
 """An environment for each: flake8 runs every plugin that it finds, and the agentguards have one command name."""
 SLOW = ("flake8", "Fixit")
+AGENTS = ("aider-chat", "browser-use", "kimi-cli", "metagpt", "mini-swe-agent", "openhands-ai", "smolagents")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--tools", type=Path, default=Path(tempfile.gettempdir()) / "looplint-benchmark-tools")
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--agents", type=Path, default=TEMPORARY / "looplint-benchmark-agents", help="where they go")
+    parser.add_argument("--tools", type=Path, default=TEMPORARY / "looplint-benchmark-tools")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = parser.parse_args()
-    files = [path for folder in args.folders for path in sorted(folder.rglob("*.py"))]
+    chosen = args.folders or agents(args.agents)
+    files = [path for folder in chosen for path in sorted(folder.rglob("*.py"))]
     sources = [path.read_bytes() for path in files]
-    folders = [str(folder) for folder in args.folders]
+    folders = [str(folder) for folder in chosen]
     lines = sum(source.count(b"\n") for source in sources)
     asked = tools(args.tools, folders)
     plain, seconds = float("inf"), {name: float("inf") for name, command, _ in asked if Path(command[0]).exists()}
@@ -107,6 +115,11 @@ def tools(folder: Path, paths: list[str]) -> list[tuple[str, list[str], Callable
         ("agentguard-lint", [str(bins["agentguard-lint"] / "agentguard"), "--no-config", "--plain", *paths], nothing),
         ("agentguard-linter", [str(bins["agentguard-linter"] / "agentguard"), "scan", "--no-cache", *paths], nothing),
     ]
+
+
+def agents(folder: Path) -> list[Path]:
+    """The folders of the seven, downloaded if they are not there."""
+    return [unpacked(pin, folder) for pin in pins() if pin.partition("==")[0] in AGENTS]
 
 
 def environment(folder: Path, packages: list[str]) -> Path:

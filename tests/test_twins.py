@@ -35,6 +35,7 @@ def test_sources(folder: Path) -> None:
     "source",
     [
         "x = [a for b in c]; y = {a: b for c, d in e.items() if f if (g)}; z = (h(i) async for i in (j))\n",
+        "x = [a\nfor b in c\nif d\n]\n",
         "x = [\n    a\n    for (b) in c\n    for d in (e)\n]\nf(a for b in c )\n",
         "é = [ü for ä in ö if 'é']; f(é, ü=é)\n",
         "def f(a, *, b: int = 1, **c): pass\nclass C: x: int = 1\n",

@@ -16,7 +16,7 @@ import libcst as cst
 from lint_rules.syntax import make
 from lint_rules.syntax.literals import Untold, is_one_literal, literals
 
-__all__ = ["Builder", "Unlike", "bare_tree"]
+__all__ = ["Builder", "Place", "Unlike", "bare_tree", "begin_of", "end_of"]
 
 
 class Unlike(Exception):
@@ -43,10 +43,10 @@ class Builder:
     """Makes the nodes of one file. What only the text tells (literals, `elif`, brackets) is read off the text."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.encode().splitlines(keepends=True)
+        self.lines = text.encode().splitlines(keepends=True)
 
     def module(self, tree: ast.Module) -> cst.Module:
-        made: cst.Module = make.Module(self._statements(tree.body))
+        made: cst.Module = make.Module(self.statements(tree.body))
         return made
 
     # -- text -------------------------------------------------------------------------------------------------------
@@ -54,23 +54,23 @@ class Builder:
     def _segment(self, node: Any) -> str:
         line, last = node.lineno, node.end_lineno
         if line == last:
-            code: bytes = self._lines[line - 1][node.col_offset : node.end_col_offset]
+            code: bytes = self.lines[line - 1][node.col_offset : node.end_col_offset]
             return code.decode()
-        return self._between((line, node.col_offset), (last, node.end_col_offset)).decode()
+        return self.between((line, node.col_offset), (last, node.end_col_offset)).decode()
 
-    def _between(self, start: _Place, end: _Place) -> bytes:
+    def between(self, start: Place, end: Place) -> bytes:
         """What stands between two places."""
         (line, column), (last, stop) = start, end
         if line == last:
-            return self._lines[line - 1][column:stop]
-        return b"".join([self._lines[line - 1][column:], *self._lines[line : last - 1], self._lines[last - 1][:stop]])
+            return self.lines[line - 1][column:stop]
+        return b"".join([self.lines[line - 1][column:], *self.lines[line : last - 1], self.lines[last - 1][:stop]])
 
     def _begins_line(self, node: ast.stmt) -> bool:
-        return not self._lines[node.lineno - 1][: node.col_offset].strip()
+        return not self.lines[node.lineno - 1][: node.col_offset].strip()
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def _statements(self, body: Sequence[ast.stmt]) -> list[Any]:
+    def statements(self, body: Sequence[ast.stmt]) -> list[Any]:
         """Statements of a block: small ones that share a line stand together."""
         found: list[Any] = []
         line: list[Any] = []
@@ -100,7 +100,7 @@ class Builder:
         first = decorators[0].lineno if decorators else node.lineno
         if not self._begins_line(node):
             raise Unlike(type(node).__name__)
-        code = b"".join(self._lines[first - 1 : node.end_lineno]).decode()
+        code = b"".join(self.lines[first - 1 : node.end_lineno]).decode()
         indented = node.col_offset > 0
         body: Any = cst.parse_module("if 1:\n" + code if indented else code).body
         (statement,) = body[0].body.body if indented else body
@@ -111,7 +111,7 @@ class Builder:
         first = body[0]
         if type(first) in _SMALL and not self._begins_line(first):
             return make.SimpleStatementSuite([self._small(node) for node in body])
-        return make.IndentedBlock(self._statements(body))
+        return make.IndentedBlock(self.statements(body))
 
     def _expression_statement(self, node: ast.Expr) -> Any:
         return make.Expr(self.expression(node.value))
@@ -192,7 +192,7 @@ class Builder:
     def _is_elif(self, orelse: Sequence[ast.stmt]) -> bool:
         if len(orelse) != 1 or type(orelse[0]) is not ast.If:
             return False
-        return self._lines[orelse[0].lineno - 1].startswith(b"elif", orelse[0].col_offset)
+        return self.lines[orelse[0].lineno - 1].startswith(b"elif", orelse[0].col_offset)
 
     def _else(self, orelse: Sequence[ast.stmt]) -> Any:
         return make.Else(self._body(orelse)) if orelse else None
@@ -315,10 +315,10 @@ class Builder:
     def _call(self, node: ast.Call) -> Any:
         if not node.keywords:
             args = [self._positional(arg) for arg in node.args]
-        elif not node.args or _begin(node.args[-1]) < _begin(node.keywords[0]):
+        elif not node.args or begin_of(node.args[-1]) < begin_of(node.keywords[0]):
             args = [self._positional(arg) for arg in node.args] + [self._keyword(arg) for arg in node.keywords]
         else:
-            given = sorted([*node.args, *node.keywords], key=_begin)
+            given = sorted([*node.args, *node.keywords], key=begin_of)
             args = [self._keyword(arg) if type(arg) is ast.keyword else self._positional(arg) for arg in given]
         return make.Call(self.expression(node.func), args)
 
@@ -345,11 +345,11 @@ class Builder:
 
     def _is_in_parentheses(self, node: ast.expr | ast.pattern, parts: Sequence[ast.expr | ast.pattern]) -> bool:
         """`(a, b)` and `()`, not `a, b`, nor `(a), b`."""
-        begins = self._lines[node.lineno - 1].startswith(b"(", node.col_offset)
+        begins = self.lines[node.lineno - 1].startswith(b"(", node.col_offset)
         if not begins or not parts:
             return begins
-        opened = self._between(_begin(node), _begin(parts[0])).count(b"(")
-        behind = self._between(_end(parts[0]), _begin(parts[1]) if len(parts) > 1 else _end(node))
+        opened = self.between(begin_of(node), begin_of(parts[0])).count(b"(")
+        behind = self.between(end_of(parts[0]), begin_of(parts[1]) if len(parts) > 1 else end_of(node))
         return opened > behind.partition(b",")[0].count(b")")
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Any:
@@ -469,15 +469,15 @@ class Builder:
         return self._element(annotation) if type(annotation) is ast.Starred else self.expression(annotation)
 
 
-_Place = tuple[int, int]
+Place = tuple[int, int]
 """A line, from 1, and a column in bytes, from 0."""
 
 
-def _begin(node: Any) -> _Place:
+def begin_of(node: Any) -> Place:
     return node.lineno, node.col_offset
 
 
-def _end(node: Any) -> _Place:
+def end_of(node: Any) -> Place:
     return node.end_lineno, node.end_col_offset
 
 

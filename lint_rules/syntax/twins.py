@@ -15,13 +15,11 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.finding import Span
-from lint_rules.syntax.bare import Builder
+from lint_rules.syntax.bare import Builder, Place, begin_of, end_of
 from lint_rules.syntax.walk import walk
 
 __all__ = ["TwinPositions", "Unplaced"]
 
-_Place = tuple[int, int]
-"""A line, from 1, and a column in bytes, from 0."""
 _OTHERWISE = frozenset({cst.Arg, cst.GeneratorExp, cst.Tuple})
 """Of them, `ast` counts parentheses in that libcst leaves out, or the other way round."""
 _FOR = re.compile(rb"(?:\basync\s+)?\bfor[\s(]*\Z")
@@ -36,10 +34,13 @@ class TwinPositions:
     """Spans of the nodes of one bare tree, made from `twin`. `parent` leads from each node to the one around it."""
 
     def __init__(self, tree: cst.Module, text: str, parent: dict[cst.CSTNode, cst.CSTNode], twin: ast.Module) -> None:
+        """`text` is that of the file, without a BOM."""
         self._tree = tree
-        self._text = text
         self._parent = parent
         self._twin = twin
+        self._tracer = _Tracer(text)
+        self._lines = self._tracer.lines
+        self._twins: dict[cst.CSTNode, Any] = {}
 
     def span(self, node: cst.CSTNode) -> Span:
         """The range of `node` without surrounding whitespace. Raises Unplaced."""
@@ -53,28 +54,39 @@ class TwinPositions:
             return self._span_of_parameter(node, twin)
         if kind in _OTHERWISE:
             raise Unplaced(kind.__name__)
-        return self._span(_begin(twin), _end(twin))
+        return self._span(begin_of(twin), end_of(twin))
 
     def line(self, node: cst.CSTNode) -> int:
         """The 1-based line on which `node` begins. Raises Unplaced."""
         return self.span(node).line
 
     def _twin_of(self, node: cst.CSTNode) -> Any:
-        twin = self._twins.get(node)
+        if node not in self._twins:
+            self._trace(node)
+        twin = self._twins[node]
         if twin is None:
             raise Unplaced(type(node).__name__)
         return twin
 
-    @cached_property
-    def _twins(self) -> dict[cst.CSTNode, Any]:
-        """Found by making the tree once more: to note them at once would cost all files in which nothing is found."""
-        tracer = _Tracer(self._text)
-        again = tracer.module(self._twin)
-        return {node: tracer.twins.get(other) for node, other in zip(walk(self._tree), walk(again), strict=True)}
+    def _trace(self, node: cst.CSTNode) -> None:
+        """Makes the outermost statement around a node once more: to note twins at once would cost each silent file."""
+        outermost, around = node, self._parent.get(node)
+        while around is not self._tree:
+            if around is None:
+                raise Unplaced(type(node).__name__)
+            outermost, around = around, self._parent.get(around)
+        (again,) = self._tracer.statements(self._outermost[outermost])
+        for here, there in zip(walk(outermost), walk(again), strict=True):
+            self._twins[here] = self._tracer.twins.get(there)
 
     @cached_property
-    def _lines(self) -> list[bytes]:
-        return self._text.encode().splitlines(keepends=True)
+    def _outermost(self) -> dict[cst.CSTNode, list[ast.stmt]]:
+        """The twins of the statements of the module: of small ones in one line there are several."""
+        rest = iter(self._twin.body)
+        return {
+            statement: [next(rest) for _ in (statement.body if type(statement) is cst.SimpleStatementLine else (None,))]
+            for statement in self._tree.body
+        }
 
     # -- what is not as wide as its twin ----------------------------------------------------------------------------
 
@@ -89,7 +101,7 @@ class TwinPositions:
         """To libcst a parameter ends with its name, and begins with its star."""
         if node.star:
             raise Unplaced("a parameter with a star")
-        line, column = _begin(twin)
+        line, column = begin_of(twin)
         return self._span((line, column), (line, column + len(node.name.value.encode())))
 
     def _span_of_clause(self, node: cst.CSTNode, twin: ast.comprehension) -> Span:
@@ -100,40 +112,26 @@ class TwinPositions:
         around = self._twin_of(whole)
         clause = around.generators[-1]
         last = clause.ifs[-1] if clause.ifs else clause.iter
-        behind = self._between(_end(last), _end(around))[:-1]
-        before = _FOR.search(self._between(_begin(around), _begin(twin.target)))
+        behind = self._tracer.between(end_of(last), end_of(around))[:-1]
+        before = _FOR.search(self._tracer.between(begin_of(around), begin_of(twin.target)))
         if before is None or b"#" in behind:
             raise Unplaced("a comprehension with comments")
-        begin = self._behind(_begin(around), before.string[: before.start()])
-        return self._span(begin, self._behind(_end(last), behind.rstrip()))
+        begin = self._behind(begin_of(around), before.string[: before.start()])
+        return self._span(begin, self._behind(end_of(last), behind.rstrip()))
 
     # -- text -------------------------------------------------------------------------------------------------------
 
-    def _between(self, start: _Place, end: _Place) -> bytes:
-        (line, column), (last, stop) = start, end
-        if line == last:
-            return self._lines[line - 1][column:stop]
-        return b"".join([self._lines[line - 1][column:], *self._lines[line : last - 1], self._lines[last - 1][:stop]])
-
-    def _behind(self, place: _Place, text: bytes) -> _Place:
+    def _behind(self, place: Place, text: bytes) -> Place:
         """The place behind a text that begins at a place."""
         line, column = place
-        lines = text.splitlines(keepends=True) or [b""]
-        return line + len(lines) - 1, len(lines[-1]) + (column if len(lines) == 1 else 0)
+        *before, last = (text + b".").splitlines()
+        return line + len(before), len(last) - 1 + (0 if before else column)
 
-    def _span(self, begin: _Place, end: _Place) -> Span:
+    def _span(self, begin: Place, end: Place) -> Span:
         return Span(*self._in_characters(*begin), *self._in_characters(*end))
 
-    def _in_characters(self, line: int, column: int) -> _Place:
+    def _in_characters(self, line: int, column: int) -> Place:
         return line, len(self._lines[line - 1][:column].decode()) + 1
-
-
-def _begin(node: Any) -> _Place:
-    return node.lineno, node.col_offset
-
-
-def _end(node: Any) -> _Place:
-    return node.end_lineno, node.end_col_offset
 
 
 class _Tracer(Builder):
