@@ -108,6 +108,11 @@ class Anatomy:
         return round_loops(self.calls, self.writes)
 
     @cached_property
+    def round_at(self) -> dict[cst.CSTNode, RoundLoop]:
+        """The round loops by their nodes."""
+        return {loop.node: loop for loop in self.rounds}
+
+    @cached_property
     def transcript(self) -> Transcript:
         return Transcript(self.writes, self.calls)
 

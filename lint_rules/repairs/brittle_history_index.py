@@ -54,8 +54,8 @@ def _is_before_append(anatomy: Anatomy, node: cst.Subscript) -> bool:
     module, slot = anatomy.module, anatomy.facts.slots.of(node.value)
     function, here = module.scope_of[node].function, module.statement(node)
     around = next((outer for outer in module.ancestors(node) if isinstance(outer, (cst.For, cst.While))), None)
-    loop = next((found for found in anatomy.rounds if found.node is around and found.function is function), None)
-    if loop is None or slot is None or slot[0] != "var" or slot[1] is not function:
+    loop = anatomy.round_at.get(around) if around is not None else None
+    if loop is None or loop.function is not function or slot is None or slot[0] != "var" or slot[1] is not function:
         return False
     if module.statement(loop.asks) is here or _stores_reply(anatomy, loop):
         return False

@@ -297,8 +297,8 @@ class SourceModule:
         if len(there) < 2:
             return self._of_type[there[0]] if there else []
         if kinds not in self._of_types:
-            placed = [pair for kind in there for pair in zip(self._places_of(kind), self._of_type[kind], strict=True)]
-            self._of_types[kinds] = [node for _, node in sorted(placed)]
+            listed = [node for kind in there for node in self._of_type[kind]]
+            self._of_types[kinds] = sorted(listed, key=self.order.__getitem__)
         return self._of_types[kinds]
 
     def self_name(self, scope: Scope) -> str | None:

@@ -168,7 +168,7 @@ def _texts(node: cst.CSTNode) -> set[str]:
 
 def ends_after_one(anatomy: Anatomy, loop: cst.For, function: Scope) -> bool:
     """Whether a loop over calls never comes to a second call once it has done something with one."""
-    if not function.nodes_of(cst.Break, cst.Return, cst.Raise):
+    if not any(function.nodes_of(kind) for kind in (cst.Break, cst.Return, cst.Raise)):
         return False
     graph = anatomy.flow(function)
     headers = graph.at(loop)

@@ -58,10 +58,14 @@ def way_of_error(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set
 
 
 def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundLoop | None:
-    around = [
-        loop for loop in anatomy.rounds if loop.function is function and anatomy.module.inside(node, loop.node.body)
-    ]
-    return max(around, key=lambda loop: anatomy.module.order[loop.node], default=None)
+    """The innermost in whose body the node stands."""
+    inner = node
+    for outer in anatomy.module.ancestors(node):
+        loop = anatomy.round_at.get(outer)
+        if loop is not None and loop.function is function and loop.node.body is inner:
+            return loop
+        inner = outer
+    return None
 
 
 def _raises_by_contract(function: Scope) -> bool:
