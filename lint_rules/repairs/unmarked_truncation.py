@@ -58,5 +58,5 @@ def _noted(head: Head) -> cst.BaseExpression:
 
 def _words(head: Head) -> tuple[str, str, str]:
     """The text, the size, and the head with its note, as source."""
-    text, size = ex.operand(head.text, 500), ex.operand(head.size, 500)
+    text, size = ex.source(head.text, 500), ex.source(head.size, 500)
     return text, size, f'f"{{{text}[:{size}]}}\\n[{{len({text}) - {size}}} more characters]"'
