@@ -14,8 +14,10 @@ import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.finding import Finding, Related, Report
+from lint_rules.gate import mentions
 from lint_rules.gate.signs import Signs
 from lint_rules.gate.speaking import NEED_NO_FACTS
+from lint_rules.gate.surroundings import seen
 from lint_rules.options import Neighbours, Options
 from lint_rules.repairs.edits import Fix
 from lint_rules.rules.catalogue import BY_CODE, Rule
@@ -75,7 +77,12 @@ def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | No
 
     def neighbour(name: str) -> Neighbour | None:
         found = neighbours(module.path, name) if neighbours is not None else None
-        return Neighbour(found[1], lambda: nearby(*found)) if found is not None else None
+        if found is None:
+            return None
+        return Neighbour(found[1], lambda: may_ask(found[1]), lambda: nearby(*found))
+
+    def may_ask(source: bytes) -> bool:
+        return seen(source).asks or mentions.user_words(source, options.vocabulary)
 
     def nearby(path: str, source: bytes) -> Anatomy | None:
         try:

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 class Neighbour:
     """A file that another one imports: analysed when something is asked for that it defines."""
 
-    def __init__(self, source: bytes, read: Callable[[], Anatomy | None]) -> None:
+    def __init__(self, source: bytes, may_ask: Callable[[], bool], read: Callable[[], Anatomy | None]) -> None:
+        """`may_ask` tells from the `ast` whether any call in it may ask a model, and `read` analyses it."""
         self._source = source
+        self.may_ask = may_ask
         self._read = read
 
     def defines(self, keyword: str, name: str) -> bool:
@@ -243,9 +245,12 @@ class Anatomy:
         cls = found[0].module.class_named(found[1]) if found is not None else None
         return (found[0], cls) if found is not None and cls is not None else None
 
-    def imported_function(self, name: str) -> tuple[Anatomy, Scope] | None:
-        """The function that is imported under a name, with the anatomy of its file; None where that is unknown."""
-        found = self._imported(name, "def")
+    def imported_function(self, name: str, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
+        """The function that is imported under a name, with the anatomy of its file; None where that is unknown.
+
+        With `asking`, also None where no model may be asked in that file, which costs less than its anatomy.
+        """
+        found = self._imported(name, "def", asking)
         if found is None:
             return None
         anatomy, there = found
@@ -254,7 +259,7 @@ class Anatomy:
         function = next((f for f in functions if f.kind == "function"), None)
         return None if function is None else (anatomy, function)
 
-    def _imported(self, name: str, keyword: str) -> tuple[Anatomy, str] | None:
+    def _imported(self, name: str, keyword: str, asking: bool = False) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""
         origin = self.module.imports.origin.get(name)
         if origin is None or self._neighbour is None:
@@ -265,7 +270,7 @@ class Anatomy:
         if module not in self._neighbours:
             self._neighbours[module] = self._neighbour(module)
         found = self._neighbours[module]
-        if found is None or not found.defines(keyword, there):
+        if found is None or not found.defines(keyword, there) or (asking and not found.may_ask()):
             return None
         return (found.anatomy, there) if found.anatomy is not None else None
 

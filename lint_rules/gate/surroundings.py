@@ -14,7 +14,7 @@ from lint_rules.gate import mentions
 from lint_rules.gate.evidence import Evidence
 from lint_rules.gate.signs import text
 
-__all__ = ["Nearby", "Surroundings"]
+__all__ = ["Nearby", "Seen", "Surroundings", "seen"]
 
 Nearby = Callable[[str], "bytes | None"]
 """A module, as written in an import -> the source of its file, None if that is not of the project."""
@@ -44,12 +44,12 @@ class Surroundings(Evidence):
         """An object made here that keeps a conversation with a model: of a class of another file, or of a library."""
         if not self.names.isdisjoint(words.KEEPERS):
             return True
-        return any(_seen(source).asks for source in self._running(self.called))
+        return any(seen(source).asks for source in self._running(self.called))
 
     def turns_elsewhere(self) -> bool:
         """An object made here of a class of another file that asks a model in what is called of it here."""
         turns = [name for name in self.called if name.lstrip("_").startswith(words.TURNS)]
-        return any(_seen(source).asks for source in self._running(turns))
+        return any(seen(source).asks for source in self._running(turns))
 
     def _running(self, methods: Iterable[str]) -> Iterator[bytes]:
         """The sources of the classes of objects made here, if one of these methods is defined in them."""
@@ -69,7 +69,7 @@ class Surroundings(Evidence):
     def defaults_elsewhere(self) -> bool:
         """A default argument that is an object of a class of another file, with signs of an agent."""
         made = {_maker(value) for node in self.nodes[ast.arguments] for value in (*node.defaults, *node.kw_defaults)}
-        return any(_seen(source).agent for source in self._sources_of(made))
+        return any(seen(source).agent for source in self._sources_of(made))
 
     def lists_messages(self, having: Collection[str] = ("role",)) -> bool:
         """A list of messages that only the class of its elements shows: of this file, or of one it imports from.
@@ -79,7 +79,7 @@ class Surroundings(Evidence):
         if not self.message_fields.isdisjoint(having):
             return True
         return any(
-            any(field.encode() in source for field in having) and not _seen(source).message_fields.isdisjoint(having)
+            any(field.encode() in source for field in having) and not seen(source).message_fields.isdisjoint(having)
             for source in self._sources_of(self._named)
         )
 
@@ -103,7 +103,7 @@ class Surroundings(Evidence):
         return found
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """What a source shows by itself."""
 
     agent: bool = False
@@ -112,14 +112,15 @@ class _Seen(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _seen(source: bytes) -> _Seen:
+def seen(source: bytes) -> Seen:
+    """Nothing where it is no Python."""
     if not mentions.agent(source, Vocabulary()):
-        return _Seen()
+        return Seen()
     try:
         evidence = Evidence(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _Seen()
-    return _Seen(evidence.agent, evidence.asks, evidence.message_fields)
+        return Seen()
+    return Seen(evidence.agent, evidence.asks, evidence.message_fields)
 
 
 def _maker(value: ast.expr | None) -> str:

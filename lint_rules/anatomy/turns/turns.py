@@ -87,7 +87,7 @@ class Turns:
             return False
         if not self._is_given_history(call):
             return False
-        found = self.anatomy.imported_function(call.func.value)  # costs the analysis of a file
+        found = self.anatomy.imported_function(call.func.value, asking=True)
         return found is not None and found[0].calls.reaches_llm(found[1])
 
     def _is_given_history(self, call: cst.Call) -> bool:
