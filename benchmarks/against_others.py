@@ -124,9 +124,11 @@ def agents(folder: Path) -> list[Path]:
 
 def environment(folder: Path, packages: list[str]) -> Path:
     """The `bin` folder of a virtual environment with these packages."""
-    if not folder.is_dir():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    ready = folder / "ready"  # a run that was broken off leaves half of one
+    if not ready.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         subprocess.run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *packages], check=False)
+        ready.touch()
     return folder / "bin"
 
 
