@@ -276,7 +276,7 @@ class Anatomy:
 
     def line(self, node: cst.CSTNode) -> int:
         """The 1-based line of a node. Asked only for what is reported: positions cost a rendering of the file."""
-        return self.module.positions.line(node)
+        return self.module.positions.span(node).line
 
     def is_history(self, node: cst.BaseExpression) -> bool:
         """Whether the value of an expression is a message history."""

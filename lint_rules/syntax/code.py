@@ -25,7 +25,7 @@ _COMPARISONS: dict[type[cst.CSTNode], str] = {
     cst.Equal: "==", cst.NotEqual: "!=", cst.LessThan: "<", cst.LessThanEqual: "<=", cst.GreaterThan: ">",
     cst.GreaterThanEqual: ">=", cst.Is: "is", cst.IsNot: "is not", cst.In: "in", cst.NotIn: "not in",
 }  # fmt: skip
-_YIELD, _WALRUS, _CHOICE, _OR, _COMPARISON, _BIT_OR, _UNARY, _POWER, _AWAIT, _ATOM = -1, 0, 1, 3, 6, 7, 13, 14, 15, 16
+_YIELD, _WALRUS, _CHOICE, _OR, _COMPARISON, _BIT_OR, _UNARY, _AWAIT, _ATOM = -1, 0, 1, 3, 6, 7, 13, 15, 16
 _LEVELS: dict[type[cst.CSTNode], int] = {
     cst.Yield: _YIELD, cst.NamedExpr: _WALRUS, cst.Lambda: _CHOICE, cst.IfExp: _CHOICE, cst.Comparison: _COMPARISON,
     cst.Await: _AWAIT,
@@ -59,8 +59,8 @@ def _listed(nodes: Iterable[Any]) -> str:
     return ", ".join(map(code, nodes))
 
 
-def _optional(before: str, node: Any, level: int = _CHOICE) -> str:
-    return "" if node is None else before + _within(node, level)
+def _optional(before: str, node: Any) -> str:
+    return "" if node is None else before + _within(node, _CHOICE)
 
 
 def _value(node: Any) -> str:
@@ -94,10 +94,7 @@ def _index(node: cst.Index) -> str:
 
 
 def _slice(node: cst.Slice) -> str:
-    written = _optional("", node.lower) + _optional(":", node.upper, _CHOICE)
-    if node.upper is None:
-        written += ":"
-    return written + _optional(":", node.step)
+    return f"{_optional('', node.lower)}:{_optional('', node.upper)}{_optional(':', node.step)}"
 
 
 def _binary(node: cst.BinaryOperation | cst.BooleanOperation) -> str:

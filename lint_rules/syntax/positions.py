@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import libcst as cst
@@ -38,10 +39,6 @@ class Positions:
             self._render_around(node)
         place = self._computed[node]
         return Span(place.start.line, place.start.column + 1, place.end.line, place.end.column + 1)
-
-    def line(self, node: cst.CSTNode) -> int:
-        """The 1-based line on which `node` begins."""
-        return self.span(node).line
 
     def _render_around(self, node: cst.CSTNode) -> None:
         around = self._statement_around(node)
@@ -98,7 +95,7 @@ def _statements(tree: cst.Module, text: str) -> Iterator[tuple[cst.CSTNode, _Sta
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     pending: list[tuple[Any, Any, tuple[str, ...], bool]] = [
-        (statement, twin, (), False) for statement, twin in _paired(tree.body, parsed.body)
+        (statement, twin, (), False) for statement, (twin, *_) in paired(tree.body, parsed.body)
     ]
     while pending:
         statement, twin, indents, is_elif = pending.pop()
@@ -106,7 +103,7 @@ def _statements(tree: cst.Module, text: str) -> Iterator[tuple[cst.CSTNode, _Sta
         for suite, twins in _suites(statement, twin):
             if type(suite) is cst.IndentedBlock:
                 deeper = (*indents, tree.default_indent if suite.indent is None else suite.indent)
-                pending.extend((inner, its, deeper, False) for inner, its in _paired(suite.body, twins))
+                pending.extend((inner, its, deeper, False) for inner, (its, *_) in paired(suite.body, twins))
         if type(statement) is cst.If and type(statement.orelse) is cst.If:
             pending.append((statement.orelse, twin.orelse[0], indents, True))
         elif type(statement) in (cst.Try, cst.TryStar):
@@ -114,14 +111,11 @@ def _statements(tree: cst.Module, text: str) -> Iterator[tuple[cst.CSTNode, _Sta
             pending.extend((handler, its, indents, False) for handler, its in pairs)
 
 
-def _paired(body: Sequence[Any], twins: Sequence[ast.stmt]) -> Iterator[tuple[Any, ast.stmt]]:
+def paired(body: Sequence[Any], twins: Sequence[ast.stmt]) -> Iterator[tuple[Any, list[ast.stmt]]]:
     """The statements of a block with their twins: libcst keeps those that share a line together, `ast` does not."""
     rest = iter(twins)
     for statement in body:
-        yield statement, next(rest)
-        if type(statement) is cst.SimpleStatementLine:
-            for _ in statement.body[1:]:
-                next(rest)
+        yield statement, list(islice(rest, len(statement.body) if type(statement) is cst.SimpleStatementLine else 1))
 
 
 def _suites(statement: Any, twin: Any) -> Iterator[tuple[cst.BaseSuite, list[ast.stmt]]]:

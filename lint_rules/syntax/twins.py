@@ -16,6 +16,7 @@ import libcst as cst
 
 from lint_rules.finding import Span
 from lint_rules.syntax.bare import Builder, Place, begin_of, end_of
+from lint_rules.syntax.positions import paired
 from lint_rules.syntax.walk import walk
 
 __all__ = ["TwinPositions", "Unplaced"]
@@ -56,10 +57,6 @@ class TwinPositions:
             raise Unplaced(kind.__name__)
         return self._span(begin_of(twin), end_of(twin))
 
-    def line(self, node: cst.CSTNode) -> int:
-        """The 1-based line on which `node` begins. Raises Unplaced."""
-        return self.span(node).line
-
     def _twin_of(self, node: cst.CSTNode) -> Any:
         if node not in self._twins:
             self._trace(node)
@@ -81,12 +78,8 @@ class TwinPositions:
 
     @cached_property
     def _outermost(self) -> dict[cst.CSTNode, list[ast.stmt]]:
-        """The twins of the statements of the module: of small ones in one line there are several."""
-        rest = iter(self._twin.body)
-        return {
-            statement: [next(rest) for _ in (statement.body if type(statement) is cst.SimpleStatementLine else (None,))]
-            for statement in self._tree.body
-        }
+        """The twins of the statements of the module."""
+        return dict(paired(self._tree.body, self._twin.body))
 
     # -- what is not as wide as its twin ----------------------------------------------------------------------------
 

@@ -207,7 +207,7 @@ def _counted(node: cst.CSTNode) -> cst.BaseExpression | None:
     if type(node) is cst.Assign and len(node.targets) == 1:
         target, value = node.targets[0].target, node.value
         if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Add, cst.Subtract)):
-            if isinstance(target, (cst.Name, cst.Attribute)) and ex.source(value.left) == ex.source(target):
+            if isinstance(target, (cst.Name, cst.Attribute)) and ex.source(value.left, 400) == ex.source(target, 400):
                 return target if ex.integer(value.right) is not None else None
         if isinstance(value, cst.Call) and ex.dotted(value.func) == "next" and len(value.args) == 1:
             return target if isinstance(value.args[0].value, (cst.Name, cst.Attribute)) else None
