@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lint_rules.fix import Applied, Dropped
 
-_COLLECTIONS = 200_000, 20, 20
+_COLLECTIONS = 1_000_000, 20, 20
 """When Python looks for garbage: a tree is many objects that live as long as its file, and leaves little. Rarely."""
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024

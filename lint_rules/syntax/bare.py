@@ -111,6 +111,9 @@ class Builder:
         first = body[0]
         if type(first) in _SMALL and not self._begins_line(first):
             return make.SimpleStatementSuite([self._small(node) for node in body])
+        return self._block(body)
+
+    def _block(self, body: Sequence[ast.stmt]) -> Any:
         return make.IndentedBlock(self.statements(body))
 
     def _expression_statement(self, node: ast.Expr) -> Any:

@@ -10,9 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import libcst as cst
@@ -20,6 +18,7 @@ from libcst.metadata import CodePosition, CodeRange
 from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 from lint_rules.finding import Span
+from lint_rules.syntax.pairs import paired
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 
@@ -57,78 +56,39 @@ class Positions:
         return at
 
     def _render(self, statement: cst.CSTNode, whole: bool) -> None:
-        known = self._statements[statement]
-        stop = None if whole else getattr(statement, "body", None)
-        rendering = _Rendering(self._tree, statement, known.twin.lineno, known.indents, stop)
-        self._computed.update(rendering.run(is_elif=True) if known.is_elif else rendering.run())
-        self._computed.setdefault(statement, self._place(known))
+        (twin, *_), indents = self._statements[statement], self._indents(statement)
+        around, stop = self._parent[statement], None if whole else getattr(statement, "body", None)
+        rendering = _Rendering(self._tree, statement, twin.lineno, indents, stop)
+        is_elif = type(statement) is cst.If and type(around) is cst.If
+        self._computed.update(rendering.run(is_elif=True) if is_elif else rendering.run())
+        self._computed.setdefault(statement, self._place(twin, indents))
+
+    def _indents(self, statement: cst.CSTNode) -> list[str]:
+        """Those of the blocks around a statement, outermost first."""
+        found: list[str] = []
+        around = self._parent.get(statement)
+        while around is not None:
+            if type(around) is cst.IndentedBlock:
+                found.append(self._tree.default_indent if around.indent is None else around.indent)
+            around = self._parent.get(around)
+        return found[::-1]
 
     @cached_property
-    def _statements(self) -> dict[cst.CSTNode, _Statement]:
-        return dict(_statements(self._tree, self._text))
+    def _statements(self) -> dict[cst.CSTNode, Sequence[Any]]:
+        """None where `ast` cannot read the text."""
+        try:
+            return dict(paired(self._tree, ast.parse(self._text)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return {}
 
     @cached_property
     def _lines(self) -> list[str]:
         return _NEWLINE.split(self._text)
 
-    def _place(self, known: _Statement) -> CodeRange:
+    def _place(self, twin: Any, indents: Sequence[str]) -> CodeRange:
         """The range of a compound statement, whose end was not rendered."""
-        twin = known.twin
-        last, end = twin.end_lineno or twin.lineno, twin.end_col_offset or 0
-        column = len(self._lines[last - 1].encode()[:end].decode())
-        return CodeRange(CodePosition(twin.lineno, sum(map(len, known.indents))), CodePosition(last, column))
-
-
-@dataclass(slots=True, frozen=True)
-class _Statement:
-    """What is known of a statement before it is rendered: where its twin in `ast` is, and the indents before it."""
-
-    twin: ast.stmt | ast.ExceptHandler
-    indents: tuple[str, ...] = ()
-    is_elif: bool = False
-
-
-def _statements(tree: cst.Module, text: str) -> Iterator[tuple[cst.CSTNode, _Statement]]:
-    """The statements and handlers that begin a line; none where `ast` cannot read the text."""
-    try:
-        parsed = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    pending: list[tuple[Any, Any, tuple[str, ...], bool]] = [
-        (statement, twin, (), False) for statement, (twin, *_) in paired(tree.body, parsed.body)
-    ]
-    while pending:
-        statement, twin, indents, is_elif = pending.pop()
-        yield statement, _Statement(twin, indents, is_elif)
-        for suite, twins in _suites(statement, twin):
-            if type(suite) is cst.IndentedBlock:
-                deeper = (*indents, tree.default_indent if suite.indent is None else suite.indent)
-                pending.extend((inner, its, deeper, False) for inner, (its, *_) in paired(suite.body, twins))
-        if type(statement) is cst.If and type(statement.orelse) is cst.If:
-            pending.append((statement.orelse, twin.orelse[0], indents, True))
-        elif type(statement) in (cst.Try, cst.TryStar):
-            pairs = zip(statement.handlers, twin.handlers, strict=True)
-            pending.extend((handler, its, indents, False) for handler, its in pairs)
-
-
-def paired(body: Sequence[Any], twins: Sequence[ast.stmt]) -> Iterator[tuple[Any, list[ast.stmt]]]:
-    """The statements of a block with their twins: libcst keeps those that share a line together, `ast` does not."""
-    rest = iter(twins)
-    for statement in body:
-        yield statement, list(islice(rest, len(statement.body) if type(statement) is cst.SimpleStatementLine else 1))
-
-
-def _suites(statement: Any, twin: Any) -> Iterator[tuple[cst.BaseSuite, list[ast.stmt]]]:
-    """The blocks of a statement or handler, but for those of its handlers and of an `elif`."""
-    kind = type(statement)
-    if kind is cst.Match:
-        yield from ((case.body, its.body) for case, its in zip(statement.cases, twin.cases, strict=True))
-    elif kind is not cst.SimpleStatementLine:
-        yield statement.body, twin.body
-    if kind in (cst.Try, cst.TryStar) and statement.finalbody is not None:
-        yield statement.finalbody.body, twin.finalbody
-    if kind in (cst.For, cst.If, cst.Try, cst.TryStar, cst.While) and type(statement.orelse) is cst.Else:
-        yield statement.orelse.body, twin.orelse
+        column = len(self._lines[twin.end_lineno - 1].encode()[: twin.end_col_offset].decode())
+        return CodeRange(CodePosition(twin.lineno, sum(map(len, indents))), CodePosition(twin.end_lineno, column))
 
 
 class _Reached(Exception):
@@ -139,7 +99,7 @@ class _Rendering(PositionProvidingCodegenState):
     """Renders one statement that begins in `line`, behind `indents`, up to the node `stop`."""
 
     def __init__(
-        self, tree: cst.Module, node: cst.CSTNode, line: int, indents: tuple[str, ...], stop: object = None
+        self, tree: cst.Module, node: cst.CSTNode, line: int, indents: Sequence[str], stop: object = None
     ) -> None:
         super().__init__(tree.default_indent, tree.default_newline, self, list(indents))  # type: ignore[arg-type]
         self._computed: dict[cst.CSTNode, CodeRange] = {}

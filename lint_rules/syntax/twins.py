@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import libcst as cst
 
 from lint_rules.finding import Span
+from lint_rules.syntax import make
 from lint_rules.syntax.bare import Builder, Place, begin_of, end_of
-from lint_rules.syntax.positions import paired
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.pairs import paired
+from lint_rules.syntax.walk import children
 
 __all__ = ["TwinPositions", "Unplaced"]
 
 _OTHERWISE = frozenset({cst.Arg, cst.GeneratorExp, cst.Tuple})
 """Of them, `ast` counts parentheses in that libcst leaves out, or the other way round."""
+_HANDLERS = frozenset({cst.ExceptHandler, cst.ExceptStarHandler})
 _FOR = re.compile(rb"(?:\basync\s+)?\bfor[\s(]*\Z")
 _NAME = re.compile(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([^\s\\(:\[]+)")
 
@@ -66,20 +68,19 @@ class TwinPositions:
         return twin
 
     def _trace(self, node: cst.CSTNode) -> None:
-        """Makes the outermost statement around a node once more: to note twins at once would cost each silent file."""
-        outermost, around = node, self._parent.get(node)
-        while around is not self._tree:
-            if around is None:
-                raise Unplaced(type(node).__name__)
-            outermost, around = around, self._parent.get(around)
-        (again,) = self._tracer.statements(self._outermost[outermost])
-        for here, there in zip(walk(outermost), walk(again), strict=True):
+        """Makes the statement around a node once more: to note all twins at once would cost each silent file."""
+        around: cst.CSTNode | None = node
+        while around is not None and (around not in self._statements or type(around) in _HANDLERS):
+            around = self._parent.get(around)
+        if around is None:
+            raise Unplaced(type(node).__name__)
+        (again,) = self._tracer.statements(self._statements[around])
+        for here, there in zip(_without_blocks(around), _without_blocks(again), strict=True):
             self._twins[here] = self._tracer.twins.get(there)
 
     @cached_property
-    def _outermost(self) -> dict[cst.CSTNode, list[ast.stmt]]:
-        """The twins of the statements of the module."""
-        return dict(paired(self._tree.body, self._twin.body))
+    def _statements(self) -> dict[cst.CSTNode, Sequence[ast.stmt]]:
+        return dict(paired(self._tree, self._twin))
 
     # -- what is not as wide as its twin ----------------------------------------------------------------------------
 
@@ -161,6 +162,20 @@ class _Tracer(Builder):
     def _parameter(self, arg: ast.arg, default: ast.expr | None, star: str) -> Any:
         return self._noted(super()._parameter(arg, default, star), arg)
 
+    def _block(self, body: Sequence[ast.stmt]) -> Any:
+        """Nothing: what it holds is traced by itself."""
+        return make.IndentedBlock([])
+
     def _noted(self, made: Any, node: ast.AST) -> Any:
         self.twins[made] = node
         return made
+
+
+def _without_blocks(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a statement consists of, but for the statements in its blocks."""
+    stack = [statement]
+    while stack:
+        here = stack.pop()
+        yield here
+        if type(here) is not cst.IndentedBlock:
+            stack.extend(reversed(children(here)))

@@ -13,9 +13,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
-from lint_rules.anatomy.program.busy import is_flagged, is_joined
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.joins import is_joined
 from lint_rules.anatomy.turns.turns import Turn, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach, on_loop
 from lint_rules.anatomy.values.slots import Slot
@@ -102,7 +102,7 @@ class Overlaps:
     def _guards_itself(self, turn: Turn) -> bool:
         """One lock from the question to the last result, or a flag; a lock that ends before the results is none."""
         locks, function = self.races.locks, turn.function
-        if locks.at_entry(function) or all(is_flagged(self.anatomy, ask, function) for ask in turn.asks):
+        if locks.at_entry(function) or all(self.races.flags.guard(ask, function) for ask in turn.asks):
             return True
         if not all(locks.around(ask, function) for ask in turn.asks):
             return False
@@ -140,7 +140,7 @@ class Overlaps:
             scheduling = self.module.scope_of[start.node].function
             again += [site.node for site in self.graph.calls[function] if site.callee is scheduling is not function]
             for node in again:
-                if self.unguarded.is_guarded(node, function) and is_flagged(self.anatomy, node, function):
+                if self.unguarded.is_guarded(node, function) and self.races.flags.guard(node, function):
                     continue
                 for turn, call in self._turns_from(function):
                     if self.anatomy.leads(function, [node], [call]) and not self._is_safe(turn):

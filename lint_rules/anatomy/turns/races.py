@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
+from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.locks import Locks
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
@@ -39,6 +40,7 @@ class Races:
         self.module = anatomy.module
         self.graph = anatomy.calls
         self.locks = Locks(anatomy.calls)
+        self.flags = Flags(anatomy)
         self.starts = starts(anatomy.calls)
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)

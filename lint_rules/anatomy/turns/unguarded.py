@@ -13,8 +13,8 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.busy import is_flagged, is_joined
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.joins import is_joined
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -86,7 +86,7 @@ class Unguarded:
 
     def is_guarded(self, node: cst.CSTNode, function: Scope) -> bool:
         """Whether a lock or a busy flag keeps others away from a node."""
-        return bool(self.races.locks.around(node, function)) or is_flagged(self.anatomy, node, function)
+        return bool(self.races.locks.around(node, function)) or self.races.flags.guard(node, function)
 
     @cached_property
     def _served(self) -> set[Scope]:

@@ -1,0 +1,123 @@
+"""What keeps two runs of the same code apart, beside locks: busy flags, which a run takes if it finds them free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_CLAIMS = frozenset(
+    {"add", "set", "append", "acquire", "put", "put_nowait", "setdefault", "update", "discard", "clear"}
+)
+
+
+class Flags:
+    """The busy flags of one file: what is taken by those that find it free."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self._tests: dict[Scope, list[cst.If | cst.While]] = {}
+
+    def guard(self, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether a node runs only if a flag was free, which is taken there: `if self.busy: return; self.busy = True`.
+
+        The flag may be a set of keys, a task or thread that is looked at (`task.done()`), or an event. Between test and
+        claim nothing may be awaited, lest another run passes the test meanwhile.
+        """
+        if function.kind == "class":  # a body that runs once, when the file is imported
+            return False
+        if function not in self._tests:
+            self._tests[function] = list(_tests(self.anatomy, function))
+        return any(
+            _comes_first(self.anatomy, function, test, node)
+            and (_turns_away(test) or self.anatomy.module.inside(node, test))
+            for test in self._tests[function]
+        )
+
+
+def _tests(anatomy: Anatomy, function: Scope) -> Iterator[cst.If | cst.While]:
+    """Where a function tests a flag that it takes then, with nothing awaited between."""
+    tests = function.nodes_of(cst.If, cst.While)
+    taken: dict[Slot, list[cst.CSTNode]] = {}
+    for slot, node in _taken(anatomy, function) if tests else ():
+        taken.setdefault(slot, []).append(node)
+    for test in tests if taken else ():
+        claims = [claim for flag in _flags(anatomy, test) for claim in taken.get(flag, ())]
+        if any(
+            not anatomy.module.before(claim, test) and not _waits_between(anatomy, function, test, claim)
+            for claim in claims
+        ):
+            yield test
+
+
+def _comes_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether there is no way to a node of a function but through a test."""
+    flow = anatomy.flow(function)
+    goals = flow.enclosing(node, anatomy.module.parent)
+    return bool(goals) and any(all(flow.dominates(point, goal) for goal in goals) for point in flow.at(test))
+
+
+def _turns_away(test: cst.If | cst.While) -> bool:
+    """Whether the body of the test leaves, or ends what runs: cancels, awaits or joins it."""
+    for node in walk(test.body):
+        if isinstance(node, (cst.Return, cst.Raise, cst.Continue, cst.Break, cst.Await)):
+            return True
+        if isinstance(node, cst.Call) and ex.called_name(node) in {"cancel", "join", "stop", "set", "wait"}:
+            return True
+    return False
+
+
+def _flags(anatomy: Anatomy, test: cst.If | cst.While) -> Iterator[Slot]:
+    """What a test looks at, and what is looked at of that: `self.task` of `self.task.done()`."""
+    for node in walk(test.test):
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+            slot = anatomy.facts.slots.of(node)
+            if slot is not None:
+                yield slot
+                while slot[0] in {"item", "member"}:
+                    slot = slot[1]
+                    yield slot
+
+
+def _taken(anatomy: Anatomy, function: Scope) -> Iterator[tuple[Slot, cst.CSTNode]]:
+    """What a function binds, or puts something in; but for its local names, which tell nobody else."""
+    for place, node in _stores(function):
+        slot = anatomy.facts.slots.of(place)
+        if slot is None or (slot[0] == "var" and slot[1] is function and not function.foreign.get(slot[2])):
+            continue
+        yield slot, node
+
+
+def _stores(function: Scope) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """The targets and receivers of a function's assignments and calls."""
+    for node in (*function.nodes_of(cst.Assign, cst.AnnAssign), *function.nodes_of(cst.AugAssign)):
+        for target in ex.targets(node):
+            yield target, node
+            if type(target) is cst.Subscript:
+                yield target.value, node
+    for call in function.nodes_of(cst.Call):
+        base = ex.receiver(call) if ex.called_name(call) in _CLAIMS else None
+        if base is not None:
+            yield base, call
+
+
+def _waits_between(anatomy: Anatomy, function: Scope, test: cst.CSTNode, claim: cst.CSTNode) -> bool:
+    """Whether something is awaited on a way from the test to the claim, but to end the run that is under way."""
+    module = anatomy.module
+    flow = anatomy.flow(function)
+    starts, goals = flow.at(test), flow.enclosing(claim, module.parent)
+    for node in function.nodes_of(cst.Await):
+        if module.inside(node, claim) or module.inside(node, test):
+            continue
+        at = flow.enclosing(node, module.parent)
+        if any(flow.reaches(s, p, goals) for s in starts for p in at) and any(
+            flow.reaches(p, g, starts) for p in at for g in goals
+        ):
+            return True
+    return False
