@@ -10,7 +10,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import nodes_below, walk, walk_scope
 
 _LOG_METHODS = frozenset(
     {
@@ -70,11 +70,18 @@ def is_neutral(value: cst.BaseExpression | None) -> bool:
 
 
 def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> Handling:
-    """How `handler` ends. A value that anything but a log gets to see counts as telling."""
+    """How `handler` ends; where it raises only under a condition, how it ends without.
+
+    A value that anything but a log gets to see counts as telling.
+    """
     neutral: cst.BaseExpression | None = None
     target: cst.BaseExpression | None = None
     found_neutral = False
+    sometimes = () if _always_raises(handler.body) else nodes_below(handler.body, cst.Raise)
+    passed_over = {part for node in sometimes for part in walk(node)}
     for node in walk_scope(handler.body):
+        if node in passed_over:
+            continue
         if isinstance(node, cst.Raise):
             return Handling(guard, handler, Ending.RERAISES if _is_generic(node.exc) else Ending.RAISES)
         if isinstance(node, cst.Return):
@@ -94,6 +101,18 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
     if found_neutral:
         return Handling(guard, handler, Ending.NEUTRAL, neutral, target)
     return Handling(guard, handler, Ending.DROPS)
+
+
+def _always_raises(body: cst.BaseSuite) -> bool:
+    """Whether a block ends by a `raise`, whichever way through its last statement is taken."""
+    last: cst.CSTNode = body.body[-1]
+    if type(last) is cst.SimpleStatementLine:
+        last = last.body[-1]
+    while type(last) is cst.If and last.orelse is not None and _always_raises(last.body):
+        if type(last.orelse) is cst.Else:
+            return _always_raises(last.orelse.body)
+        last = last.orelse
+    return type(last) is cst.Raise
 
 
 def _is_generic(raised: cst.BaseExpression | None) -> bool:

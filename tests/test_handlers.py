@@ -1,0 +1,35 @@
+"""How handlers end, of what they do with the error."""
+
+from __future__ import annotations
+
+import libcst as cst
+import pytest
+
+from lint_rules.anatomy.program.handlers import Ending, handle
+from lint_rules.syntax.module import SourceModule
+
+
+@pytest.mark.parametrize(
+    ("body", "ending"),
+    [
+        ("raise", Ending.RERAISES),
+        ("log.error(e); raise", Ending.RERAISES),
+        ("raise RuntimeError(str(e)) from e", Ending.RAISES),
+        ("return str(e)", Ending.TELLS),
+        ("x = {}", Ending.NEUTRAL),
+        ("log.error(e)", Ending.DROPS),
+        # What is raised under a condition is raised sometimes: what happens else counts.
+        ("if last: raise", Ending.DROPS),
+        ("if last:\n    raise RuntimeError(str(e)) from e", Ending.DROPS),
+        ("if last: raise\nx = {}", Ending.NEUTRAL),
+        ("if strict: raise\ntell(e)", Ending.TELLS),
+        ("if last:\n    raise\nelse:\n    log.error(e)", Ending.DROPS),
+        ("if last:\n    raise\nelif other:\n    raise ValueError\nelse:\n    raise Exception(e)", Ending.RERAISES),
+        ("if last:\n    raise\nelif other:\n    raise ValueError", Ending.DROPS),
+    ],
+)
+def test_endings(body: str, ending: Ending) -> None:
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    module = SourceModule(f"try:\n    x = json.loads(text)\nexcept ValueError as e:\n{indented}", "a.py")
+    (guard,) = module.nodes_of(cst.Try)
+    assert handle(module, guard, guard.handlers[0]).ending is ending
