@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from lint_rules.check import Options, check_source
 from lint_rules.rules.catalogue import BY_CODE
-from lint_rules.run import _COLLECTIONS
+from lint_rules.run import COLLECTIONS
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "growth.svg"
 PAGE = PLOT.with_name("performance.md")
@@ -210,7 +210,7 @@ def measure(name: str, size: int) -> Point:
     """One point, in this process, which is to do nothing else."""
     import libcst
 
-    gc.set_threshold(*_COLLECTIONS)
+    gc.set_threshold(*COLLECTIONS)
     check_source(many_functions(60).encode(), "agent.py", ALL)  # what is imported and compiled once
     source = SHAPES.get(name, many_functions)(size).encode()
     before, begun = peak_memory(), time.process_time()

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check, files
@@ -21,13 +21,9 @@ from lint_rules.paths import absolute, shown
 from lint_rules.settings import Resolver
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing.context import BaseContext
-    from multiprocessing.process import BaseProcess
-
     from lint_rules.fix import Applied, Dropped
 
-_COLLECTIONS = 1_000_000, 20, 20
+COLLECTIONS = 1_000_000, 20, 20
 """When Python looks for garbage: a tree is many objects that live as long as its file, and leaves little. Rarely."""
 FEW_FILES = 16
 FEW_BYTES = 256 * 1024
@@ -35,9 +31,6 @@ FEW_BYTES = 256 * 1024
 AHEAD_FILES = 512
 AHEAD_BYTES = 128 * 1024
 """Of so many, the smallest first, the first process finds out whether any will be analysed, before it starts others."""
-CHUNK_FILES = 16
-CHUNK_BYTES = 64 * 1024
-"""Files handed to a process at once: many for speed, few so that none is left with work when the others have none."""
 
 
 class Task(NamedTuple):
@@ -225,13 +218,43 @@ def _offered(task: Task, outcome: Outcome) -> Outcome:
 
 
 def _check_all(tasks: Sequence[Task], jobs: int | None) -> Iterator[Outcome]:
-    gc.set_threshold(*_COLLECTIONS)
+    _collect_rarely()
     workers = min(jobs or _cpus(), len(tasks))
     if workers > 1 and len(tasks) >= FEW_FILES:
         sizes = [_size(task.path) for task in tasks]
         if sum(sizes) >= FEW_BYTES:
             return _check_in_processes(tasks, sizes, workers)
     return map(check_task, tasks)
+
+
+def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: int) -> Iterator[Outcome]:
+    from lint_rules.processes import Work, map_in_processes
+
+    def load_ahead() -> None:
+        _load_ahead(tasks, sizes)
+
+    return map_in_processes(Work(check_task, _died, load_ahead, _collect_rarely), tasks, sizes, workers)
+
+
+def _collect_rarely() -> None:
+    gc.set_threshold(*COLLECTIONS)
+
+
+def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
+    """Loads what an analysis takes, if some file will be analysed: it is the dearest part of a process."""
+    held = 0
+    for place in sorted(range(len(tasks)), key=sizes.__getitem__)[:AHEAD_FILES]:
+        task = tasks[place]
+        with suppress(Exception):  # what is wrong with a file is told where it is checked
+            source = files.read(task.path)
+            if not mentions.plainly(source):
+                continue
+            held += len(source)
+            if held > AHEAD_BYTES:
+                return
+            if check.passes_gate(source, task.path, task.options, neighbours=files.neighbours):
+                check.load(task.options)
+                return
 
 
 def check_task(task: Task) -> Outcome:
@@ -286,6 +309,10 @@ def save(outcome: Outcome) -> Outcome:
     return outcome
 
 
+def _died(task: Task) -> Outcome:
+    return _failure(task.path, "the process that checked this file died")
+
+
 def _failure(path: str, message: str) -> Outcome:
     """The outcome of a file that brought looplint down."""
     advice = "this is a bug in looplint: please report it, with the file; `--exclude` leaves the file out until then"
@@ -304,127 +331,3 @@ def _cpus() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-# -- several processes --------------------------------------------------------------------------------------------
-
-
-def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: int) -> Iterator[Outcome]:
-    """The largest chunks begin first, so that all processes end at nearly the same time; outcomes keep their order."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    if _context().get_start_method() == "fork":
-        _load_ahead(tasks, sizes)
-    done = 0
-    try:
-        with _pool(workers) as pool:
-            chunks = list(_chunks(sizes, workers))
-            by_size = sorted(chunks, key=lambda chunk: -sum(sizes[place] for place in chunk))
-            running = {chunk: pool.submit(_check_chunk, tasks[chunk.start : chunk.stop]) for chunk in by_size}
-            for chunk in chunks:
-                for outcome in running.pop(chunk).result():
-                    yield outcome
-                    done += 1
-    except BrokenProcessPool:
-        yield from _check_carefully(tasks[done:])
-    except (ImportError, NotImplementedError, OSError):
-        # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
-        yield from map(check_task, tasks[done:])
-
-
-def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
-    """Loads what an analysis takes, if some file will be analysed: it is the dearest part of a process."""
-    held = 0
-    for place in sorted(range(len(tasks)), key=sizes.__getitem__)[:AHEAD_FILES]:
-        task = tasks[place]
-        with suppress(Exception):  # what is wrong with a file is told where it is checked
-            source = files.read(task.path)
-            if not mentions.plainly(source):
-                continue
-            held += len(source)
-            if held > AHEAD_BYTES:
-                return
-            if check.passes_gate(source, task.path, task.options, neighbours=files.neighbours):
-                check.load(task.options)
-                return
-
-
-def _chunks(sizes: Sequence[int], workers: int) -> Iterator[range]:
-    """Places of neighbouring files in chunks of nearly the same size, several for each process."""
-    most = max(1, min(CHUNK_FILES, len(sizes) // (workers * 4)))
-    start = held = 0
-    for place, size in enumerate(sizes):
-        if place > start and (held + size > CHUNK_BYTES or place - start == most):
-            yield range(start, place)
-            start, held = place, 0
-        held += size
-    if sizes:
-        yield range(start, len(sizes))
-
-
-def _check_chunk(tasks: Sequence[Task]) -> list[Outcome]:
-    return [check_task(task) for task in tasks]
-
-
-def _check_carefully(tasks: Sequence[Task]) -> Iterator[Outcome]:
-    """After a process died: one file at a time in a process of its own, so that the file to blame is known."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    rest = list(reversed(tasks))
-    while rest:
-        try:
-            with _pool(1) as pool:
-                while rest:
-                    yield pool.submit(check_task, rest[-1]).result()
-                    rest.pop()
-        except BrokenProcessPool:
-            yield _failure(rest.pop().path, "the process that checked this file died")
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that are gone when the block ends: at rest if all went well, at once if not (Ctrl-C)."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    others = set(multiprocessing.active_children())
-    most = min(workers, 61) if sys.platform == "win32" else workers  # Windows cannot wait for more
-    pool = ProcessPoolExecutor(most, mp_context=_context(), initializer=_follow_parent)
-    try:
-        yield pool
-    except BaseException:
-        for worker in set(multiprocessing.active_children()) - others:
-            worker.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _context() -> BaseContext:
-    """Fork where that is safe, for it starts fastest: on Linux, while there is but one thread."""
-    import multiprocessing
-    import threading
-
-    is_safe = sys.platform == "linux" and threading.active_count() == 1
-    return multiprocessing.get_context("fork" if is_safe else "spawn")
-
-
-def _follow_parent() -> None:
-    """Ctrl-C goes to all processes of a terminal: let one answer it, without a traceback from each of the others.
-
-    And end when the parent does, however that came about: nobody would read what is found.
-    """
-    import multiprocessing
-    import signal
-    import threading
-
-    gc.set_threshold(*_COLLECTIONS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
-
-
-def _end_after(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)

@@ -17,7 +17,7 @@ import pytest
 from marked_engine import Project, reporting, seeing
 
 import lint_rules
-from lint_rules import check, run
+from lint_rules import check, processes, run
 from lint_rules.finding import NOT_ANALYSED, Finding, Span
 from lint_rules.rules.catalogue import RULES
 
@@ -322,7 +322,7 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("needs fork")
     monkeypatch.setattr(run, "FEW_FILES", 2)
     monkeypatch.setattr(run, "FEW_BYTES", 0)
-    monkeypatch.setattr(run, "_context", lambda: multiprocessing.get_context("fork"))
+    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
 
 
 @pytest.mark.usefixtures("in_processes")
@@ -356,9 +356,9 @@ def test_forked_processes_share_what_is_loaded(tmp_path: Path) -> None:
         (tmp_path / f"{number}.py").write_bytes(agent.read_bytes())
     script = (
         "import multiprocessing\n"
-        "from lint_rules import cli, run\n"
+        "from lint_rules import cli, processes, run\n"
         "run.FEW_FILES = run.FEW_BYTES = 0\n"
-        "run._context = lambda: multiprocessing.get_context('fork')\n"
+        "processes._context = lambda: multiprocessing.get_context('fork')\n"
         "raise SystemExit(cli.main(['check', '--no-cache', '--isolated', '--jobs=2', '.']))\n"
     )
     words = [sys.executable, "-X", "importtime", "-c", script]
@@ -403,9 +403,9 @@ def test_real_processes(tmp_path: Path, method: str) -> None:
     """As users start them."""
     for number in range(20):
         (tmp_path / f"{number:02}.py").write_text("x = (\n" + "# filler\n" * 2000)
-    script = "import multiprocessing; from lint_rules import cli, run\n"
+    script = "import multiprocessing; from lint_rules import cli, processes\n"
     if method == "spawn":
-        script += "run._context = lambda: multiprocessing.get_context('spawn')\n"
+        script += "processes._context = lambda: multiprocessing.get_context('spawn')\n"
     script += "if __name__ == '__main__': raise SystemExit(cli.main(['check', '--output-format=json', '--jobs=2']))\n"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode == 2
@@ -466,14 +466,14 @@ def at_work_in_processes(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     (folder / "b.py").write_text("")
     script = (
         "import multiprocessing, os, signal, time\n"
-        "from lint_rules import check, cli, run\n"
+        "from lint_rules import check, cli, processes, run\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background is born deaf to it
         "def slow(*_, **__):\n"
         "    open(f'started-{os.getpid()}', 'w').close()\n"
         "    time.sleep(60)\n"
         "check.check_source = slow\n"
         "run.FEW_FILES = run.FEW_BYTES = 0\n"
-        "run._context = lambda: multiprocessing.get_context('fork')\n"
+        "processes._context = lambda: multiprocessing.get_context('fork')\n"
         "raise SystemExit(cli.main(['check', '--jobs=2', 'a.py', 'b.py']))\n"
     )
     started = subprocess.Popen(
