@@ -145,14 +145,16 @@ def _fingerprint(options: Options) -> str:
 
 
 def _program() -> list[tuple[str, int, int]]:
-    """The files of this package, that a version under development has changed since."""
-    found = []
-    for folder, _, names in os.walk(os.path.dirname(__file__)):
-        for name in names:
-            if name.endswith(".py"):
-                status = os.stat(os.path.join(folder, name))
-                found.append((name, status.st_size, status.st_mtime_ns))
-    return sorted(found)
+    """What tells this program from others of its version: all its files in a checkout, where each may change.
+
+    An installation writes them all at once, and to look at each would be a twentieth of a run.
+    """
+    folder = os.path.dirname(__file__)
+    paths = [os.path.join(folder, "__init__.py")]
+    if os.path.exists(os.path.join(os.path.dirname(folder), "pyproject.toml")):
+        paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".py")]
+    states = [(path, os.stat(path)) for path in sorted(paths)]
+    return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
 
 
 # -- one entry: [digest, day, suppressed, findings, neighbours], shorter where it says nothing ----------------------

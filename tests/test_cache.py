@@ -87,6 +87,29 @@ def test_other_options_are_another_question(monkeypatch: pytest.MonkeyPatch) -> 
     assert seen == []
 
 
+@pytest.mark.parametrize(
+    ("checkout", "changed", "known"),
+    [(True, "rules/rule.py", False), (False, "__init__.py", False), (False, "rules/rule.py", True)],
+)
+def test_another_program_of_the_same_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: bool, changed: str, known: bool
+) -> None:
+    """A file of a checkout may be another at any time; an installation is written as a whole."""
+    package = tmp_path / "package"
+    (package / "rules").mkdir(parents=True)
+    for name in ("__init__.py", "rules/rule.py"):
+        (package / name).write_text("")
+    if checkout:
+        (tmp_path / "pyproject.toml").write_text("")
+    monkeypatch.setattr(cache_module, "__file__", str(package / "cache.py"))
+    Path("agent.py").write_text(BAD)
+    checked("agent.py")
+    os.utime(package / changed, (1, 1))
+    seen = analysed(monkeypatch)
+    assert checked("agent.py")[0].findings
+    assert seen == ([] if known else ["agent.py"])
+
+
 def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("agent.py").write_text(
         "from turn import answer\n"
