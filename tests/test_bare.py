@@ -132,6 +132,13 @@ def test_syntax_of_3_12(source: str) -> None:
     assert compared(source.encode()) is None
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
+@pytest.mark.parametrize("source", ["type A = B; x = 1\n", "x = 1; type A = B\n"])
+def test_rare_statements_that_share_a_line_are_left_to_libcst(source: str) -> None:
+    with pytest.raises(Unlike):
+        bare_tree(source, ast.parse(source))
+
+
 @pytest.mark.parametrize("source", ["if a: \\\n    b\n", "a; \\\nb\n", "if a: \\\r\n    b\r\n"])
 def test_broken_suites_are_left_to_libcst(source: str) -> None:
     with pytest.raises(Unlike):

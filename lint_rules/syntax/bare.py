@@ -98,7 +98,8 @@ class Builder:
         """A statement of a kind that is rare: libcst parses it."""
         decorators = getattr(node, "decorator_list", ())
         first = decorators[0].lineno if decorators else node.lineno
-        if not self._begins_line(node):
+        behind = self.lines[(node.end_lineno or 1) - 1][node.end_col_offset :]
+        if not self._begins_line(node) or behind.lstrip().startswith(b";"):
             raise Unlike(type(node).__name__)
         code = b"".join(self.lines[first - 1 : node.end_lineno]).decode()
         indented = node.col_offset > 0
