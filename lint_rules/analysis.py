@@ -37,13 +37,15 @@ def report(
     source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None, *, noqa: bool
 ) -> Report:
     """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable."""
+
+    def found(read: Reader) -> Report:
+        with closing(_anatomy(read(source, path, tree), options, neighbours, read)) as anatomy:
+            return _report(anatomy, options.codes, noqa)
+
     if isinstance(tree, ast.Module):
-        with (
-            suppress(AttributeError, Unplaced),  # somebody asks for formatting, or for a place that only libcst tells
-            closing(_anatomy(_read_bare(source, path, tree), options, neighbours, _read_bare)) as found,
-        ):
-            return _report(found, options.codes, noqa)
-    return _report(_anatomy(_read(source, path, tree), options, neighbours, _read), options.codes, noqa)
+        with suppress(AttributeError, Unplaced):  # somebody asks for formatting, or for a place that only libcst tells
+            return found(_read_bare)
+    return found(_read)
 
 
 def fixes(

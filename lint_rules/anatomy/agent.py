@@ -79,6 +79,8 @@ class Anatomy:
         for neighbour in self._neighbours.values():
             if neighbour is not None:
                 neighbour.close()
+        for graph in self._graphs.values():
+            graph.close()
         self.module.close()
         vars(self).clear()
 

@@ -24,7 +24,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.syntax.evaluation import expressions, may_raise
-from lint_rules.syntax.expressions import dotted
+from lint_rules.syntax.expressions import dotted, integer
 from lint_rules.syntax.graph import Graph, Kind, Point, solve
 from lint_rules.syntax.walk import nodes_below
 
@@ -275,7 +275,7 @@ def _always(test: cst.BaseExpression) -> bool:
     """Whether a `while` test is a constant that is true."""
     if isinstance(test, cst.Name):
         return test.value == "True"
-    return isinstance(test, cst.Integer) and test.evaluated_value != 0
+    return bool(integer(test))
 
 
 def _taken(types: cst.BaseExpression | None) -> frozenset[str]:

@@ -48,7 +48,7 @@ def integer(node: cst.BaseExpression | None) -> int | None:
     if type(node) is cst.UnaryOperation and type(node.operator) is cst.Minus:
         value = integer(node.expression)
         return None if value is None else -value
-    return node.evaluated_value if type(node) is cst.Integer else None
+    return int(node.value, 0) if type(node) is cst.Integer else None
 
 
 @lru_cache(maxsize=4096)

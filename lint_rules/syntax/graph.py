@@ -81,6 +81,12 @@ class Graph:
         self._at.setdefault(statement, []).append(point)
         return point
 
+    def close(self) -> None:
+        """Unties the points, which hold each other. Nothing can be asked afterwards."""
+        for point in self.points:
+            point.successors.clear()
+            point.predecessors.clear()
+
     def at(self, statement: cst.CSTNode) -> list[Point]:
         """The points of a statement: several when it stands in a `finally`, none when it is not of this body."""
         return self._at.get(statement, [])

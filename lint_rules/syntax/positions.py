@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import libcst as cst
@@ -101,8 +102,9 @@ class _Rendering(PositionProvidingCodegenState):
     def __init__(
         self, tree: cst.Module, node: cst.CSTNode, line: int, indents: Sequence[str], stop: object = None
     ) -> None:
-        super().__init__(tree.default_indent, tree.default_newline, self, list(indents))  # type: ignore[arg-type]
         self._computed: dict[cst.CSTNode, CodeRange] = {}
+        provider: Any = SimpleNamespace(_computed=self._computed)  # libcst's own notes the ranges in there
+        super().__init__(tree.default_indent, tree.default_newline, provider, list(indents))
         self._node = node
         self._begins = line
         self._stop = stop

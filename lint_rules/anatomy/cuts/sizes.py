@@ -40,7 +40,7 @@ class Sizes:
         if depth > _DEEPEST or self._is_tested(size, at, function):
             return None
         if isinstance(size, cst.Integer):
-            return Zero(size, "is 0 here") if size.evaluated_value == 0 else None
+            return Zero(size, "is 0 here") if ex.integer(size) == 0 else None
         if isinstance(size, cst.BooleanOperation):
             return self.zero(size.right, at, function, depth + 1) if isinstance(size.operator, cst.Or) else None
         if isinstance(size, cst.IfExp):
