@@ -15,6 +15,8 @@ from lint_rules.syntax.module import SourceModule
         ("raise", Ending.RERAISES),
         ("log.error(e); raise", Ending.RERAISES),
         ("raise RuntimeError(str(e)) from e", Ending.RAISES),
+        ("with lock:\n    log.error(e)\n    raise", Ending.RERAISES),
+        ("try: raise\nfinally: log.error(e)", Ending.RERAISES),
         ("return str(e)", Ending.TELLS),
         ("x = {}", Ending.NEUTRAL),
         ("log.error(e)", Ending.DROPS),
@@ -31,5 +33,5 @@ from lint_rules.syntax.module import SourceModule
 def test_endings(body: str, ending: Ending) -> None:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     module = SourceModule(f"try:\n    x = json.loads(text)\nexcept ValueError as e:\n{indented}", "a.py")
-    (guard,) = module.nodes_of(cst.Try)
+    guard, *_ = module.nodes_of(cst.Try)
     assert handle(module, guard, guard.handlers[0]).ending is ending

@@ -108,6 +108,8 @@ def _always_raises(body: cst.BaseSuite) -> bool:
     last: cst.CSTNode = body.body[-1]
     if type(last) is cst.SimpleStatementLine:
         last = last.body[-1]
+    if type(last) is cst.With or (type(last) is cst.Try and not last.handlers):
+        return _always_raises(last.body)
     while type(last) is cst.If and last.orelse is not None and _always_raises(last.body):
         if type(last.orelse) is cst.Else:
             return _always_raises(last.orelse.body)
