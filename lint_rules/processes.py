@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -143,7 +144,5 @@ def _begin(begin: Callable[[], None]) -> None:
 
 
 def _end_after(parent: BaseProcess) -> None:
-    import os
-
     parent.join()
     os._exit(1)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check, files
@@ -230,10 +231,8 @@ def _check_all(tasks: Sequence[Task], jobs: int | None) -> Iterator[Outcome]:
 def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: int) -> Iterator[Outcome]:
     from lint_rules.processes import Work, map_in_processes
 
-    def load_ahead() -> None:
-        _load_ahead(tasks, sizes)
-
-    return map_in_processes(Work(check_task, _died, load_ahead, _collect_rarely), tasks, sizes, workers)
+    work = Work(check_task, _died, partial(_load_ahead, tasks, sizes), _collect_rarely)
+    return map_in_processes(work, tasks, sizes, workers)
 
 
 def _collect_rarely() -> None:

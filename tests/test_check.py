@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+from typing import Any
 
 import libcst
 import pytest
@@ -15,12 +17,14 @@ from lint_rules.files import neighbours
 from lint_rules.finding import NOT_ANALYSED
 from lint_rules.rules.catalogue import BY_CODE
 from lint_rules.syntax import depth
+from lint_rules.syntax.module import SourceModule
 
 ALL = Options(codes=frozenset({"AGL101", "AGL201", "AGL301", "AGL401", "AGL501"}))
 """What the samples here are about; what other rules say of them is not."""
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 BAD = (FIXTURES / "shallow_message_copy/bad_squeeze_arguments.py").read_text("utf-8")
 FOUND = ["AGL201"]
+GOOD = FIXTURES / "shallow_message_copy/good_bookkeeping_on_objects.py"
 
 
 def check(source: str | bytes) -> Report:
@@ -174,6 +178,24 @@ def test_an_interrupt_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- memory -------------------------------------------------------------------------------------------------------
+
+
+def test_a_silent_file_is_let_go_of_without_a_look_for_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    indexed: list[weakref.ref[SourceModule]] = []
+    make = SourceModule.__init__
+
+    def noted(module: SourceModule, *given: Any) -> None:
+        indexed.append(weakref.ref(module))
+        make(module, *given)
+
+    monkeypatch.setattr(SourceModule, "__init__", noted)
+    gc.disable()
+    try:
+        assert codes(check_source(GOOD.read_bytes(), str(GOOD), Options(frozenset(BY_CODE)))) == []
+        assert indexed
+        assert [module for module in indexed if module() is not None] == []
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("folder", sorted(FIXTURES.glob("*/")), ids=lambda folder: folder.name)

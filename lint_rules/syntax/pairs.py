@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import libcst as cst
 
-__all__ = ["paired"]
+__all__ = ["innermost", "paired"]
 
 
 def paired(tree: cst.Module, twin: ast.Module) -> Iterator[tuple[cst.CSTNode, Sequence[Any]]]:
@@ -26,6 +26,16 @@ def paired(tree: cst.Module, twin: ast.Module) -> Iterator[tuple[cst.CSTNode, Se
         elif type(statement) in (cst.Try, cst.TryStar):
             handlers = zip(statement.handlers, twins[0].handlers, strict=True)
             pending.extend((handler, (its,)) for handler, its in handlers)
+
+
+def innermost(
+    node: cst.CSTNode, known: Container[cst.CSTNode], parent: Mapping[cst.CSTNode, cst.CSTNode]
+) -> cst.CSTNode | None:
+    """`node` or the nearest one around it that is known; None where there is none."""
+    here: cst.CSTNode | None = node
+    while here is not None and here not in known:
+        here = parent.get(here)
+    return here
 
 
 def _block(body: Sequence[Any], twins: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:

@@ -19,7 +19,7 @@ from libcst.metadata import CodePosition, CodeRange
 from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 from lint_rules.finding import Span
-from lint_rules.syntax.pairs import paired
+from lint_rules.syntax.pairs import innermost, paired
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 
@@ -41,20 +41,13 @@ class Positions:
         return Span(place.start.line, place.start.column + 1, place.end.line, place.end.column + 1)
 
     def _render_around(self, node: cst.CSTNode) -> None:
-        around = self._statement_around(node)
+        around = innermost(node, self._statements, self._parent)
         if around is not None:
             self._render(around, whole=False)
             if node not in self._computed:
                 self._render(around, whole=True)
         if node not in self._computed:
             self._computed.update(_Rendering(self._tree, self._tree, 1, ()).run())
-
-    def _statement_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The innermost statement that `ast` knows the line of; None where there is none."""
-        at: cst.CSTNode | None = node
-        while at is not None and at not in self._statements:
-            at = self._parent.get(at)
-        return at
 
     def _render(self, statement: cst.CSTNode, whole: bool) -> None:
         (twin, *_), indents = self._statements[statement], self._indents(statement)

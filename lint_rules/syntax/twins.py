@@ -17,7 +17,7 @@ import libcst as cst
 from lint_rules.finding import Span
 from lint_rules.syntax import make
 from lint_rules.syntax.bare import Builder, Place, begin_of, end_of
-from lint_rules.syntax.pairs import paired
+from lint_rules.syntax.pairs import innermost, paired
 from lint_rules.syntax.walk import children
 
 __all__ = ["TwinPositions", "Unplaced"]
@@ -69,9 +69,7 @@ class TwinPositions:
 
     def _trace(self, node: cst.CSTNode) -> None:
         """Makes the statement around a node once more: to note all twins at once would cost each silent file."""
-        around: cst.CSTNode | None = node
-        while around is not None and (around not in self._statements or type(around) in _HANDLERS):
-            around = self._parent.get(around)
+        around = innermost(node, self._statements, self._parent)
         if around is None:
             raise Unplaced(type(node).__name__)
         (again,) = self._tracer.statements(self._statements[around])
@@ -80,7 +78,9 @@ class TwinPositions:
 
     @cached_property
     def _statements(self) -> dict[cst.CSTNode, Sequence[ast.stmt]]:
-        return dict(paired(self._tree, self._twin))
+        """Handlers are made with their `try`."""
+        pairs = paired(self._tree, self._twin)
+        return {statement: twins for statement, twins in pairs if type(statement) not in _HANDLERS}
 
     # -- what is not as wide as its twin ----------------------------------------------------------------------------
 

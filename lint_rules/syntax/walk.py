@@ -98,3 +98,9 @@ def walk_scope(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield here
         if here is node or type(here) not in _NEW_SCOPE:
             stack.extend(reversed(children(here)))
+
+
+def last_statement(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """The statement that ends a block, of several in one line the last."""
+    line: cst.CSTNode | None = body.body[-1] if body.body else None
+    return line.body[-1] if type(line) is cst.SimpleStatementLine else line

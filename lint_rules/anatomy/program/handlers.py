@@ -10,7 +10,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import nodes_below, walk, walk_scope
+from lint_rules.syntax.walk import last_statement, nodes_below, walk, walk_scope
 
 _LOG_METHODS = frozenset(
     {
@@ -105,9 +105,7 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
 
 def _always_raises(body: cst.BaseSuite) -> bool:
     """Whether a block ends by a `raise`, whichever way through its last statement is taken."""
-    last: cst.CSTNode = body.body[-1]
-    if type(last) is cst.SimpleStatementLine:
-        last = last.body[-1]
+    last = last_statement(body)
     if type(last) is cst.With or (type(last) is cst.Try and not last.handlers):
         return _always_raises(last.body)
     while type(last) is cst.If and last.orelse is not None and _always_raises(last.body):

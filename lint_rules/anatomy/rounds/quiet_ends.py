@@ -21,7 +21,7 @@ from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _CLIENT_ERROR = re.compile(
     r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
@@ -95,7 +95,7 @@ def _end(
     """Where the loop of rounds ends because of the error, or None."""
     function = anatomy.module.scope_of[guard].function
     loop = _loop(anatomy, guard)
-    last = _last(handler.body)
+    last = last_statement(handler.body)
     if isinstance(last, cst.Break):
         return last if loop in rounds and not _told_after(anatomy, loop, function) else None
     if isinstance(last, cst.Return):
@@ -115,12 +115,6 @@ def _loop(anatomy: Anatomy, node: cst.CSTNode) -> cst.For | cst.While | None:
         if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
             return None
     return None
-
-
-def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
-    """The last simple statement of a block."""
-    line = body.body[-1] if body.body else None
-    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
 
 
 def _told_after(anatomy: Anatomy, loop: cst.CSTNode | None, function: Scope) -> bool:
@@ -149,7 +143,7 @@ def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNo
     for node in function.nodes:
         if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
             continue
-        last = _last(node.body)
+        last = last_statement(node.body)
         quiet = not any(type(n) is cst.Call or isinstance(n, cst.Raise) for n in walk(node.body))
         if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
             if isinstance(last, cst.Return) and not (handlers.is_neutral(last.value) or type(last.value) is cst.Name):

@@ -13,7 +13,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import last_statement, walk
 
 _TEXT = frozenset({"content", "text", "output_text"})
 _LEAVES = (cst.Return, cst.Break, cst.Raise, cst.Continue)
@@ -204,10 +204,7 @@ def _compared(test: cst.Comparison) -> bool | None:
 
 def _always_leaves(body: cst.BaseSuite) -> bool:
     """Whether a block ends by a jump."""
-    if isinstance(body, cst.IndentedBlock) and body.body:
-        last = body.body[-1]
-        return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _LEAVES)
-    return isinstance(body, cst.SimpleStatementSuite) and isinstance(body.body[-1], _LEAVES)
+    return isinstance(last_statement(body), _LEAVES)
 
 
 def _text_is_tested(anatomy: Anatomy, node: cst.CSTNode, loop: RoundLoop, names: set[str], texts: set[str]) -> bool:

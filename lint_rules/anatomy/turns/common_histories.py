@@ -32,7 +32,7 @@ from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, name_of, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import last_statement, walk
 
 How = Literal["global", "object", "class", "default", "key", "cached"]
 
@@ -171,18 +171,11 @@ class _Served:
 def _is_for_one(function: Scope) -> bool:
     """`if message.author.id != OWNER: return`: a handler that turns all others away serves one user, or one room."""
     for node in function.nodes:
-        if type(node) is cst.If and _leaves(node.body):
+        if type(node) is cst.If and isinstance(last_statement(node.body), (cst.Return, cst.Raise)):
             for test in (n for n in walk(node.test) if isinstance(n, cst.ComparisonTarget)):
                 if isinstance(test.operator, (cst.NotEqual, cst.NotIn)) and _is_identity(node.test):
                     return True
     return False
-
-
-def _leaves(body: cst.BaseSuite) -> bool:
-    statements = list(body.body)
-    last = statements[-1] if statements else None
-    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-    return isinstance(small, (cst.Return, cst.Raise))
 
 
 def _is_identity(test: cst.BaseExpression) -> bool:
