@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check
-from lint_rules.finding import Finding
+from lint_rules.errors import describe
+from lint_rules.finding import NOT_ANALYSED, Finding
 from lint_rules.options import Wish
 
 if TYPE_CHECKING:
     from lint_rules.repairs.edits import Edits, Fix
     from lint_rules.syntax.module import SourceModule
-
-MOST_ROUNDS = 10
 
 
 class Applied(NamedTuple):
@@ -64,13 +62,15 @@ class _State(NamedTuple):
     def counts(self) -> Counter[str]:
         return Counter(finding.code for finding in self.report.findings)
 
-    def line(self, number: int) -> str:
-        lines = re.split("\r\n|\r|\n", self.source.decode("utf-8", "replace"))
-        return lines[number - 1].strip() if number <= len(lines) else ""
+
+class _Candidate(NamedTuple):
+    finding: Finding
+    fix: Fix
+    edits: Edits
 
 
-_Candidate = tuple[Finding, "Fix"]
-_Chosen = tuple[Finding, "Fix", "Edits"]
+class _Refused(Exception):
+    """Fixes that cannot be applied; the message says why, in words that follow `is not fixed: `."""
 
 
 class _Fixing:
@@ -80,98 +80,138 @@ class _Fixing:
         self.wish = wish
         self.neighbours = neighbours
         self.applied: list[Applied] = []
-        self.dropped: dict[tuple[str, str], Dropped] = {}
+        self.dropped: list[Dropped] = []
 
     def run(self, source: bytes) -> Fixed:
-        state = self._state(source)
-        for _ in range(MOST_ROUNDS):
-            following = self._round(state)
-            if following is None:
-                break
-            state = following
-        return Fixed(state.source, state.report, tuple(self.applied), tuple(self.dropped.values()))
+        """Round by round, until one applies nothing: each leaves fewer findings than there were, so there is an end.
+
+        What one round refuses, the next tries again, for other code may let it through. So nothing depends on what
+        was tried before, and the fixes of a fixed file change nothing.
+        """
+        state: _State | None = self._state(source)
+        while state is not None:
+            last, self.dropped = state, []
+            state = self._round(last)
+        return Fixed(last.source, last.report, tuple(self.applied), tuple(self.dropped))
 
     def _state(self, source: bytes) -> _State:
         return _State(source, check.check_source(source, self.path, self.options, neighbours=self.neighbours))
 
     def _round(self, state: _State) -> _State | None:
         """The file after one round of fixes; None when nothing (more) can be applied."""
-        wanted = [found for found in state.report.findings if self._is_wanted(found, state)]
+        wanted = [found for found in state.report.findings if self.wish.takes(found.code, found.fix)]
         if not wanted:
             return None
         try:
-            module, candidates = check.find_fixes(state.source, self.path, self.options, neighbours=self.neighbours)
-        except Exception:  # it was checked a moment ago; whatever is wrong, the file stays as it is
+            module, fixes = check.find_fixes(state.source, self.path, self.options, neighbours=self.neighbours)
+            if module.tree.bytes != state.source:
+                raise _Refused("libcst, which makes the fixes, cannot write this file back byte for byte")
+        except Exception as problem:
+            for finding in wanted:
+                self._drop(finding, _said(problem))
             return None
-        chosen = self._choose([pair for pair in candidates if pair[0] in wanted], state, module)
-        together = self._applied(state, module, chosen) if len(chosen) > 1 else None
-        if together is not None:
-            self.applied += [_note(finding, fix) for finding, fix, _ in chosen]
-            return together
-        return self._one_at_a_time(state, module, chosen)
-
-    def _is_wanted(self, finding: Finding, state: _State) -> bool:
-        return self.wish.takes(finding.code, finding.fix) and self._key(finding, state) not in self.dropped
-
-    @staticmethod
-    def _key(finding: Finding, state: _State) -> tuple[str, str]:
-        """Names a finding from round to round, while lines move."""
-        return finding.code, state.line(finding.span.line)
-
-    def _choose(self, candidates: Iterable[_Candidate], state: _State, module: SourceModule) -> list[_Chosen]:
-        """The candidates that do not get into each other's way; of two that do, the first."""
-        chosen: list[_Chosen] = []
-        for finding, fix in candidates:
-            try:
-                edits = fix.build()
-                if not any(edits.overlaps(other, module) for _, _, other in chosen):
-                    chosen.append((finding, fix, edits))
-            except Exception as problem:  # a repair that fails costs its own fix only
-                self._drop(finding, state, f"it could not be made ({type(problem).__name__}: {problem})")
-        return chosen
-
-    def _one_at_a_time(self, state: _State, module: SourceModule, chosen: list[_Chosen]) -> _State | None:
-        """The first fix that does what it should; those before it are dropped."""
-        for finding, fix, edits in chosen:
-            following = self._applied(state, module, [(finding, fix, edits)])
-            if following is not None:
-                self.applied.append(_note(finding, fix))
+        candidates = self._built([pair for pair in fixes if pair[0] in wanted])
+        while candidates:
+            chosen = _apart(candidates, module)
+            following = self._most(state, module, [], chosen)
+            if following is not state:
                 return following
-            self._drop(finding, state, "its result does not parse, or has problems of its own")
+            candidates = [candidate for candidate in candidates if candidate not in chosen]
         return None
 
-    def _drop(self, finding: Finding, state: _State, reason: str) -> None:
-        place = finding.code, finding.name, finding.span.line
-        self.dropped[self._key(finding, state)] = Dropped(*place, reason)
+    def _built(self, fixes: Iterable[tuple[Finding, Fix]]) -> list[_Candidate]:
+        """What the fixes would edit. A repair that fails costs its own fix only."""
+        built = []
+        for finding, fix in fixes:
+            try:
+                built.append(_Candidate(finding, fix, fix.build()))
+            except Exception as problem:
+                self._drop(finding, _said(problem))
+        return built
 
-    def _applied(self, state: _State, module: SourceModule, chosen: list[_Chosen]) -> _State | None:
-        """The file with fixes applied; None unless it parses, what they fix is gone, and nothing new is found."""
+    def _most(
+        self, state: _State, module: SourceModule, taken: list[_Candidate], candidates: list[_Candidate]
+    ) -> _State:
+        """The file with all candidates that do what they should; `state` is the file with those `taken` so far.
+
+        All at once if that goes well, else half by half: a few bad ones among many are soon found, and dropped.
+        """
+        try:
+            following = self._applied(state, module, taken, candidates)
+        except _Refused as refusal:
+            if len(candidates) == 1:
+                self._drop(candidates[0].finding, str(refusal))
+                return state
+            half = len(candidates) // 2
+            state = self._most(state, module, taken, candidates[:half])
+            return self._most(state, module, taken, candidates[half:])
+        taken += candidates
+        self.applied += [_note(candidate) for candidate in candidates]
+        return following
+
+    def _drop(self, finding: Finding, reason: str) -> None:
+        self.dropped.append(Dropped(finding.code, finding.name, finding.span.line, reason))
+
+    def _applied(
+        self, state: _State, module: SourceModule, taken: list[_Candidate], candidates: list[_Candidate]
+    ) -> _State:
+        """The file with more fixes than those `taken`.
+
+        Raises _Refused unless it parses, what they fix is gone, and nothing new is found.
+        """
         from lint_rules.repairs.edits import apply
 
         try:
-            if module.tree.bytes != state.source:  # libcst cannot write this file as it was
-                return None
-            source = apply(module.tree, [edits for _, _, edits in chosen]).bytes
-        except Exception:
-            return None
-        if not _parses(source):
-            return None
+            source = apply(module.tree, [candidate.edits for candidate in (*taken, *candidates)]).bytes
+        except Exception as problem:
+            raise _Refused(_said(problem)) from problem
+        _require_parses(source)
         following = self._state(source)
-        fixed = Counter(finding.code for finding, _, _ in chosen)
-        before, after = state.counts, following.counts
-        is_better = all(after[code] <= before[code] - fixed[code] for code in before | after)
-        return following if is_better else None
+        _require_better(state, following, Counter(candidate.finding.code for candidate in candidates))
+        return following
 
 
-def _note(finding: Finding, fix: Fix) -> Applied:
-    return Applied(finding.code, finding.name, finding.span.line, fix.title)
+def _apart(candidates: Iterable[_Candidate], module: SourceModule) -> list[_Candidate]:
+    """The candidates that do not get into each other's way; of two that do, the first."""
+    chosen: list[_Candidate] = []
+    for candidate in candidates:
+        if not any(candidate.edits.overlaps(other.edits, module) for other in chosen):
+            chosen.append(candidate)
+    return chosen
 
 
-def _parses(source: bytes) -> bool:
+def _require_parses(source: bytes) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        raise _Refused(f"its result does not parse ({problem})") from problem
+
+
+def _require_better(before: _State, after: _State, fixed: Counter[str]) -> None:
+    """Raises _Refused unless `fixed` findings of each code are gone, and no code has more than before."""
+    for code in after.counts - before.counts:
+        found = [finding for finding in after.report.findings if finding.code == code]
+        if code == NOT_ANALYSED:
+            raise _Refused(f"its result cannot be analysed ({found[0].message})")
+        known = set(map(_words, before.report.findings))
+        new = next((finding for finding in found if _words(finding) not in known), found[-1])
+        raise _Refused(f"its result has one more {code}, in line {new.span.line}: {new.message}")
+    for code in fixed:
+        if after.counts[code] > before.counts[code] - fixed[code]:
+            raise _Refused(f"its result still has {code}")
+
+
+def _words(finding: Finding) -> tuple[str, str]:
+    """What is left of a finding when lines move."""
+    return finding.code, finding.message
+
+
+def _note(candidate: _Candidate) -> Applied:
+    finding, fix, _ = candidate
+    return Applied(finding.code, finding.name, finding.span.line, fix.title)
+
+
+def _said(problem: Exception) -> str:
+    return str(problem) if isinstance(problem, _Refused) else f"it could not be made ({describe(problem)})"
