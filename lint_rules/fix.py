@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check
@@ -157,7 +159,7 @@ class _Fixing:
     ) -> _State:
         """The file with more fixes than those `taken`.
 
-        Raises _Refused unless it parses, what they fix is gone, and nothing new is found.
+        Raises _Refused unless it parses, has all comments, what they fix is gone, and nothing new is found.
         """
         from lint_rules.repairs.edits import apply
 
@@ -166,6 +168,7 @@ class _Fixing:
         except Exception as problem:
             raise _Refused(_said(problem)) from problem
         _require_parses(source)
+        _require_comments(state.source, source)
         following = self._state(source)
         _require_better(state, following, Counter(candidate.finding.code for candidate in candidates))
         return following
@@ -187,6 +190,22 @@ def _require_parses(source: bytes) -> None:
             ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
         raise _Refused(f"its result does not parse ({problem})") from problem
+
+
+def _require_comments(before: bytes, after: bytes) -> None:
+    """Raises _Refused if a comment is gone: a person wrote it, and it may still be true."""
+    kept = Counter(text for text, _ in _comments(after))
+    for text, line in _comments(before):
+        if not kept[text]:
+            raise _Refused(f"it would lose the comment in line {line}: {text}")
+        kept[text] -= 1
+
+
+def _comments(source: bytes) -> Iterator[tuple[str, int]]:
+    """Each comment, with its line."""
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string, token.start[0]
 
 
 def _require_better(before: _State, after: _State, fixed: Counter[str]) -> None:

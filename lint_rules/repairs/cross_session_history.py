@@ -11,7 +11,18 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns.common_histories import CommonHistory
-from lint_rules.repairs.edits import Change, Edits, Fix, Statement, block_of, line_of
+from lint_rules.repairs.edits import (
+    Change,
+    Edits,
+    Fix,
+    Statement,
+    blank_lines,
+    block_of,
+    comments_of,
+    line_of,
+    with_blank_lines,
+    without_blank_lines,
+)
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 
@@ -125,15 +136,20 @@ def _class_edits(module: SourceModule, cls: Scope, statement: cst.Assign | cst.A
     target = statement.targets[0].target if isinstance(statement, cst.Assign) else statement.target
     assert isinstance(target, cst.Name)
     own = (module.self_name(init) if init is not None else None) or "self"
-    made = cst.SimpleStatementLine([_assign(cst.Attribute(cst.Name(own), target), statement.value)])
+    value = _assign(cst.Attribute(cst.Name(own), target), statement.value)
+    notes = comments_of(line) if isinstance(statement, cst.Assign) else []
+    made = cst.SimpleStatementLine([value], leading_lines=notes)
     index = list(node.body.body).index(line)
 
     def moved(statements: list[Any]) -> list[Any]:
         kept = _without_value(statements[index], statement)
         rest = statements[index + 1 :]
-        if not kept and rest and not (index and _is_method(rest[0])):
-            rest[0] = rest[0].with_changes(leading_lines=statements[index].leading_lines)
-        return [*statements[:index], *kept, *([] if init is not None else [_new_init(made, rest)]), *rest]
+        begins = bool(rest) and not (_is_method(rest[0]) and (index or init is None))
+        if begins and not kept:
+            lines = [*blank_lines(statements[index]), *without_blank_lines(rest[0]).leading_lines]
+            rest[0] = rest[0].with_changes(leading_lines=lines)
+        before = [*statements[:index], *kept]
+        return [*before, *rest] if init is not None else _with_init(made, [*before, *rest])
 
     changed: dict[Any, Any] = {node.body: moved}
     if init is not None:
@@ -151,13 +167,17 @@ def _without_value(line: Any, statement: cst.Assign | cst.AnnAssign) -> list[Any
     return [line.with_changes(body=[bare])]
 
 
-def _new_init(made: cst.SimpleStatementLine, rest: list[Any]) -> cst.FunctionDef:
-    return cst.FunctionDef(
+def _with_init(made: cst.SimpleStatementLine, statements: list[Any]) -> list[Any]:
+    """The body of a class with an `__init__` before its first method."""
+    at = next((place for place, statement in enumerate(statements) if _is_method(statement)), len(statements))
+    new = cst.FunctionDef(
         name=cst.Name("__init__"),
         params=cst.Parameters([cst.Param(cst.Name("self"))]),
         body=cst.IndentedBlock([made]),
-        leading_lines=[cst.EmptyLine(indent=False)],
+        leading_lines=[cst.EmptyLine(indent=False)] if at else [],
     )
+    following = [with_blank_lines(statement, [cst.EmptyLine(indent=False)]) for statement in statements[at : at + 1]]
+    return [*statements[:at], new, *following, *statements[at + 1 :]]
 
 
 def _is_method(statement: cst.CSTNode) -> bool:

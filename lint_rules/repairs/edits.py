@@ -105,6 +105,13 @@ def without_blank_lines(statement: Any) -> Any:
     return statement.with_changes(leading_lines=comments)
 
 
+def comments_of(line: Any) -> list[cst.EmptyLine]:
+    """The comments above a line of statements and behind it, for what takes its place: each on a line of its own."""
+    behind = line.trailing_whitespace.comment
+    above = [line for line in line.leading_lines if line.comment is not None]
+    return [*above, *([cst.EmptyLine(comment=behind)] if behind is not None else [])]
+
+
 def blank_lines(statement: Any) -> list[cst.EmptyLine]:
     """The empty lines above a statement (and above its comments)."""
     above: list[cst.EmptyLine] = []

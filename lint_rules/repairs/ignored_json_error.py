@@ -14,7 +14,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.repairs.edits import Edits, Fix, line_of
+from lint_rules.repairs.edits import Edits, Fix, comments_of, line_of
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -126,7 +126,7 @@ class _Answer:
         return Fix(_TITLE, "unsafe", lambda: Edits(changed={block: guarded}, claimed=frozenset({self.line})))
 
     def in_handler(self, handling: Handling) -> Fix | None:
-        """The answer in place of what the handler does; what it logs stays."""
+        """The answer in place of what the handler does; what it logs stays, and all comments."""
         handler = handling.handler
         if not isinstance(handler, cst.ExceptHandler):
             return None
@@ -137,10 +137,15 @@ class _Answer:
         if name is None and handler.type is not None and self._name_taken("exc"):
             return None
         kept = [line for line in body.body if _is_logging(line)]
+        jump = next((line for line in body.body if _is_continue(line)), None)
+        dropped = [line for line in body.body if line not in kept and line is not jump]
         bound = name or ("exc" if handler.type is not None else None)
 
         def build() -> Edits:
-            new = handler.with_changes(body=body.with_changes(body=[*kept, *self._statements(bound)]))
+            told, answer, goes_on = self._statements(bound)
+            told = told.with_changes(leading_lines=[note for line in dropped for note in comments_of(line)])
+            lines = [*kept, told, answer, jump or goes_on]
+            new = handler.with_changes(body=body.with_changes(body=lines))
             if name is None and bound is not None:
                 new = new.with_changes(name=cst.AsName(cst.Name(bound)))
             return Edits(replaced={handler: new}, claimed=frozenset({self.line}))
@@ -221,6 +226,10 @@ def _is_simple(line: cst.CSTNode) -> bool:
     return isinstance(line, cst.SimpleStatementLine) and all(
         isinstance(part, (cst.Pass, cst.Continue, cst.Assign, cst.AnnAssign, cst.Expr)) for part in line.body
     )
+
+
+def _is_continue(line: cst.CSTNode) -> bool:
+    return isinstance(line, cst.SimpleStatementLine) and [type(part) for part in line.body] == [cst.Continue]
 
 
 def _is_logging(line: Any) -> bool:
