@@ -58,8 +58,16 @@ _LISTS: dict[str, Callable[[list[str]], object]] = {
 
 
 def _split(values: Iterable[str]) -> list[str]:
-    """The words of comma lists, as an option may be given more than once."""
-    return [word.strip() for value in values for word in value.split(",") if word.strip()]
+    """The words of comma lists, as an option may be given more than once. A comma in braces is part of a pattern."""
+    return [word.strip() for value in values for word in _split_outside_braces(value) if word.strip()]
+
+
+def _split_outside_braces(value: str) -> list[str]:
+    words = [""]
+    for piece in value.split(","):
+        is_open = words[-1].count("{") > words[-1].count("}")
+        words[-1:] = [f"{words[-1]},{piece}"] if is_open else [words[-1], piece]
+    return words
 
 
 @contextmanager
@@ -153,7 +161,7 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "which files",
         "Folders are searched for .py and .pyw files, without what .gitignore files or exclusions leave out. "
-        "PATTERNS are as in .gitignore, relative to the current folder.",
+        "PATTERNS are as in .gitignore, {a,b} means either; they are relative to the current folder.",
     )
     _add_list(group, "--exclude", "PATTERNS", "leave these out, instead of the default ones (.venv, build, ...)")
     _add_list(group, "--extend-exclude", "PATTERNS", "leave these out, too")

@@ -223,7 +223,8 @@ def _complain_of(troubles: Sequence[Trouble], paths: Sequence[str], plan: Plan, 
     if quiet:
         return
     if not plan.tasks and not any(trouble.fatal for trouble in troubles):
-        _complain("note", f"no Python files to check in {', '.join(paths) or 'standard input'}")
+        where = ", ".join(paths) or "standard input"
+        _complain("warning", f"no Python files to check in {where} (.gitignore files and exclusions leave files out)")
     if plan.tasks and not any(task.options.codes for task in plan.tasks):
         _complain("note", "no rule is selected, so nothing can be found")
 
@@ -243,7 +244,7 @@ def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles:
     if problems:
         places = len({finding.path for finding in problems})
         return f"Found {_count(len(problems), 'problem')} in {_count(places, 'file')} ({checked})."
-    return f"No problems found ({checked})." if failures else f"All clear: {checked}."
+    return f"All clear: {checked}." if outcomes and not failures else f"No problems found ({checked})."
 
 
 def _count(number: int, noun: str, plural: str = "") -> str:

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from lint_rules.errors import reason
-from lint_rules.paths import Patterns, absolute, pattern_error, shown, upwards
+from lint_rules.ignores import Ignores, ignored, is_repository
+from lint_rules.paths import absolute, shown, upwards
 
 SUFFIXES = (".py", ".pyw")
 NEIGHBOUR_LIMIT = 1 << 20
@@ -68,7 +69,7 @@ def _expand(name: str, policy: Policy) -> Iterator[str | Trouble]:
     except (OSError, ValueError) as error:
         yield Trouble(name, reason(error))
         return
-    if policy.forces(path) and (policy.excludes_named(path, is_dir) or _ignored(path, is_dir)):
+    if policy.forces(path) and (policy.excludes_named(path, is_dir) or ignored(path, is_dir)):
         return
     if is_dir:
         yield from _walk(path, policy)
@@ -134,74 +135,6 @@ def _kind(entry: os.DirEntry[str]) -> str:
 def _leads_back(link: str) -> bool:
     """Whether a link to a folder leads to a folder that contains the link."""
     return os.path.realpath(link) in upwards(os.path.realpath(os.path.dirname(link)))
-
-
-# -- .gitignore ---------------------------------------------------------------------------------------------------
-
-
-class Ignores(NamedTuple):
-    """The .gitignore files that hold in a folder, outermost first: from the root of its repository down to it."""
-
-    levels: tuple[Patterns, ...] = ()
-
-    @staticmethod
-    def above(folder: str) -> Ignores:
-        """What holds in a folder by the folders above it."""
-        found = Ignores()
-        for above in _repository_folders(folder):
-            found = found.within(above)
-        return found
-
-    def within(self, folder: str) -> Ignores:
-        """What holds in a folder directly below. A repository within a repository starts anew."""
-        levels = self.levels
-        if _is_repository(folder):
-            levels = _read_ignores(folder, os.path.join(".git", "info", "exclude"))
-        levels += _read_ignores(folder, ".gitignore")
-        return self if levels is self.levels else Ignores(levels)
-
-    def ignore(self, path: str, is_dir: bool) -> bool:
-        """Whether this very path is ignored. The innermost .gitignore that speaks of it decides."""
-        verdicts = (level.verdict(path, is_dir) for level in reversed(self.levels))
-        return next((verdict for verdict in verdicts if verdict is not None), False)
-
-
-def _ignored(path: str, is_dir: bool) -> bool:
-    """Whether a path, or a folder above it in its repository, is ignored."""
-    folders = _repository_folders(path)
-    ignores = Ignores()
-    for folder, inside in zip(folders, [*folders[1:], path], strict=False):  # no folders, no turn
-        ignores = ignores.within(folder)
-        if ignores.ignore(inside, is_dir or inside != path):
-            return True
-    return False
-
-
-def _repository_folders(path: str) -> list[str]:
-    """The folders above a path, from the root of its repository down. Empty outside a repository."""
-    folders: list[str] = []
-    for above in upwards(os.path.dirname(path)):
-        folders.insert(0, above)
-        if _is_repository(above):
-            return folders
-    return []
-
-
-def _is_repository(folder: str) -> bool:
-    return os.path.lexists(os.path.join(folder, ".git"))
-
-
-def _read_ignores(folder: str, name: str) -> tuple[Patterns, ...]:
-    """The patterns of a file in a folder; none if it is absent or unreadable. As in git, bad lines are skipped."""
-    try:
-        with open(os.path.join(folder, name), encoding="utf-8-sig", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
-    except OSError:
-        return ()
-    try:
-        return (Patterns(folder, lines),)
-    except ValueError:
-        return (Patterns(folder, [line for line in lines if pattern_error(line) is None]),)
 
 
 # -- bytes --------------------------------------------------------------------------------------------------------
@@ -317,7 +250,7 @@ def _search_path(folder: str) -> tuple[str, ...]:
         found.append(above)
         if os.path.isdir(inside := os.path.join(above, "src")):
             found.append(inside)
-        if _is_repository(above) or os.path.exists(os.path.join(above, "pyproject.toml")):
+        if is_repository(above) or os.path.exists(os.path.join(above, "pyproject.toml")):
             break
     return tuple(found)
 

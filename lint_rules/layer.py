@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lint_rules.finding import NOT_ANALYSED
-from lint_rules.paths import pattern_error
+from lint_rules.patterns import pattern_error
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, matching
 
 OUTPUT_FORMATS = ("text", "concise", "json", "github")
@@ -94,5 +94,5 @@ def check_patterns(lines: Iterable[str]) -> tuple[str, ...]:
 def checked_pattern(pattern: str) -> str:
     wrong = pattern_error(pattern)
     if wrong is not None:
-        raise SettingsError(f"{pattern!r} is not a pattern of paths")
+        raise SettingsError(f"{pattern!r} is not a pattern of paths: {wrong}")
     return pattern

@@ -11,7 +11,8 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.configuration import read_config, read_pyproject
 from lint_rules.layer import Layer, Selectors, SettingsError
 from lint_rules.options import Options
-from lint_rules.paths import Patterns, upwards
+from lint_rules.paths import upwards
+from lint_rules.patterns import Patterns, alternatives
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES, matching
 
 CACHE_DIR = ".looplint_cache"
@@ -42,9 +43,12 @@ class Settings:
 
     @property
     def cache_dir(self) -> str:
-        """The absolute folder of the cache: beside the configuration file, unless it or the command line say else."""
+        """The absolute folder of the cache: beside the configuration file, unless it or the command line say else.
+
+        `~` is the user's own folder, for no shell has read a configuration file.
+        """
         layer = self.file if self.command.cache_dir is None else self.command
-        return os.path.join(layer.folder, layer.cache_dir or CACHE_DIR)
+        return os.path.join(layer.folder, os.path.expanduser(layer.cache_dir or CACHE_DIR))
 
     def options(self, path: str) -> Options:
         """What to look for in the file at an absolute path."""
@@ -189,7 +193,7 @@ def _specificity(selector: str) -> int:
 
 
 def _patterns(folder: str, lines: Iterable[str]) -> Patterns:
-    return Patterns(folder, [_anchored(folder, line) for line in lines])
+    return Patterns(folder, [os.fsencode(_anchored(folder, one)) for line in lines for one in alternatives(line)])
 
 
 def _coverage(folder: str, pattern: str) -> Callable[[str], bool]:
@@ -200,10 +204,8 @@ def _coverage(folder: str, pattern: str) -> Callable[[str], bool]:
 
 
 def _anchored(folder: str, pattern: str) -> str:
-    """A pattern as gitignore wants it: absolute paths and `./` start at the folder, `#` starts no comment."""
+    """A pattern as gitignore wants it: absolute paths and `./` start at the folder."""
     inside = os.path.join(folder, "")
     if pattern.startswith(inside):
         return "/" + pattern[len(inside) :].replace(os.sep, "/")
-    if pattern.startswith("./"):
-        return pattern[1:]
-    return "\\" + pattern if pattern.startswith("#") else pattern
+    return pattern[1:] if pattern.startswith("./") else pattern

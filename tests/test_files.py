@@ -79,11 +79,18 @@ def test_a_folder_above_the_project_excludes_nothing(project: Project, monkeypat
         (["--extend-exclude", "./gen", "--extend-exclude=src/**"], ["a.py"]),
         (["--extend-exclude", "{here}/gen"], ["a.py", "src/a.py", "src/gen/a.py"]),
         (["--extend-exclude", "*.py"], []),
+        (["--extend-exclude", "{gen,src/{gen,a.py}}"], ["a.py"]),
+        (["--extend-exclude", "/gen/**,!/gen/a.py"], ["a.py", "gen/a.py", "src/a.py", "src/gen/a.py"]),
     ],
 )
 def test_exclusions(project: Project, words: list[str], left: list[str]) -> None:
     project.write("a.py", "src/a.py", "src/gen/a.py", "gen/a.py", "build/a.py")
-    assert project.check(*(word.format(here=project.path) for word in words)).paths == left
+    assert project.check(*(word.replace("{here}", str(project.path)) for word in words)).paths == left
+
+
+def test_braces_without_a_comma_are_a_name(project: Project) -> None:
+    project.write("{{cookiecutter.name}}/a.py", "cookiecutter.name/a.py")
+    assert project.check("--extend-exclude", "{{cookiecutter.name}}").paths == ["cookiecutter.name/a.py"]
 
 
 def test_a_pattern_that_starts_like_a_comment(project: Project) -> None:

@@ -162,7 +162,7 @@ def test_a_file_without_agents_does_not_import_libcst() -> None:
 
 
 SLOW = {
-    "concurrent", "dataclasses", "hashlib", "inspect", "libcst", "multiprocessing", "pathlib", "pathspec", "random",
+    "concurrent", "dataclasses", "hashlib", "inspect", "libcst", "multiprocessing", "pathlib", "random",
     "shutil", "signal", "tempfile", "tokenize", "unicodedata",
 }  # fmt: skip
 """Modules that take longer to import than a small file to check."""

@@ -9,6 +9,7 @@ import pytest
 from marked_engine import Project, seeing
 
 from lint_rules import check, layer, output, settings
+from lint_rules.layer import Layer
 from lint_rules.rules import catalogue
 from lint_rules.rules.catalogue import Rule
 
@@ -119,6 +120,10 @@ def test_the_notice_cannot_be_selected(project: Project) -> None:
         ("./a.py:AGL1", {"a.py"}),
         ("other/a.py:AGL1,tests/deep/:AGL1", {"other/a.py", "tests/deep/a.py"}),
         ("!tests:AGL1", {"a.py", "other/a.py"}),
+        ("{tests/deep,other}/*.py:AGL1", {"tests/deep/a.py", "other/a.py"}),
+        ("!{tests,other}:AGL1", {"a.py"}),
+        ("[[:alpha:]].py:AGL1", {"a.py", "tests/a.py", "tests/deep/a.py", "other/a.py"}),
+        ("**/deep/**:AGL1", {"tests/deep/a.py"}),
     ],
 )
 def test_per_file_ignores(project: Project, pattern: str, covered: set[str]) -> None:
@@ -211,6 +216,19 @@ def test_selections_of_both(project: Project, configured: str, words: list[str],
     assert codes(project, *words) == expected
 
 
+@pytest.mark.parametrize("name", ["~/cache", "~"])
+def test_the_cache_may_lie_in_the_home_of_the_user(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(project.path / "home"))
+    project.configure(f"cache-dir = '{name}'", folder="sub")
+    expected = str(project.path / "home") + name[1:]
+    folder = str(project.path / "sub")
+    assert settings.Resolver(Layer(folder)).settings(folder).cache_dir == expected
+    assert settings.Resolver(Layer(folder, cache_dir=name), isolated=True).settings(folder).cache_dir == expected
+
+
 def test_the_nearest_file_counts(project: Project) -> None:
     project.configure("select = ['AGL1']")
     project.configure("select = ['AGL2']", folder="near")
@@ -287,7 +305,13 @@ def test_a_named_configuration_file_that_cannot_be_used(project: Project, conten
         ("per-file-ignores = {'a.py' = 'AGL1'}", "in 'per-file-ignores': expected a list of strings, got a string"),
         ("per-file-ignores = {'a.py' = ['AGL77']}", "in 'per-file-ignores': no rule has the code"),
         ("history-names = 1.5", "in 'history-names': expected a list of strings, got a number"),
-        ("exclude = ['!']", "in 'exclude': '!' is not a pattern"),
+        ("exclude = ['!']", "in 'exclude': '!' is not a pattern of paths: it is empty"),
+        ("exclude = ['{a,b']", "in 'exclude': '{a,b' is not a pattern of paths: its `{` is never closed"),
+        ("exclude = ['[[:alhpa:]]']", "in 'exclude': '[[:alhpa:]]' is not a pattern of paths: there is no class [:alh"),
+        ("extend-exclude = ['a[b']", "in 'extend-exclude': 'a[b' is not a pattern of paths: its `[` is never closed"),
+        ("exclude = ['a\\']", "in 'exclude': 'a\\\\' is not a pattern of paths: nothing follows its last backslash"),
+        ("per-file-ignores = {'[a-' = []}", "in 'per-file-ignores': '[a-' is not a pattern of paths: its `[` is never"),
+        (f"exclude = ['{'{a,b}' * 40}']", "in 'exclude': '{a,b}"),
         ("select = [", "is not valid TOML"),
         ("a = " + "[" * 20_000, "is not valid TOML"),
     ],
