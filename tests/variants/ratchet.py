@@ -1,0 +1,114 @@
+"""The figures of survival may only rise.
+
+`figures.json` has a section for each set of programs, and in it for each rewrite the bad cases that are still found and
+the good ones that are still silent, of how many. No share may fall. `python -m tests.variants --update` writes what
+rose, and takes a share that fell only where a fixture came or went: read first whether it shows a bug of the linter.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import REWRITES
+from .survival import CHECK, FIXTURES, SHARED, Tally, drawn, fixtures, measure, ports
+
+FIGURES = Path(__file__).with_name("figures.json")
+SURVIVE = SHARED / "variants" / "survive.py"
+Figures = dict[str, dict[str, dict[str, list[int]]]]
+
+
+def read_figures() -> Figures:
+    return json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+
+
+def save_figures(figures: Figures) -> None:
+    rows = []
+    for section, rewrites in sorted(figures.items()):
+        lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rewrites.items()))
+        rows.append(f"  {json.dumps(section)}: {{\n{lines}\n  }}")
+    FIGURES.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+def check(figures: Mapping[str, Mapping[str, list[int]]], tallies: Mapping[str, Tally]) -> list[str]:
+    """Shares that fell: a line each."""
+    fallen = [f"{name}: not measured any more" for name in figures if name not in tallies]
+    for name, row in figures.items():
+        for kind in KINDS if name in tallies else ():
+            (kept, cases), (now, now_cases) = row[kind], getattr(tallies[name], kind)
+            if now * cases < kept * now_cases:
+                lost = "; ".join(line for line in tallies[name].lost if kind_of(line) == kind)
+                fallen.append(f"{name}, {kind}: {now} of {now_cases}, was {kept} of {cases}. Lost: {lost}")
+    return fallen
+
+
+def same_cases(figures: Mapping[str, Mapping[str, list[int]]], tallies: Mapping[str, Tally]) -> set[str]:
+    """Rewrites that were measured with as many cases as those in the file."""
+    return {
+        name
+        for name, it in tallies.items()
+        if name in figures and all(figures[name][k][1] == getattr(it, k)[1] for k in KINDS)
+    }
+
+
+def kind_of(line: str) -> str:
+    """Of a lost case: a fixture says it in its name, a port by its folder."""
+    place = line.split()[0].split("/")
+    return ("good" if place[2] == "after" else "bad") if place[0] == "ports" else place[1].partition("_")[0]
+
+
+KINDS = ("bad", "good")
+SAMPLE = 24
+"""One in so many fixtures, where not all are asked for."""
+
+
+def sections(*, heavy: bool) -> dict[str, dict[str, Tally]]:
+    """Every section that can be measured here: its name, and what its rewrites gave."""
+    found = {"fixtures, drawn": own(SAMPLE)}
+    if heavy:
+        found["fixtures"] = own(1)
+    if (SHARED / "ports").is_dir():
+        found["ports"] = measure({name: ports() for name in REWRITES})
+    if SURVIVE.is_file():
+        found["shared rewrites, drawn"] = shared(SAMPLE, 4)
+        if heavy:
+            found["shared rewrites"] = shared(1, 2)
+    return found
+
+
+def own(one_in: int) -> dict[str, Tally]:
+    programs = fixtures()
+    return measure({name: drawn(programs, one_in, name) for name in REWRITES})
+
+
+def shared(one_in: int, variants: int) -> dict[str, Tally]:
+    """The rewrites that lie beside the project, `variants` of them for each fixture that is drawn."""
+    with tempfile.TemporaryDirectory(prefix="variants_") as temporary:
+        folder, out = Path(temporary, "fixtures"), Path(temporary, "all.json")
+        for program in drawn([it for it in fixtures() if len(it.files) == 1], one_in, "shared"):
+            (folder / program.name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(FIXTURES / program.name, folder / program.name)
+        command = shlex.join([sys.executable, "-m", "lint_rules", *CHECK[:-1]])
+        options = ("--fixtures", str(folder), "--sample", str(variants), "--json", str(out), "--command", command)
+        subprocess.run([sys.executable, str(SURVIVE), *options], check=True, capture_output=True, cwd=FIXTURES.parent)
+        return shared_tallies(json.loads(out.read_text(encoding="utf-8"))["results"])
+
+
+RESULT = ("program", "rule", "kind", "rewrite", "survived")
+
+
+def shared_tallies(rows: list[dict]) -> dict[str, Tally]:
+    found: dict[str, Tally] = {}
+    for row in rows:
+        program, rule, kind, rewrite, survived = (row[key] for key in RESULT)
+        old = found.get(rewrite, Tally((0, 0), (0, 0), ()))
+        kept, cases = getattr(old, kind)
+        lost = old.lost if survived else (*old.lost, f"{program} {rule}")
+        found[rewrite] = old._replace(**{kind: (kept + survived, cases + 1)}, lost=lost)
+    return found
