@@ -264,13 +264,20 @@ def _exit_code(findings: Iterable[Finding], troubles: Iterable[Trouble], exit_ze
 
 
 def _print_diffs(outcomes: Iterable[Outcome], page: Page) -> None:
+    """What fixes would change: harmless text for people, for programs the very bytes."""
     from lint_rules.files import decode
     from lint_rules.output import diff
 
     for outcome in outcomes:
-        if outcome.rewrite is not None:
-            before, after = decode(outcome.rewrite.before), decode(outcome.rewrite.after)
-            sys.stdout.writelines(diff.render(outcome.path, before, after, page))
+        if outcome.rewrite is None:
+            continue
+        before, after = outcome.rewrite.before, outcome.rewrite.after
+        if page.colour or sys.stdout.isatty():
+            for line in diff.render(outcome.path, decode(before), decode(after), page):
+                print(line)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(diff.patch(outcome.path, before, after))
 
 
 def _save(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -150,7 +151,7 @@ def test_diff(project: Project) -> None:
     assert run.code == 1
     assert run.err == "Would apply 1 fix in 1 file.\n"
     assert run.out == (
-        "--- safe.py\n+++ safe.py\n@@ -1,6 +1,6 @@\n def run(client, history, tools, execute):\n"
+        "--- a/safe.py\n+++ b/safe.py\n@@ -1,6 +1,6 @@\n def run(client, history, tools, execute):\n"
         "-    request = list(history)\n     for _ in range(20):\n+        request = list(history)\n"
         + "".join(f" {line}\n" for line in STALE.splitlines()[3:6])
     )
@@ -162,16 +163,89 @@ def test_diff_of_nothing(project: Project) -> None:
     assert (run.code, run.out, run.err) == (0, "", "")
 
 
-@pytest.mark.parametrize("content", [STALE, STALE.rstrip("\n"), STALE.replace("\n", "\r\n")])
-def test_a_diff_can_be_applied(project: Project, content: str) -> None:
-    project.write("safe.py", content=content)
-    command = [sys.executable, "-m", "lint_rules", "check", "--isolated", "--diff"]
+def diff(project: Project, *words: str) -> bytes:
+    """What `--diff` writes to a pipe."""
+    command = [sys.executable, "-m", "lint_rules", "check", "--isolated", "--diff", *words]
     root = str(Path(check.__file__).parent.parent)
-    diff = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONPATH": root}).stdout
-    subprocess.run(["git", "apply", "-p0", "--whitespace=nowarn"], input=diff, check=True)
-    assert (project.path / "safe.py").read_bytes() == fix_source(
-        content.encode(), "safe.py", check.Options(frozenset({"AGL301"})), Wish(unsafe=True)
-    ).source
+    return subprocess.run(command, cwd=project.path, capture_output=True, env=os.environ | {"PYTHONPATH": root}).stdout
+
+
+def apply(patch: bytes, folder: Path) -> None:
+    subprocess.run(["git", "apply", "--whitespace=nowarn"], input=patch, cwd=folder, check=True)
+
+
+STALE_BYTES = STALE.encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        STALE_BYTES,
+        STALE_BYTES.rstrip(b"\n"),
+        STALE_BYTES.replace(b"\n", b"\r\n"),
+        STALE_BYTES.replace(b"\n", b"\r\n").rstrip(b"\r\n"),
+        b"\xef\xbb\xbf" + STALE_BYTES,
+        b"# coding: latin-1\n# \xe9\n" + STALE_BYTES,
+        b"# \x1b[31m \xe2\x80\xae \x0c \xc2\x85 \xe2\x80\xa8\n" + STALE_BYTES,
+    ],
+)
+def test_a_diff_can_be_applied(project: Project, content: bytes) -> None:
+    project.write("safe.py", content=content)
+    apply(diff(project), project.path)
+    fixed = fix_source(content, "safe.py", check.Options(frozenset({"AGL301"})), Wish(unsafe=True)).source
+    assert (project.path / "safe.py").read_bytes() == fixed != content
+
+
+@posix
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("with space.py", "sub folder/a.py", "é ü.py", 'quo"te.py', "back\\slash.py", "tab\t.py", "new\nline.py"),
+        *("2020-01-01 00:00:00.py", " .py", "a\x1b[31m.py", os.fsdecode(b"not utf-8 \xff.py")),
+    ],
+)
+def test_a_diff_of_any_file_can_be_applied(project: Project, name: str) -> None:
+    try:
+        project.write(name, content=STALE)
+    except OSError:
+        pytest.skip("this file system knows no such name")
+    apply(diff(project), project.path)
+    assert text_of(project, name) == text_of(project, "safe.py") == moved()
+
+
+def test_a_diff_of_a_file_elsewhere_starts_at_the_root(project: Project) -> None:
+    project.write("here/there.txt")
+    path = (project.path / "safe.py").as_posix()
+    assert diff(project, str(project.path / "safe.py")).startswith(b"--- a/safe.py\n")
+    os.chdir(project.path / "here")
+    assert project.run("check", "--diff", "../safe.py").out.startswith(f"--- a/{path.lstrip('/')}\n")
+
+
+@posix
+def test_what_people_see_of_a_diff_does_nothing_to_a_terminal(project: Project) -> None:
+    hostile = "    # \x1b[31m \u202e \x9b \x07 \t. \r# .\n"
+    project.write("safe.py", content=STALE.replace("    request = ", f"{hostile}    request = "))
+    in_colour = project.run("check", "--diff", "--color=always").out
+    shown = re.sub("\x1b\\[[0-9;]*m", "", in_colour)
+    assert "     # ␛[31m \ufffd \ufffd ␇ \t. ␍# .\n" in shown
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", shown)
+
+
+@posix
+def test_a_terminal_is_told_from_a_pipe(project: Project) -> None:
+    import pty
+
+    project.write("safe.py", content=STALE.replace("    request = ", "    # \x1b[31m\n    request = "))
+    reading, writing = pty.openpty()
+    command = [sys.executable, "-m", "lint_rules", "check", "--isolated", "--diff", "--color=never"]
+    environment = os.environ | {"PYTHONPATH": str(Path(check.__file__).parent.parent), "PYTHONUTF8": "1"}
+    subprocess.run(command, stdout=writing, stderr=subprocess.DEVNULL, env=environment, timeout=60)
+    os.close(writing)
+    shown = os.read(reading, 65536).decode()
+    os.close(reading)
+    assert "# ␛[31m" in shown
+    assert "\x1b" not in shown
+    assert b"# \x1b[31m" in diff(project)
 
 
 # -- standard input -----------------------------------------------------------------------------------------------

@@ -27,6 +27,19 @@ class Page(NamedTuple):
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
 
 
+def visible(character: str) -> str:
+    """What is shown for a character of source: nothing that a terminal obeys, or that reorders the line."""
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    if character.isprintable():
+        return character
+    import unicodedata  # not at the top: few files have such characters
+
+    if unicodedata.category(character) == "Zs" or character == "\u200d":
+        return character
+    return "\N{REPLACEMENT CHARACTER}"
+
+
 def valid(text: str) -> str:
     """Text that can be encoded: bytes of a file name that are no text become escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

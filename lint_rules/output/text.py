@@ -21,7 +21,7 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from lint_rules.finding import Finding, Related, Span
-from lint_rules.output.page import Page, plain
+from lint_rules.output.page import Page, plain, visible
 
 TAB = " " * 4
 WIDEST = 160
@@ -186,18 +186,8 @@ class _Line:
 
 
 def _cell(character: str) -> str:
-    """What is printed for a character: never something that a terminal obeys, or that reorders the line."""
-    if character == "\t":
-        return TAB
-    if character < " ":
-        return chr(0x2400 + ord(character))
-    if character.isprintable():
-        return character
-    import unicodedata  # not at the top: few files have such characters
-
-    if unicodedata.category(character) == "Zs" or character == "\u200d":
-        return character
-    return "\N{REPLACEMENT CHARACTER}"
+    """What is printed for a character."""
+    return TAB if character == "\t" else visible(character)
 
 
 def _width(cell: str) -> int:
