@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -95,6 +96,9 @@ class _Parser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
         self.formatter_class = argparse.HelpFormatter
         super().print_help(file)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(message)  # argparse's own keeps quiet about a write that fails
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; `{self.prog} --help` shows what there is")

@@ -6,6 +6,7 @@ Imported at every start, so it imports little; each command imports what it need
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,23 +39,26 @@ STDIN = "-"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code. Whatever happens, no traceback reaches the user."""
+    _open_missing_streams()
     _escape_unprintable()
     try:
         code = _run(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return STOPPED
+        code = STOPPED
     except BrokenPipeError:
-        _close_stdout()
-        return STOPPED
+        code = STOPPED
     except (UsageError, SettingsError) as error:
         _complain("error", str(error))
-        return FAILED
-    except SystemExit as stop:  # argparse, after --help and --version
-        return stop.code if isinstance(stop.code, int) else NOTHING_FOUND
+        code = FAILED
+    except OSError as error:  # a full disk, say: no bug of ours
+        _complain("error", f"{error.filename or 'standard output'}: {reason(error)}")
+        code = FAILED
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
         _complain("error", f"this is a bug in looplint, please report it: {describe(error)}")
-        return FAILED
+        code = FAILED
+    for stream in (sys.stdout, sys.stderr):
+        _let_go(stream)
     return code
 
 
@@ -66,7 +70,10 @@ def _run(words: list[str]) -> int:
         return FAILED
     if words[0] not in _COMMANDS and not words[0].startswith("-"):
         raise UsageError(_no_command(words[0]))
-    args = parser.parse_args(words)
+    try:
+        args = parser.parse_args(words)
+    except SystemExit:  # after --help and --version
+        return NOTHING_FOUND
     if args.command is None:
         raise UsageError(f"expected a command: {', '.join(_COMMANDS)}")
     command: arguments.Command = args.run
@@ -90,11 +97,15 @@ def _check(args: argparse.Namespace) -> int:
     fix = args.fix or args.fix_only or args.diff
     plan = run.plan(paths, resolver, source, args.stdin_filename, fix=fix, unsafe=args.unsafe_fixes)
     output_format = _output_format(args, resolver, plan)
-    outcomes = _all_outcomes(run.check_tasks(plan.tasks, args.jobs, _cache(args, resolver)), plan, args)
+    write = fix and not args.diff
+    if write:
+        plan.troubles.extend(run.clear(plan.tasks))
+    checked = run.check_tasks(plan.tasks, args.jobs, _cache(args, resolver), write=write)
+    outcomes = _all_outcomes(checked, plan, args)
     if args.diff:
         _print_diffs(outcomes, _page(args, source))
-    elif fix:
-        outcomes, source = _save(outcomes, args, source)
+    elif fix and source is not None:
+        source = _print_stdin(plan, outcomes, source)
     # The text of standard input, once fixed, is what goes to standard output.
     with redirect_stdout(sys.stderr) if args.diff or (fix and source is not None) else nullcontext():
         return _report(outcomes, plan, output_format, args, paths, source)
@@ -153,7 +164,12 @@ def _inputs(args: argparse.Namespace) -> tuple[list[str], bytes | None]:
         if args.stdin_filename:
             raise UsageError(f"--stdin-filename names standard input, which is not among the paths: add {STDIN!r}")
         return paths, None
-    return [path for path in paths if path != STDIN], sys.stdin.buffer.read()
+    try:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "closed")
+        return [path for path in paths if path != STDIN], sys.stdin.buffer.read()
+    except OSError as error:
+        raise UsageError(f"standard input cannot be read: {reason(error)}") from error
 
 
 def _output_format(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> str:
@@ -211,8 +227,8 @@ def _troubles(plan: Plan, outcomes: Iterable[Outcome]) -> list[Trouble]:
     """All paths that could not be looked at, each said once."""
     from lint_rules.files import Trouble
 
-    unread = [Trouble(outcome.path, outcome.error) for outcome in outcomes if outcome.error is not None]
-    return list(dict.fromkeys([*plan.troubles, *unread]))
+    whys = ((outcome.path, why) for outcome in outcomes for why in (outcome.error, outcome.unsaved))
+    return list(dict.fromkeys([*plan.troubles, *(Trouble(path, why) for path, why in whys if why is not None)]))
 
 
 def _complain_of(troubles: Sequence[Trouble], paths: Sequence[str], plan: Plan, *, quiet: bool) -> None:
@@ -235,16 +251,20 @@ def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles:
     not_analysed = len(findings) - len(problems)
     unread = sum(outcome.error is not None for outcome in outcomes)
     suppressed = sum(outcome.suppressed for outcome in outcomes)
-    failures = not_analysed + sum(trouble.fatal for trouble in troubles)
+    unsaved = sum(outcome.unsaved is not None for outcome in outcomes)
+    failures = not_analysed + sum(trouble.fatal for trouble in troubles) - unsaved
     checked = f"{_count(len(outcomes) - not_analysed - unread, 'file')} checked"
     if failures:
         checked += f", {failures} could not be checked"
+    if unsaved:
+        checked += f", {unsaved} could not be written"
     if suppressed:
         checked += f", {_count(suppressed, 'problem')} suppressed by noqa"
     if problems:
         places = len({finding.path for finding in problems})
         return f"Found {_count(len(problems), 'problem')} in {_count(places, 'file')} ({checked})."
-    return f"All clear: {checked}." if outcomes and not failures else f"No problems found ({checked})."
+    is_clear = outcomes and not failures and not unsaved
+    return f"All clear: {checked}." if is_clear else f"No problems found ({checked})."
 
 
 def _count(number: int, noun: str, plural: str = "") -> str:
@@ -280,23 +300,15 @@ def _print_diffs(outcomes: Iterable[Outcome], page: Page) -> None:
             sys.stdout.buffer.writelines(diff.patch(outcome.path, before, after))
 
 
-def _save(
-    outcomes: Iterable[Outcome], args: argparse.Namespace, stdin: bytes | None
-) -> tuple[list[Outcome], bytes | None]:
-    """Write what was fixed: files in their place, standard input to standard output, fixed or not."""
-    from lint_rules import run
-
-    saved = []
-    for outcome in outcomes:
-        if stdin is not None and outcome.path == run.stdin_path(args.stdin_filename):
-            stdin = outcome.rewrite.after if outcome.rewrite is not None else stdin
-            saved.append(outcome)
-        else:
-            saved.append(run.save(outcome))
-    if stdin is not None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(stdin)
-    return saved, stdin
+def _print_stdin(plan: Plan, outcomes: Iterable[Outcome], source: bytes) -> bytes:
+    """Standard input goes to standard output, fixed or not; it is also returned."""
+    for task, outcome in zip(plan.tasks, outcomes, strict=True):
+        if task.source is not None and outcome.rewrite is not None:
+            source = outcome.rewrite.after
+    sys.stdout.flush()
+    sys.stdout.buffer.write(source)
+    sys.stdout.buffer.flush()
+    return source
 
 
 def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.Namespace) -> None:
@@ -424,7 +436,23 @@ def _escape_unprintable() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def _close_stdout() -> None:
-    """Let Python's last flush go nowhere, for it would fail again and say so."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _open_missing_streams() -> None:
+    """Standard streams that were closed by whoever started us lead nowhere; else a file we open would take their place.
+
+    Standard input stays None: who reads it is to know.
+    """
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(descriptor, True)
+        os.close(descriptor)
+        sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+        sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _let_go(stream: TextIO) -> None:
+    """Let Python's last flush of a stream go nowhere if it would fail, for it would say so and change the exit code."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

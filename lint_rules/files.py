@@ -8,7 +8,6 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -155,39 +154,6 @@ def decode(source: bytes) -> str:
         return source.decode(encoding, errors="replace")
     except (SyntaxError, LookupError, ValueError):
         return source.decode("utf-8-sig", errors="replace")
-
-
-def write(path: str, source: bytes) -> None:
-    """Put new bytes in the place of a file's old ones: all of them or, if that fails, none. Raises OSError.
-
-    A link stays a link, to a file with the same owner and mode.
-    """
-    import tempfile
-
-    target = os.path.realpath(path)
-    status = os.stat(target)
-    if not os.access(target, os.W_OK):  # the folder alone would let us replace it
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-    descriptor, temporary = tempfile.mkstemp(prefix=".looplint-", dir=os.path.dirname(target))
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(source)
-            file.flush()
-            os.fsync(file.fileno())
-        _copy_status(status, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _copy_status(status: os.stat_result, path: str) -> None:
-    """Owner and mode, in this order: a change of owner takes bits of the mode away."""
-    if hasattr(os, "chown"):
-        with suppress(OSError):  # only the administrator may give files away
-            os.chown(path, status.st_uid, status.st_gid)
-    os.chmod(path, stat.S_IMODE(status.st_mode))
 
 
 # -- modules nearby -----------------------------------------------------------------------------------------------

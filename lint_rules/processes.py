@@ -29,6 +29,8 @@ class Work(Generic[Item, Result]):
     """What to do with each item. Functions that other processes call have to be importable by their names."""
 
     function: Callable[[Item], Result]
+    settle: Callable[[Item, Result], Result]
+    """Called here, as soon as a result is in; what it gives takes its place."""
     died: Callable[[Item], Result]
     """What comes of an item with which a process died."""
     before_fork: Callable[[], None]
@@ -44,27 +46,40 @@ def map_in_processes(
 
     The largest chunks begin first, so that all processes end at nearly the same time.
     """
+    from concurrent.futures import as_completed
     from concurrent.futures.process import BrokenProcessPool
 
     if _context().get_start_method() == "fork":
         work.before_fork()
+    settled: dict[int, Result] = {}
     done = 0
     try:
         with _pool(workers, work.begin) as pool:
             chunks = list(_chunks(sizes, workers))
             by_size = sorted(chunks, key=lambda chunk: -sum(sizes[place] for place in chunk))
             running = {
-                chunk: pool.submit(_do_chunk, work.function, items[chunk.start : chunk.stop]) for chunk in by_size
+                pool.submit(_do_chunk, work.function, items[chunk.start : chunk.stop]): chunk for chunk in by_size
             }
-            for chunk in chunks:
-                for result in running.pop(chunk).result():
-                    yield result
+            for future in as_completed(running):
+                for place, result in zip(running.pop(future), future.result(), strict=True):
+                    settled[place] = work.settle(items[place], result)
+                while done in settled:
+                    yield settled.pop(done)
                     done += 1
+        return
     except BrokenProcessPool:
-        yield from _do_carefully(work, items[done:])
+        redo = _do_carefully
     except (ImportError, NotImplementedError, OSError):
         # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
-        yield from map(work.function, items[done:])
+        redo = _do_here
+    places = range(done, len(items))
+    rest = redo(work, [items[place] for place in places if place not in settled])
+    for place in places:
+        yield settled.pop(place) if place in settled else work.settle(items[place], next(rest))
+
+
+def _do_here(work: Work[Item, Result], items: Sequence[Item]) -> Iterator[Result]:
+    return map(work.function, items)
 
 
 def _chunks(sizes: Sequence[int], workers: int) -> Iterator[range]:

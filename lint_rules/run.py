@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from lint_rules import check, files
+from lint_rules import check, files, saving
 from lint_rules.cache import Cache, Digests, digest
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
@@ -54,18 +54,23 @@ class Rewrite(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a task: findings, or the reason why the file could not be read or written."""
+    """What came of a task: findings, or the reason why the file could not be read."""
 
     path: str
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
     error: str | None = None
     rewrite: Rewrite | None = None
+    unsaved: str | None = None
+    """Why the fixes were not written; the findings are those of the file as it is."""
     dropped: tuple[Dropped, ...] = ()
     neighbours: Digests = ()
     """The modules nearby that were asked for."""
     content: str | None = None
     """The digest of the bytes, if the same will be found in the same bytes again."""
+
+
+_Settle = Callable[[Task, Outcome], Outcome]
 
 
 class Plan:
@@ -156,20 +161,24 @@ class _Planner:
 # -- checking -----------------------------------------------------------------------------------------------------
 
 
-def check_tasks(tasks: Sequence[Task], jobs: int | None = None, cache: Cache | None = None) -> Iterator[Outcome]:
+def check_tasks(
+    tasks: Sequence[Task], jobs: int | None = None, cache: Cache | None = None, *, write: bool = False
+) -> Iterator[Outcome]:
     """Check files; outcomes come in the order of the tasks. `jobs` is the most processes to use, None for one a CPU.
 
-    What `cache` knows is not analysed; what it did not know, it does when the last outcome was given.
+    What `cache` knows is not analysed; what it did not know, it does when the last outcome was given. With `write`,
+    each file that is fixed is written at once, in this process, whether or not it is its turn.
     """
     files.forget_neighbours()
-    found = _check_all(tasks, jobs) if cache is None else _check_unknown(tasks, jobs, cache)
+    settle = _saved if write else _unwritten
+    found = _check_all(tasks, jobs, settle) if cache is None else _check_unknown(tasks, jobs, settle, cache)
     return (_offered(task, outcome) for task, outcome in zip(tasks, found, strict=True))
 
 
-def _check_unknown(tasks: Sequence[Task], jobs: int | None, cache: Cache) -> Iterator[Outcome]:
+def _check_unknown(tasks: Sequence[Task], jobs: int | None, settle: _Settle, cache: Cache) -> Iterator[Outcome]:
     """Check what the cache does not know, and let it know."""
     known = [_remembered(task, cache) for task in tasks]
-    fresh = _check_all([task for task, found in zip(tasks, known, strict=True) if found is None], jobs)
+    fresh = _check_all([task for task, found in zip(tasks, known, strict=True) if found is None], jobs, settle)
     try:
         for task, remembered in zip(tasks, known, strict=True):
             outcome = remembered or next(fresh)
@@ -218,20 +227,22 @@ def _offered(task: Task, outcome: Outcome) -> Outcome:
     return outcome._replace(findings=findings)
 
 
-def _check_all(tasks: Sequence[Task], jobs: int | None) -> Iterator[Outcome]:
+def _check_all(tasks: Sequence[Task], jobs: int | None, settle: _Settle) -> Iterator[Outcome]:
     _collect_rarely()
     workers = min(jobs or _cpus(), len(tasks))
     if workers > 1 and len(tasks) >= FEW_FILES:
         sizes = [_size(task.path) for task in tasks]
         if sum(sizes) >= FEW_BYTES:
-            return _check_in_processes(tasks, sizes, workers)
-    return map(check_task, tasks)
+            return _check_in_processes(tasks, sizes, workers, settle)
+    return (settle(task, check_task(task)) for task in tasks)
 
 
-def _check_in_processes(tasks: Sequence[Task], sizes: Sequence[int], workers: int) -> Iterator[Outcome]:
+def _check_in_processes(
+    tasks: Sequence[Task], sizes: Sequence[int], workers: int, settle: _Settle
+) -> Iterator[Outcome]:
     from lint_rules.processes import Work, map_in_processes
 
-    work = Work(check_task, _died, partial(_load_ahead, tasks, sizes), _collect_rarely)
+    work = Work(check_task, settle, _died, partial(_load_ahead, tasks, sizes), _collect_rarely)
     return map_in_processes(work, tasks, sizes, workers)
 
 
@@ -297,15 +308,32 @@ def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
     )
 
 
-def save(outcome: Outcome) -> Outcome:
-    """Write the file of an outcome, if it was fixed; an outcome without fixes and with an error, if that fails."""
-    if outcome.rewrite is None:
+def _unwritten(task: Task, outcome: Outcome) -> Outcome:
+    return outcome
+
+
+def _saved(task: Task, outcome: Outcome) -> Outcome:
+    """Write the file of an outcome, if it was fixed. If that fails, the outcome is that of the file as it is."""
+    if outcome.rewrite is None or task.source is not None:
         return outcome
     try:
-        files.write(outcome.path, outcome.rewrite.after)
+        saving.save(task.path, outcome.rewrite.before, outcome.rewrite.after)
+    except saving.Refused as error:
+        unsaved = f"left as it is: {error}"
+    except saving.Torn as error:
+        unsaved = str(error)
     except OSError as error:
-        return outcome._replace(rewrite=None, error=f"cannot be written: {reason(error)}")
-    return outcome
+        unsaved = f"cannot be written: {reason(error)}"
+    else:
+        return outcome
+    return check_task(task._replace(fix=False))._replace(unsaved=unsaved)
+
+
+def clear(tasks: Iterable[Task]) -> Iterator[Trouble]:
+    """Clear what fixing runs that were killed left beside these files; gives what somebody has to look at."""
+    for folder in sorted({os.path.dirname(os.path.realpath(task.path)) for task in tasks if task.source is None}):
+        for path, advice in saving.clear(folder):
+            yield Trouble(shown(path), advice)
 
 
 def _died(task: Task) -> Outcome:

@@ -236,3 +236,102 @@ def test_a_missing_name_that_is_no_text(tmp_path: Path) -> None:
     done = looplint("check", os.fsdecode(b"caf\xe9.py"), cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == b"looplint: error: caf\\udce9.py: no such file or folder\n"
+
+
+# -- standard streams ---------------------------------------------------------------------------------------------
+
+FULL = Path("/dev/full")
+ROOT = str(Path(files.__file__).parent.parent)
+
+
+def redirected(words: str, redirection: str, cwd: Path, unbuffered: str) -> tuple[int, str, str]:
+    """The exit code of a command of a shell, and what reaches the streams that are left."""
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m lint_rules {words} {redirection}'],
+        cwd=cwd,
+        capture_output=True,
+        timeout=240,
+        env={**os.environ, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": unbuffered},
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+MISSING = "looplint: error: missing.py: no such file or folder\n"
+NO_SPACE = "looplint: error: standard output: no space left on device\n"
+
+
+@posix
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "redirection", "code", "out", "err"),
+    [
+        ("check clean.py", ">&-", 0, "", ""),
+        ("check broken.py missing.py", ">&-", 2, "", MISSING),
+        ("check --output-format=json clean.py missing.py", "2>&-", 2, "[]\n", ""),
+        ("check --output-format=json clean.py missing.py", "<&- 2>&-", 2, "[]\n", ""),
+        ("check broken.py missing.py", ">&- 2>&- <&-", 2, "", ""),
+        ("check clean.py", ">/dev/full", 2, "", NO_SPACE),
+        ("check --statistics --output-format=json clean.py", ">/dev/full", 2, "", NO_SPACE),
+        ("check many.py", ">/dev/full", 2, "", NO_SPACE),
+        ("rules", ">/dev/full", 2, "", NO_SPACE),
+        ("--version", ">/dev/full", 2, "", NO_SPACE),
+        ("--help", ">/dev/full", 2, "", NO_SPACE),
+        ("--version", ">&-", 0, "", ""),
+        ("check --output-format=json clean.py missing.py", "2>/dev/full", 2, "[]\n", ""),
+        ("check clean.py", "2>/dev/full", 0, "All clear: 1 file checked.\n", ""),
+        ("check --nonsense", "2>/dev/full", 2, "", ""),
+        ("check clean.py", ">/dev/full 2>/dev/full", 2, "", ""),
+        ("check -", "<&-", 2, "", "looplint: error: standard input cannot be read: closed\n"),
+        ("check --fix - <clean.py", ">/dev/full", 2, "", NO_SPACE),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    tmp_path: Path, words: str, redirection: str, code: int, out: str, err: str, unbuffered: str
+) -> None:
+    if str(FULL) in redirection and not FULL.exists():
+        pytest.skip("no full device here")
+    (tmp_path / "clean.py").write_text("x = 1\n")
+    (tmp_path / "broken.py").write_text("x = (\n")
+    (tmp_path / "many.py").write_text("def run(client, messages):\n" + "    messages = [m for m in messages\n" * 9)
+    assert redirected(words, redirection, tmp_path, unbuffered) == (code, out, err)
+
+
+@posix
+def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
+    script = f'("{sys.executable}" -m lint_rules rules; echo $? >&2) | true'
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, timeout=240, env={**os.environ, "PYTHONPATH": ROOT}
+    )
+    assert done.stderr in (b"130\n", b"0\n")  # the reader may take long to go
+
+
+@posix
+def test_a_file_never_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
+    """What native code prints (a panic) would go into a file that we write."""
+    (tmp_path / "clean.py").write_text("x = 1\n")
+    script = (
+        "import os, sys; from lint_rules import cli, saving; made = saving._made\n"
+        "def noting(folder, mode):\n    file, name = made(folder, mode); print(file.fileno()); return file, name\n"
+        "saving._made = noting; cli.main(['check', '-q', 'clean.py'])"
+    )
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -c "$1" <&- 2>&-', "sh", script],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=240,
+        env={**os.environ, "PYTHONPATH": ROOT},
+    )
+    numbers = done.stdout.split()
+    assert numbers
+    assert all(int(number) > 2 for number in numbers)
+
+
+@posix
+def test_a_system_that_says_no_is_no_bug(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def render(*_: object) -> None:
+        raise OSError(24, "Too many open files", "somewhere")
+
+    project.write("a.py")
+    monkeypatch.setattr("lint_rules.cli._summary", render)
+    run = project.run("check")
+    assert (run.code, run.err) == (2, "looplint: error: somewhere: too many open files\n")
