@@ -1,8 +1,9 @@
 """What was found in files before: a file that is as it was, beside neighbours that are, is not analysed again.
 
-One JSON file for each set of options, below a folder that is safe to delete. Entries are keyed by content, never by
-time. Whatever is wrong with a cache (unreadable, damaged, of another version, on a full disk), it is as if there were
-none. Runs at the same time may lose entries of each other, never mix them.
+One file for each set of options, below a folder that is safe to delete: a line with the digest of the rest, which is
+JSON. Entries are keyed by content, never by time. Whatever is wrong with a cache (unreadable, damaged, of another
+version, on a full disk), it is as if there were none: what the digest does not confirm is not read, so the rest can be
+relied upon. Runs at the same time may lose entries of each other, never mix them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from lint_rules import __version__
+from lint_rules import __version__, saving
 from lint_rules.finding import Finding, FixOffer, Related, Report, Span
 from lint_rules.options import Options
 
@@ -79,20 +80,18 @@ class _Index:
         self._today = today
         self.changed = False
         self.entries: dict[str, Any] = {}
-        with suppress(OSError, ValueError, RecursionError), open(path, encoding="utf-8") as file:
-            import json
+        with suppress(OSError), open(path, "rb") as file:
+            confirmation, _, text = file.read().partition(b"\n")
+            if confirmation == digest(text).encode():
+                import json
 
-            read = json.load(file)
-            self.entries = read if isinstance(read, dict) else {}
+                self.entries = json.loads(text)
 
     def find(self, path: str, content: str, neighbour: Callable[[str], str | None]) -> Report | None:
         entry = self.entries.get(path)
         if entry is None:
             return None
-        try:
-            known, day, report, neighbours = _unpacked(path, entry)
-        except (TypeError, ValueError, KeyError, IndexError):  # damaged
-            return None
+        known, day, report, neighbours = _unpacked(path, entry)
         if known != content or any(neighbour(name) != seen for name, seen in neighbours):
             return None
         if self._today - day >= _RENEWED_DAYS:
@@ -104,38 +103,33 @@ class _Index:
         """Put the whole index in the place of the old one. Raises OSError."""
         import json
 
-        os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        kept = {path: entry for path, entry in self.entries.items() if _is_fresh(entry, today)}
-        temporary = f"{self._path}.{os.urandom(8).hex()}.new"
-        try:
-            with open(temporary, "x", encoding="utf-8") as file:
-                file.write(json.dumps(kept, separators=(",", ":")))
-            os.replace(temporary, self._path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-
-
-def _is_fresh(entry: Any, today: int) -> bool:
-    try:
-        return bool(today - entry[1] < _KEPT_DAYS)
-    except (TypeError, IndexError, KeyError):
-        return False
+        folder = os.path.dirname(self._path)
+        os.makedirs(folder, exist_ok=True)
+        for _ in saving.clear(folder):
+            pass
+        kept = {path: entry for path, entry in self.entries.items() if today - entry[1] < _KEPT_DAYS}
+        text = json.dumps(kept, separators=(",", ":")).encode()
+        saving.replace(self._path, digest(text).encode() + b"\n" + text)
 
 
 def _make_folder(folder: str) -> None:
-    """The folder, with what keeps it out of repositories and backups. Raises OSError."""
-    if os.path.isdir(folder):
+    """The folder, with what keeps it out of repositories and backups. Raises OSError; then there is no new folder."""
+    if os.path.isdir(folder):  # made by looplint or by the user, who then decides what is in it
         return
     os.makedirs(folder, exist_ok=True)
     notes = {
-        ".gitignore": "# made by looplint\n*\n",
-        "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# made by looplint, safe to delete\n",
+        ".gitignore": b"# made by looplint\n*\n",
+        "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n# made by looplint, safe to delete\n",
     }
-    for name, text in notes.items():
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
+    try:
+        for name, text in notes.items():
+            saving.replace(os.path.join(folder, name), text)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, ".gitignore"))
+        with suppress(OSError):
+            os.rmdir(folder)
+        raise
 
 
 def _fingerprint(options: Options) -> str:
@@ -167,7 +161,6 @@ def _packed(content: str, day: int, report: Report, neighbours: Digests) -> list
 
 
 def _unpacked(path: str, entry: Any) -> tuple[str, int, Report, Digests]:
-    """Raises whatever comes of an entry that was not made by `_packed`."""
     if len(entry) == 2:
         content, day = entry
         suppressed, findings, neighbours = 0, [], []
@@ -179,9 +172,6 @@ def _unpacked(path: str, entry: Any) -> tuple[str, int, Report, Digests]:
 
 def _finding(path: str, values: list[Any]) -> Finding:
     span, code, name, message, help_, confidence, related, fix = values
-    for word in (code, name, message, help_):
-        if not isinstance(word, str):
-            raise TypeError(word)
     notes = tuple(Related(Span(*map(int, place)), text, where) for place, text, where in related)
     offer = None if fix is None else FixOffer(*fix)
     return Finding(path, Span(*map(int, span)), code, name, message, help_, confidence, notes, offer)

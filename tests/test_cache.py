@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,10 @@ def facts(outcomes: list[Outcome]) -> list[object]:
 def index() -> Path:
     [found] = Path("cached").glob("*/*.json")
     return found
+
+
+def entries() -> dict[str, Any]:
+    return json.loads(index().read_bytes().partition(b"\n")[2])
 
 
 def test_an_unchanged_file_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +116,8 @@ def test_another_program_of_the_same_version(
     assert seen == ([] if known else ["agent.py"])
 
 
-def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_files() -> None:
+    """An agent with a finding that rests on its neighbour."""
     Path("agent.py").write_text(
         "from turn import answer\n"
         "def talk(client, history):\n"
@@ -128,6 +135,10 @@ def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.Mo
         "            record({'role': 'tool', 'tool_call_id': c.id, 'content': run(c)})\n"
     )
     Path("turn.py").write_text(loop)
+
+
+def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    two_files()
     assert [f.code for f in checked("agent.py")[0].findings] == ["AGL301"]
     seen = analysed(monkeypatch)
     assert [f.code for f in checked("agent.py")[0].findings] == ["AGL301"]
@@ -160,12 +171,40 @@ def test_a_damaged_index_is_none(damage: bytes) -> None:
     assert facts(checked("agent.py")) == facts(first)
 
 
+def any_json(chance: random.Random, like: Any) -> Any:
+    """A value that resembles another, with something in it exchanged for any JSON."""
+    strange = [None, True, -1, 10**400, 1e400, "", "x", [], {}, [[]], {"a": 1, "b": 2}, ["AGL000"] * 8, [1] * 5]
+    if chance.random() < 0.1 or not isinstance(like, list | dict) or not like:
+        return chance.choice(strange)
+    place = chance.choice(list(like) if isinstance(like, dict) else range(len(like)))
+    exchanged = like.copy()
+    exchanged[place] = any_json(chance, like[place])
+    return exchanged
+
+
+def test_any_json_in_its_place_is_none() -> None:
+    """Also what has the right shape, and wrong types or values deep within it."""
+    two_files()
+    first = checked("agent.py")
+    whole, like = index().read_bytes(), entries()
+    assert like["agent.py"][4], "neighbours are in it"
+    chance = random.Random(18)
+    for number in range(100):
+        damaged = json.dumps(any_json(chance, like)).encode()
+        if damaged != whole.partition(b"\n")[2]:
+            confirmed = chance.random() < 0.5
+            index().write_bytes((whole.partition(b"\n")[0] + b"\n") * confirmed + damaged)
+            assert facts(checked("agent.py")) == facts(first), (number, damaged)
+            assert index().read_bytes() == whole
+
+
 def test_a_damaged_entry_is_none() -> None:
     Path("agent.py").write_text(BAD)
     first = checked("agent.py")
-    entries = json.loads(index().read_text())
-    entries["agent.py"][3][0][1:3] = [None, 5]
-    index().write_text(json.dumps(entries))
+    damaged = entries()
+    damaged["agent.py"][3][0][1:3] = [None, 5]
+    confirmation = index().read_bytes().partition(b"\n")[0]
+    index().write_bytes(confirmation + b"\n" + json.dumps(damaged).encode())
     assert facts(checked("agent.py")) == facts(first)
 
 
@@ -184,13 +223,39 @@ def test_an_entry_that_nobody_used_for_long_is_dropped(monkeypatch: pytest.Monke
     now = cache_module.time.time()
     monkeypatch.setattr(cache_module.time, "time", lambda: now + 31 * 86_400)
     checked("new.py")
-    assert set(json.loads(index().read_text())) == {"new.py"}
+    assert set(entries()) == {"new.py"}
 
 
 def test_where_nothing_can_be_kept_the_run_goes_on() -> None:
     Path("agent.py").write_text(BAD)
     Path("cached").write_text("a file where the folder would be")
     assert checked("agent.py")[0].findings
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits")
+@pytest.mark.parametrize("size", [0, 30, 100])
+def test_a_disk_that_is_full(size: int) -> None:
+    """A limit on the size of files stands for the disk: not all that is first written in the folder fits."""
+    Path("agent.py").write_text(BAD)
+    limited = (
+        "import resource, sys; from lint_rules.cli import main; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "
+        "sys.exit(main(['check', '--select=AGL201', '--isolated', '--output-format=concise', 'agent.py']))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    run = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=False, env=env)
+    assert (run.returncode, run.stderr) == (1, "")
+    assert run.stdout.startswith("agent.py:")
+    left = sorted(path.name for path in Path(".looplint_cache").rglob("*") if path.is_file())
+    assert left == ([] if size < 100 else [".gitignore", "CACHEDIR.TAG"]), "no folder that git would take up"
+    assert Path(".looplint_cache").exists() == bool(left)
+
+
+def test_a_folder_of_the_user_stays_as_it_is() -> None:
+    Path("agent.py").write_text(BAD)
+    Path("cached").mkdir()
+    checked("agent.py")
+    assert not Path("cached/.gitignore").exists()
 
 
 def test_the_folder_keeps_itself_out_of_repositories() -> None:
@@ -221,5 +286,5 @@ def test_runs_at_the_same_time_leave_a_whole_index() -> None:
     words = [sys.executable, "-m", "lint_rules", "check", "--select=AGL201", "--cache-dir=cached", "agent.py"]
     running = [subprocess.Popen(words, stdout=subprocess.DEVNULL, env=env) for _ in range(4)]
     assert [process.wait(timeout=120) for process in running] == [1] * 4
-    assert set(json.loads(index().read_text())) == {"agent.py"}
-    assert not list(Path("cached").glob("*/.new-*"))
+    assert set(entries()) == {"agent.py"}
+    assert os.listdir(index().parent) == [index().name], "no temporary file is left"
