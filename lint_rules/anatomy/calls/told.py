@@ -6,6 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
@@ -25,6 +26,7 @@ class ToldByReply:
         self.derived: set[Slot] = set()
         self.lists: set[Slot] = set()
         self._traced: set[Slot] = set()
+        self._stored: set[cst.CSTNode] = set()
         for node in function.nodes:
             if isinstance(node, cst.Assign) and self.mentions(node.value):
                 for target in node.targets:
@@ -33,9 +35,12 @@ class ToldByReply:
                         self.derived.add(slot)
 
     def carries(self, calls: cst.BaseExpression | None) -> None:
-        """What the calls of a stored message are made of holds the calls."""
-        for node in walk(calls) if calls is not None else ():
-            slot = self.anatomy.facts.slots.of(node) if type(node) is cst.Name else None
+        """What the calls of a stored message are made of holds the calls; to put them into their form settles none."""
+        if calls is None:
+            return
+        self._stored.update(walk(calls))
+        for node in made_from(self.anatomy, calls):
+            slot = self.anatomy.facts.slots.of(node)
             if slot is not None and slot[0] == "var" and slot[1] is self.function:
                 self.derived.add(slot)
                 if Kind.CALLS in self.anatomy.facts.of(slot) or isinstance(
@@ -73,6 +78,8 @@ class ToldByReply:
             return False
         for part in point.expressions():
             for inside in walk(part):
+                if inside in self._stored:
+                    continue
                 if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "append", "print"}:
                     if any(self._is_handed(arg.value) for arg in inside.args):
                         return True

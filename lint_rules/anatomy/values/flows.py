@@ -136,7 +136,7 @@ class Flows(Forms):
             slot = self.slots.of(node.target)
             kinds = self.kinds(node.value)
             pair = ex.member(node.target)
-            if pair is not None and pair[1] == "arguments" and not self._is_self(pair[0]):
+            if pair is not None and pair[1] == "arguments" and not self.is_self(pair[0]):
                 self._mark(pair[0], Kind.CALL, Evidence("its `arguments` are put together from pieces", node, True))
             if Kind.HISTORY in kinds and slot is not None:
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
@@ -246,12 +246,12 @@ class Flows(Forms):
 
     def _mark(self, base: cst.BaseExpression, kind: Kind, evidence: Evidence) -> None:
         """`base` is a message or a call by use; the list it is an element of is then a history, or calls."""
-        if not self._is_self(base):
+        if not self.is_self(base):
             self.use(base, kind, evidence)
 
     def _mark_reply(self, base: cst.BaseExpression, node: cst.CSTNode, reason: str) -> None:
         slot = self.slots.of(base)
-        if slot is not None and not self._is_self(base):
+        if slot is not None and not self.is_self(base):
             self.learn(slot, Kind.REPLY, Evidence(reason, node, used=True))
             self._reply_source(slot)
 
@@ -271,7 +271,7 @@ class Flows(Forms):
         if name not in self._telling:
             return
         if name in self.call_attributes:
-            if isinstance(self.module.parent.get(node), cst.AssignTarget) and self._is_self(base):
+            if isinstance(self.module.parent.get(node), cst.AssignTarget) and self.is_self(base):
                 return
             self._mark(base, Kind.MESSAGE, Evidence(f"its `{name}` is used", node, used=True))
             self._mark_reply(base, node, f"its `{name}` is read")

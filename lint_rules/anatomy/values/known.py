@@ -159,7 +159,7 @@ class Known:
         """What an expression is, by its slot and by its form."""
         raise NotImplementedError
 
-    def _is_self(self, base: cst.BaseExpression) -> bool:
+    def is_self(self, base: cst.BaseExpression) -> bool:
         return type(base) is cst.Name and base.value == self.module.self_name(self.module.scope_of[base])
 
     # -- learning ---------------------------------------------------------------------------------------------

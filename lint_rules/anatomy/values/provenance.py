@@ -12,9 +12,24 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 _DEEPEST = 8
+
+
+def made_from(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.Name]:
+    """The names whose values go into a value, in source order: not the object itself, nor what a request is made with.
+
+    Of `[self.shown(c) for c in calls]` that is `c`, `c` and `calls`; of `client.create(messages=log).choices` nothing.
+    """
+    stack: list[cst.CSTNode] = [value]
+    while stack:
+        here = stack.pop()
+        if type(here) is cst.Name:
+            if not anatomy.facts.is_self(here):
+                yield here
+        elif type(here) is not cst.Call or not anatomy.calls.asks(here):
+            stack.extend(reversed(children(here)))
 
 
 def comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Scope) -> bool:
