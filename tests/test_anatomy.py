@@ -153,3 +153,28 @@ def test_evidence_is_kept_as_a_chain() -> None:
         "def f(client, log):\n    g(client, log)\ndef g(c, xs):\n    c.messages.create(model='m', messages=xs)"
     )
     assert "`log` in `f`: is passed to `g` (line 2) <- is sent as `messages=` to `messages.create` (line 4)" in text
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "last['tool_calls']",
+        "last.tool_calls",
+        "last.get('tool_calls')",
+        "last.pop('tool_calls', None)",
+        "getattr(last, 'tool_calls', None)",
+        "hasattr(last, 'tool_calls')",
+        "'tool_calls' in last and last['content']",
+        "'tool_calls' not in last or last.get('content')",
+        "last.get('tool_call_id')",
+    ],
+)
+def test_a_message_is_known_by_the_calls_it_is_asked_for(read: str) -> None:
+    text = outline(f"def f(log):\n    last = log[-1]\n    return {read}\n")
+    assert "last" in values(text, "message")
+    assert "log" in values(text, "history")
+
+
+def test_a_word_in_a_text_makes_no_message_of_it() -> None:
+    source = "def f(lines):\n    return [line for line in lines if 'tool_calls' in line]"
+    assert outline(source) == "no parts of an agent found"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ast import literal_eval
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -18,6 +19,8 @@ CONSTANTS = frozenset({"None", "True", "False"})
 
 _SYMMETRIC = frozenset({cst.Equal, cst.NotEqual})
 _LITERALS = frozenset({cst.SimpleString, cst.ConcatenatedString, cst.Integer})
+_MEMBERSHIP = frozenset({cst.In, cst.NotIn})
+_PLACES = frozenset({cst.Name, cst.Attribute, cst.Subscript})
 _KEY_METHODS = frozenset({"get", "pop", "setdefault"})
 
 
@@ -208,6 +211,26 @@ def _keyed(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
         return None
     name_there = text(at) if at is not None else None
     return (base, name_there) if base is not None and name_there is not None else None
+
+
+def asked(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
+    """`(x, "k")` for `"k" in x`, `"k" not in x`, `hasattr(x, "k")`: what is asked for, not taken; else None."""
+    base: cst.BaseExpression
+    if type(node) is cst.Comparison and len(node.comparisons) == 1:
+        if type(node.comparisons[0].operator) not in _MEMBERSHIP:
+            return None
+        base, at = node.comparisons[0].comparator, node.left
+    elif type(node) is cst.Call and len(node.args) == 2 and called_name(node) == "hasattr":
+        base, at = node.args[0].value, node.args[1].value
+    else:
+        return None
+    name = text(at)
+    return None if name is None else (base, name)
+
+
+def reads_place(node: cst.CSTNode) -> TypeGuard[cst.BaseExpression]:
+    """Whether an expression only reads a place: a name, a member in any form, an element; `x.pop("k")` changes x."""
+    return type(node) in _PLACES or (type(node) is cst.Call and called_name(node) != "pop" and key(node) is not None)
 
 
 def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:

@@ -70,7 +70,7 @@ def _only_part(value: cst.BaseExpression) -> cst.BaseExpression | None:
         return parts[0] if len(parts) == 1 else None
     if isinstance(value, cst.Call) and ex.dotted(value.func) == "str" and len(value.args) == 1:
         return value.args[0].value
-    return value if isinstance(value, (cst.Name, cst.Attribute, cst.Subscript)) else None
+    return value if ex.reads_place(value) else None
 
 
 def _is_name_of_call(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

@@ -44,7 +44,15 @@ def reads_calls(facts: Facts, test: cst.BaseExpression) -> bool:
             pair = ex.member(node)
             if Kind.CALLS in facts.kinds(node) or (pair is not None and pair[1] in _ENDS):  # type: ignore[arg-type]
                 return True
+        if _asks_for_calls(facts, node):
+            return True
     return False
+
+
+def _asks_for_calls(facts: Facts, node: cst.CSTNode) -> bool:
+    """`"tool_calls" in message`, `hasattr(message, "tool_calls")`."""
+    pair = ex.asked(node)
+    return pair is not None and pair[1] in facts.call_attributes and facts.is_kind(pair[0], Kind.MESSAGE)
 
 
 def denies_calls(test: cst.BaseExpression) -> bool:
@@ -59,6 +67,8 @@ def denies_calls(test: cst.BaseExpression) -> bool:
     operator, other = test.comparisons[0].operator, test.comparisons[0].comparator
     if isinstance(other, cst.SimpleString) and ex.text(other) in _CALL_WORDS:
         return isinstance(operator, (cst.NotEqual, cst.NotIn))
+    if (ex.asked(test) or (None, ""))[1] in _CALL_WORDS:
+        return isinstance(operator, cst.NotIn)
     return isinstance(operator, (cst.Is, cst.Equal, cst.LessThan))
 
 
@@ -82,7 +92,7 @@ def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
         node = stack.pop()
         if isinstance(node, cst.BaseExpression):
             pair = ex.member(node)
-            if pair is not None and pair[1] in _SAYS_CALLS:
+            if (pair is not None and pair[1] in _SAYS_CALLS) or _asks_for_calls(facts, node):
                 return True
             if _is_content(facts, node):
                 continue

@@ -69,10 +69,10 @@ class Carriers:
         if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
             return True
         return any(
-            (pair := ex.member(node)) is not None
+            (pair := ex.member(node) or ex.asked(node)) is not None
             and pair[1] in {"tool_calls", "function_call"}
             and self.facts.slots.of(pair[0]) == slot
-            for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call)
+            for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)
         )
 
 

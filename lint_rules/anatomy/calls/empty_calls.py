@@ -75,7 +75,7 @@ def _may_be_empty(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpres
         if not isinstance(value.right, cst.List) or value.right.elements:
             return None
         value = value.left
-    if not isinstance(value, (cst.Name, cst.Attribute, cst.Subscript)):
+    if not ex.reads_place(value):
         return None
     return value if Kind.CALLS in anatomy.facts.kinds(value) else None
 

@@ -153,9 +153,10 @@ class _Finder:
     def _reads_calls(self) -> bool:
         functions = self.anatomy.calls.reachable(self.function)
         return any(
-            (pair := ex.member(node)) is not None and pair[1] in {"tool_calls", "function_call", "toolUse"}
+            (pair := ex.member(node) or ex.asked(node)) is not None
+            and pair[1] in {"tool_calls", "function_call", "toolUse"}
             for function in functions
-            for node in function.nodes_of(cst.Attribute, cst.Subscript, cst.Call)
+            for node in function.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)
         )
 
     def _handed_on(self, slot: Slot | None) -> set[Point]:

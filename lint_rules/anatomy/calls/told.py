@@ -107,8 +107,9 @@ class ToldByReply:
             return self._compared(test)
         if isinstance(test, cst.Call) and ex.dotted(test.func) in {"len", "bool"} and test.args:
             return self._truth(test.args[0].value)
-        if isinstance(test, cst.Call) and ex.dotted(test.func) == "hasattr":
-            return True if len(test.args) == 2 and ex.text(test.args[1].value) in {"tool_calls", "content"} else None
+        asked = ex.asked(test)
+        if asked is not None and isinstance(test, cst.Call):
+            return True if asked[1] in {"tool_calls", "content"} else None
         if Kind.CALLS in self.anatomy.facts.kinds(test) or Kind.CALL in self.anatomy.facts.kinds(test):
             return True
         slot = self.anatomy.facts.slots.of(test)
@@ -124,6 +125,9 @@ class ToldByReply:
     def _compared(self, test: cst.Comparison) -> bool | None:
         left, operator, right = ex.compared(test)
         positive = isinstance(operator, (cst.Equal, cst.Is, cst.In))
+        asked = ex.asked(test)
+        if asked is not None:
+            return positive if asked[1] in self.anatomy.facts.call_attributes else None
         if positive or isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             if ex.dotted(right) == "None":
                 value = self._truth(left)

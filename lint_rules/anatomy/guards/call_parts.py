@@ -82,7 +82,7 @@ class CallParts(CallPlaces):
             return (Part.TEXT,)
         if pair is not None and pair[1] in _WORDS and self._is_reply(pair[0]):
             return (Part.WORDS,)
-        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+        if ex.reads_place(node):
             if Kind.CALL in kinds:
                 return (Part.WHOLE,)
             if Kind.FUNCTION in kinds:  # name and arguments, without the id
@@ -159,7 +159,7 @@ class CallParts(CallPlaces):
             return base is not None and self._are_arguments(base)
         if isinstance(node, cst.BooleanOperation):
             return self._only_fields(node.left)
-        return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) and self._are_arguments(node)
+        return ex.reads_place(node) and self._are_arguments(node)
 
     def _are_arguments(self, node: cst.BaseExpression) -> bool:
         node = node.left if isinstance(node, cst.BooleanOperation) else node

@@ -188,10 +188,7 @@ class Again:
         if stored.kind != "rebind" or stored.message is None or write is None or write.value is None:
             return False
         slots = self.anatomy.facts.slots
-        return any(
-            type(part) in {cst.Name, cst.Attribute, cst.Subscript} and slots.of(part) == write.slot  # type: ignore[arg-type]
-            for part in walk(write.value)
-        )
+        return any(ex.reads_place(part) and slots.of(part) == write.slot for part in walk(write.value))
 
     # -- conditions -------------------------------------------------------------------------------------------
 

@@ -71,8 +71,7 @@ def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
 
 
 def reads(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:
-    places = (n for n in walk(value) if isinstance(n, (cst.Name, cst.Attribute, cst.Subscript)))
-    return any(anatomy.facts.slots.of(place) == slot for place in places)
+    return any(ex.reads_place(n) and anatomy.facts.slots.of(n) == slot for n in walk(value))
 
 
 def _ways_to(anatomy: Anatomy, goal: Scope, entry: Scope) -> list[cst.CSTNode]:

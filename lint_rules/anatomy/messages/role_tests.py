@@ -43,9 +43,9 @@ def role_tests(nodes: list[cst.CSTNode], *, system: bool = False) -> Iterator[cs
 
 def _compared(node: cst.Comparison, system: bool) -> Iterator[cst.BaseExpression]:
     others = [target.comparator for target in node.comparisons]
-    literal = ex.text(node.left)
-    if literal in _CALL_KEYS and all(isinstance(t.operator, (cst.In, cst.NotIn)) for t in node.comparisons):
-        yield others[0]
+    pair = ex.asked(node)
+    if pair is not None and pair[1] in _CALL_KEYS:
+        yield pair[0]
         return
     for side, other in ((node.left, others[0]), (others[0], node.left)):
         subject = _subject(side)
@@ -81,7 +81,7 @@ def _asked(node: cst.Call, system: bool) -> Iterator[cst.BaseExpression]:
         if "Message" in ex.source(given[1], 200) and (system or not _says_system_only(given[1])):
             yield given[0]
         return
-    pair = ex.member(node)
+    pair = ex.member(node) or ex.asked(node)
     if pair is not None:
         if pair[1] in _CALL_KEYS:
             yield pair[0]

@@ -167,7 +167,7 @@ def _covers(paths: set[Path], path: Path) -> bool:
 def _refers(node: cst.BaseExpression, paths: set[Path]) -> bool:
     """Whether an expression mentions one of `paths`, or something below it."""
     for inside in walk(node):
-        if isinstance(inside, (cst.Name, cst.Attribute, cst.Subscript)):
+        if ex.reads_place(inside):
             path = path_of(inside)
             if path is not None and any(path[: len(known)] == known for known in paths):
                 return True

@@ -136,7 +136,7 @@ def _same_kind(anatomy: Anatomy, node: cst.Dict | cst.Call, base: cst.Name) -> c
         (
             part
             for part in walk(_outermost(function))
-            if isinstance(part, cst.Attribute) and part.attr.value in {"tool_calls", "function_call"}
+            if (ex.member(part) or ex.asked(part) or (None, ""))[1] in {"tool_calls", "function_call"}
         ),
         None,
     )

@@ -76,7 +76,7 @@ def _turns_away(test: cst.If | cst.While) -> bool:
 def _flags(anatomy: Anatomy, test: cst.If | cst.While) -> Iterator[Slot]:
     """What a test looks at, and what is looked at of that: `self.task` of `self.task.done()`."""
     for node in walk(test.test):
-        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+        if ex.reads_place(node):
             slot = anatomy.facts.slots.of(node)
             if slot is not None:
                 yield slot

@@ -58,7 +58,7 @@ def _looks_at_calls(function: Scope) -> bool:
     return any(
         (pair is not None and pair[1] == "tool_calls") or (isinstance(node, cst.Call) and _removes(node))
         for node in function.nodes
-        for pair in [ex.member(node)]
+        for pair in [ex.member(node) or ex.asked(node)]
     )
 
 

@@ -158,7 +158,7 @@ class Races:
 
     def _reads(self, function: Scope, slot: Slot, before: cst.CSTNode) -> bool:
         return any(
-            isinstance(n, (cst.Name, cst.Attribute, cst.Subscript))
+            ex.reads_place(n)
             and self.module.before(n, before)
             and not self.module.inside(n, before)
             and self.facts.slots.of(n) == slot

@@ -238,6 +238,9 @@ class Flows(Forms):
     def _comparison(self, node: cst.Comparison, scope: Scope) -> None:
         for base, kind, reason in shapes.comparisons(node):
             self._mark(base, kind, Evidence(reason, node, used=True))
+        pair = ex.asked(node)
+        if pair is not None and self.slots.of(pair[0]) in self._keyed:  # no text or list of names that it may be in
+            self._asked_for(node)
         left, operator, right = ex.compared(node)
         if type(operator) is cst.Equal:
             tag, pair = ex.text(right), ex.member(left)
@@ -275,7 +278,7 @@ class Flows(Forms):
                 return
             self._mark(base, Kind.MESSAGE, Evidence(f"its `{name}` is used", node, used=True))
             self._mark_reply(base, node, f"its `{name}` is read")
-        elif name == "tool_call_id" and isinstance(node, cst.Subscript):  # events of user interfaces have the attribute
+        elif name == "tool_call_id" and _is_keyed(node):  # events of user interfaces have the attribute
             self._mark(base, Kind.MESSAGE, Evidence("its `tool_call_id` is used", node, used=True))
         elif name == "choices":
             self._mark_reply(base, node, "its `choices` are read")
@@ -284,10 +287,24 @@ class Flows(Forms):
             if inside is not None and inside[1] == "function":
                 self._mark(inside[0], Kind.CALL, Evidence("its `function.arguments` are used", node, used=True))
 
+    def _asked_for(self, node: cst.CSTNode) -> None:
+        """Who asks whether a value has tool calls would read them."""
+        base, name = ex.asked(node) or (None, "")
+        if base is not None and name in self.call_attributes:
+            self._mark(base, Kind.MESSAGE, Evidence(f"is asked for `{name}`", node, used=True))
+            self._mark_reply(base, node, f"is asked for `{name}`")
+
+    @cached_property
+    def _keyed(self) -> set[Slot | None]:
+        """What is read by keys: dicts, then."""
+        reads = (ex.member(node) for node in self.module.nodes_of(cst.Subscript, cst.Call) if _is_keyed(node))
+        return {self.slots.of(pair[0]) for pair in reads if pair is not None}
+
     # -- calls ------------------------------------------------------------------------------------------------
 
     def _call(self, node: cst.Call, scope: Scope) -> None:
         self._member(node, scope)
+        self._asked_for(node)
         tested = shapes.type_tests(node)
         if tested is not None:
             self._mark(tested[0], tested[1], Evidence(tested[2], node, used=True))
@@ -370,6 +387,11 @@ class Flows(Forms):
                 self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
         elif Kind.HISTORY in kinds:
             self.learn(slot, Kind.HISTORY, Evidence("has messages added to it", node, True, kinds[Kind.HISTORY]))
+
+
+def _is_keyed(node: cst.CSTNode) -> bool:
+    """`x["k"]` and `x.get("k")`; not `getattr(x, "k")`."""
+    return type(node) is cst.Subscript or (type(node) is cst.Call and ex.receiver(node) is not None)
 
 
 def _is_mute(value: cst.BaseExpression | None) -> bool:
