@@ -26,7 +26,8 @@ The list is a message history, or a list of positions in one (`openers[-n]`, the
 is 0 in the code, comes from a difference, a division or `max(..., 0)`, or is a parameter that callers must give (also
 one that only `None` switches off): through local names, and through the callers in the same file, where there are any.
 Silent where a test that every way to the slice goes through asks for zero (`if not n`, `if n <= 0: return []`,
-`n or 10`, a conditional expression), and for attributes, settings and parameters with a default.
+`n or 10`, a conditional expression), for numbers that the code itself tells (literals, constants of the module or of
+a class, sums of these), and for attributes, settings and parameters with a default.
 
 ## Known problems
 Attributes and settings that a user may set to 0 are not reported.

@@ -72,8 +72,8 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards import outcomes
 from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.guards.outcomes import Branch
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.rules.draft import Draft, Note
-from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
 _HELP = "count the repeats, and stop at the third or fourth in a row; or answer the repeat with a note to the model"
@@ -87,7 +87,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue
         for branch in outcomes.branches(anatomy, guard):
             stop = _stop(anatomy, branch)
-            if stop is not None and stop not in told and branch.sure and not _counts(branch.test.test):
+            if stop is not None and stop not in told and branch.sure and not _counts(anatomy, branch.test.test):
                 told.add(stop)
                 yield _draft(anatomy, guard, stop)
 
@@ -118,11 +118,11 @@ def _stop(anatomy: Anatomy, branch: Branch) -> cst.CSTNode | None:
     return None
 
 
-def _counts(test: cst.BaseExpression) -> bool:
+def _counts(anatomy: Anatomy, test: cst.BaseExpression) -> bool:
     """Whether an `if` also asks for a number of repeats: `and repeats >= 3`."""
     return any(
         isinstance(node, cst.ComparisonTarget)
         and isinstance(node.operator, _ORDER)
-        and ex.integer(node.comparator) not in {0, 1}
+        and constant(anatomy, node.comparator) not in {0, 1}
         for node in walk(test)
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.sizes import asks_for_zero, constant
+from lint_rules.anatomy.cuts.sizes import asks_for_zero
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 
@@ -41,7 +42,7 @@ class Floors:
         elif isinstance(size, cst.IfExp):
             pair = [size.body, size.orelse]
         for left, least in (pair, pair[::-1]) if len(pair) == 2 else ():
-            if self._lifts(least) and self._is_left(left):
+            if self._lifts(least) and self._is_left(left) and constant(self.anatomy, left) is None:
                 return Floor(size, left, least)
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -39,8 +40,9 @@ class Sizes:
         size = ex.inner(size)
         if depth > _DEEPEST or self._is_tested(size, at, function):
             return None
-        if isinstance(size, cst.Integer):
-            return Zero(size, "is 0 here") if ex.integer(size) == 0 else None
+        number = constant(self.anatomy, size)
+        if number is not None:
+            return Zero(size, "is 0 here") if number == 0 else None
         if isinstance(size, cst.BooleanOperation):
             return self.zero(size.right, at, function, depth + 1) if isinstance(size.operator, cst.Or) else None
         if isinstance(size, cst.IfExp):
@@ -66,9 +68,7 @@ class Sizes:
             parts = [size.left, size.right]
             if any(self._is_tested(part, at, function) for part in parts) or self._are_compared(size, at, function):
                 return None
-            if isinstance(size.operator, cst.Subtract) and (
-                self._all_constant(parts) or self._is_setting(size.left, function)
-            ):
+            if isinstance(size.operator, cst.Subtract) and self._is_setting(size.left, function):
                 return None
             return Zero(size, f"is `{ex.source(size, 40)}`, which may be 0")
         if isinstance(size.operator, cst.Multiply):
@@ -185,9 +185,6 @@ class Sizes:
             for param in parameters(function)
         )
 
-    def _all_constant(self, parts: list[cst.BaseExpression]) -> bool:
-        return all(constant(self.anatomy, part) is not None for part in parts)
-
 
 def _may_be_number(param: cst.Param) -> bool:
     if param.annotation is None:
@@ -207,13 +204,3 @@ def asks_for_zero(test: cst.CSTNode, name: str) -> bool:
         sides = (test.left, test.comparisons[0].comparator)
         return any(ex.dotted(a) == name and ex.integer(b) is not None for a, b in (sides, sides[::-1]))
     return False
-
-
-def constant(anatomy: Anatomy, node: cst.BaseExpression) -> int | None:
-    """The value of a literal, or of a name that is bound to one at the top of the file, once."""
-    number = ex.integer(node)
-    if number is not None or not isinstance(node, cst.Name):
-        return number
-    slot = anatomy.facts.slots.of(node)
-    values = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
-    return ex.integer(values[0]) if len(values) == 1 and slot is not None and slot[1] is anatomy.module.top else None

@@ -15,6 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.cuts.fates import Fate, Fates, Place
 from lint_rules.anatomy.messages.contents import Proof
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
@@ -74,11 +75,11 @@ class Trimming:
             return self._makes_room(cut.node)
         if cut.shape in {"rest", "front"}:
             size = cut.size
-            number = ex.integer(size)
+            number = constant(self.anatomy, size)
             if number is not None:
                 return (number > 1 + cut.head and self._makes_room(cut.node)) or self._in_loop(cut.node)
             return size is not None and self._is_counted(size, cut)
-        number = ex.integer(cut.size)
+        number = constant(self.anatomy, cut.size)
         return number is None or number > 1
 
     def _front_is_kept(self, cut: Cut) -> bool:

@@ -15,6 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.joins import is_joined
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -126,7 +127,8 @@ class Unguarded:
         base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
         slot = self.facts.slots.of(base) if base is not None else None
         made = [*self.facts.assigned(slot), *self.facts.entered(slot)] if slot is not None else []
-        return any(isinstance(v, cst.Call) and ex.integer(ex.argument(v, "max_workers", 0)) == 1 for v in made)
+        pools = (value for value in made if isinstance(value, cst.Call))
+        return any(constant(self.anatomy, ex.argument(pool, "max_workers", 0)) == 1 for pool in pools)
 
     def _is_for_each(self, start: Start) -> bool:
         """`for agent in agents: create_task(agent.run())`: another object each time."""
