@@ -76,7 +76,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.failed_parses import is_dropped, value_instead
+from lint_rules.anatomy.calls.failed_parses import held_instead, is_dropped, value_instead
 from lint_rules.anatomy.calls.hidden_arguments import hidden_arguments
 from lint_rules.anatomy.calls.model_json import is_rewritten, part_of_call, written_by_model
 from lint_rules.anatomy.calls.parse_attempts import is_attempt
@@ -88,6 +88,7 @@ from lint_rules.repairs.ignored_json_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
 
 _HELP = (
     "catch the error where the call is answered, and answer it: append the tool message with the error text as content,"
@@ -147,11 +148,24 @@ def _swallowed(
             f"malformed `{text}` becomes `{ex.source(neutral)}`: the tool call goes on with it, the model is never told"
         )
     elif is_dropped(anatomy, call, handling):
+        held = [
+            _told(definition, anatomy.module.statement(call)) for definition in held_instead(anatomy, call, handling)
+        ]
         message = f"the error of parsing `{text}` is dropped: the call gets no result and the model is never told"
+        if held:
+            told = " or ".join(dict.fromkeys(held))
+            message = f"malformed `{text}` is passed over: the tool call goes on with {told}, the model is never told"
     else:
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")
     yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, handling))
+
+
+def _told(held: Definition, parse: cst.CSTNode) -> str:
+    """What goes into the tool call for what could not be parsed."""
+    if held.point.statement is parse:
+        return "the arguments of the call before"
+    return f"`{ex.source(held.value, 30)}`" if held.value is not None else f"what `{held.name}` held before"
 
 
 def _encoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:

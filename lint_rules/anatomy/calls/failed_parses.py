@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
@@ -12,6 +14,7 @@ from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
 
 # -- a value in its place ---------------------------------------------------------------------------------------
@@ -108,18 +111,40 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     )
 
 
+def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[Definition]:
+    """What the name held before that the value was to get, if the way of the error leads to where it is put to use.
+
+    The statement that parses is among them where the call before it left its arguments. None where the way leads by.
+    """
+    function = anatomy.module.scope_of[call].function
+    flow, reaching, parse = anatomy.flow(function), anatomy.reaching(function), anatomy.points(function, [call])
+    handler = handling.handler
+    failed = flow.within(walk(handler.body)) if isinstance(handler, cst.ExceptHandler) else parse
+    for name in _names(anatomy, call):
+        uses = anatomy.points(function, [use for use in _put_to_use(anatomy, call) if use.value == name])
+        bound = {definition.point for definition in reaching.definitions if definition.name == name}
+        if flow.reaches(failed, uses, bound):
+            return list(dict.fromkeys(held for point in parse for held in reaching.at(point, name)))
+    return []
+
+
 def _is_put_to_use(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a parsed value is run or stored; one that is only looked into (a search, a test) loses no call."""
+    return not _names(anatomy, call) or any(_put_to_use(anatomy, call))
+
+
+def _put_to_use(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.Name]:
+    """Where a parsed value is run or stored; one that is only looked into (a search, a test) loses no call."""
+    module, names = anatomy.module, _names(anatomy, call)
+    for use in module.scope_of[call].function.nodes:
+        if isinstance(use, cst.Name) and use.value in names and not isinstance(module.parent[use], cst.AssignTarget):
+            compared = any(isinstance(outer, cst.Comparison) for outer in module.ancestors(use))
+            if not compared and handlers.flows_on(module, use):
+                yield use
+
+
+def _names(anatomy: Anatomy, call: cst.Call) -> list[str]:
+    """The names that a parsed value is bound to."""
     statement = anatomy.module.statement(call)
     if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
-        return True
-    targets = ex.targets(statement)
-    names = {name for target in targets for name in ex.target_names(target)}
-    function = anatomy.module.scope_of[call].function
-    uses = [n for n in function.nodes if isinstance(n, cst.Name) and n.value in names]
-    return not names or any(
-        handlers.flows_on(anatomy.module, use)
-        and not any(isinstance(o, cst.Comparison) for o in anatomy.module.ancestors(use))
-        for use in uses
-        if not isinstance(anatomy.module.parent.get(use), cst.AssignTarget)
-    )
+        return []
+    return [name for target in ex.targets(statement) for name in ex.target_names(target)]

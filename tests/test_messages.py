@@ -1,0 +1,57 @@
+"""What a message says happens is what happens on that path."""
+
+from __future__ import annotations
+
+import pytest
+
+from lint_rules.check import Options, check_source
+
+PARSE = """\
+import contextlib
+import json
+
+
+def run(client, messages, tools, execute):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        BEFORE
+        for call in message.tool_calls:
+            FIRST
+            GUARDED
+            result = execute(call.function.name, arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+    raise RuntimeError("too many rounds")
+"""
+TRY = """\
+try:
+                arguments = json.loads(call.function.arguments)
+            except ValueError:
+                ENDING"""
+SUPPRESS = """\
+with contextlib.suppress(ValueError):
+                arguments = json.loads(call.function.arguments)"""
+NO_RESULT = (
+    "the error of parsing `call.function.arguments` is dropped: the call gets no result and the model is never told"
+)
+GOES_ON = "malformed `call.function.arguments` is passed over: the tool call goes on with {}, the model is never told"
+
+
+@pytest.mark.parametrize(
+    ("before", "first", "guarded", "message"),
+    [
+        ("pass", "arguments = {}", TRY.replace("ENDING", "continue"), NO_RESULT),
+        ("pass", "arguments = {}", TRY.replace("ENDING", "pass"), GOES_ON.format("`{}`")),
+        ("pass", "arguments = {}", SUPPRESS, GOES_ON.format("`{}`")),
+        ("pass", "arguments = None", TRY.replace("ENDING", "print('bad')"), GOES_ON.format("`None`")),
+        ("arguments = {}", "pass", SUPPRESS, GOES_ON.format("`{}` or the arguments of the call before")),
+        ("pass", "pass", SUPPRESS, GOES_ON.format("the arguments of the call before")),
+    ],
+    ids=["skipped", "passed", "suppressed", "printed", "stale or empty", "stale"],
+)
+def test_what_comes_of_arguments_that_cannot_be_parsed(before: str, first: str, guarded: str, message: str) -> None:
+    source = PARSE.replace("BEFORE", before).replace("FIRST", first).replace("GUARDED", guarded)
+    found = check_source(source.encode(), "agent.py", Options(frozenset({"AGL501"}))).findings
+    assert [finding.message for finding in found] == [message]
