@@ -10,7 +10,15 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from lint_rules import __version__
-from lint_rules.layer import OUTPUT_FORMATS, Layer, SettingsError, check_patterns, parse_file_ignores, selectors
+from lint_rules.layer import (
+    OUTPUT_FORMATS,
+    Layer,
+    SettingsError,
+    check_patterns,
+    parse_file_ignores,
+    selectors,
+    suggestion,
+)
 
 Command = Callable[[argparse.Namespace], int]
 """Does what it is told, and returns the exit code."""
@@ -99,6 +107,13 @@ class _Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)  # argparse's own keeps quiet about a write that fails
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, unknown = super().parse_known_args(args, namespace)
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        if option is not None:
+            self.error(f"there is no option {option}{suggestion(option, self._option_string_actions)}")
+        return known, unknown
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; `{self.prog} --help` shows what there is")
@@ -214,7 +229,7 @@ def _add_rules(commands: argparse._SubParsersAction[_Parser]) -> argparse.Argume
 
 def _add_explain(commands: argparse._SubParsersAction[_Parser]) -> argparse.ArgumentParser:
     parser = commands.add_parser("explain", help="print the page of a rule")
-    parser.add_argument("rule", metavar="RULE", help="code or name of the rule")
+    parser.add_argument("rule", metavar="RULE", help="code or name of a rule; a prefix (AGL5) lists its rules")
     return parser
 
 

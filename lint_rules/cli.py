@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lint_rules.files import Trouble
     from lint_rules.finding import Finding
     from lint_rules.output.page import Page
+    from lint_rules.rules.catalogue import Rule
     from lint_rules.run import Outcome, Plan
 
 NOTHING_FOUND = 0
@@ -351,29 +352,37 @@ def _offer(findings: Iterable[Finding], unsafe: bool) -> str:
 def _rules(args: argparse.Namespace) -> int:
     from lint_rules.rules.catalogue import RULES
 
-    rows = [(rule.code, rule.name, rule.group, rule.summary) for rule in RULES]
-    columns = ("code", "name", "group", "summary")
-    if args.output_format == "json":
-        import json
-
-        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))
-        return NOTHING_FOUND
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for row in (columns, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    _print_rules(RULES, args.output_format)
     return NOTHING_FOUND
 
 
+def _print_rules(rules: Iterable[Rule], output_format: str = "text") -> None:
+    rows = [(rule.code, rule.name, rule.group, rule.summary) for rule in rules]
+    columns = ("code", "name", "group", "summary")
+    if output_format == "json":
+        import json
+
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in (columns, *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
 def _explain(args: argparse.Namespace) -> int:
-    from lint_rules.rules.catalogue import BY_CODE, BY_NAME
+    from lint_rules.rules.catalogue import RULES, matching
 
     if args.rule == NOT_ANALYSED:
         print(_NOT_ANALYSED_PAGE)
         return NOTHING_FOUND
-    rule = BY_CODE.get(args.rule) or BY_NAME.get(args.rule)
-    if rule is None:
+    codes = matching(args.rule)
+    rules = [rule for rule in RULES if rule.code in codes]
+    if not rules:
         raise UsageError(f"{unknown_rule(args.rule)}; `looplint rules` lists the rules")
-    print(rule.page().strip())
+    if len(rules) == 1:
+        print(rules[0].page().strip())
+    else:
+        _print_rules(rules)
     return NOTHING_FOUND
 
 

@@ -87,13 +87,20 @@ def test_exit_zero_hides_no_failure_of_ours(project: Project, words: list[str]) 
         (["check", "--output-format", "xml"], "xml"),
         (["check", "--jobs", "0"], "from 1 up, got '0'"),
         (["check", "--jobs", "some"], "from 1 up, got 'some'"),
-        (["check", "--sel", "AGL1"], "--sel"),
+        (["check", "--sel", "AGL1"], "there is no option --sel (did you mean '--select'?)"),
+        (["check", "--slect=AGL1", "a.py"], "there is no option --slect (did you mean '--select'?)"),
+        (["check", "a.py", "--exitzero"], "there is no option --exitzero (did you mean '--exit-zero'?)"),
+        (["rules", "--output-fromat", "json"], "did you mean '--output-format'?"),
+        (["check", "-z"], "there is no option -z; `looplint check --help`"),
+        (["explain", "AGL301", "AGL302"], "unrecognized arguments: AGL302"),
         (["check", "--isolated", "--config", "x.toml"], "not allowed with"),
         (["check", "--stdin-filename", "a.py", "b.py"], "--stdin-filename"),
         (["check", "--statistics", "--output-format", "github"], "--statistics"),
         (["chek"], "did you mean 'check'?"),
         (["explain"], "RULE"),
         (["explain", "AGL999"], "'AGL999'"),
+        (["explain", "AGL5O1"], "did you mean 'AGL501'?"),
+        (["explain", "agl301"], "did you mean 'AGL301'?"),
         (["explain", "ignored-jsn-error"], "did you mean 'ignored-json-error'?"),
         (["map", "missing.py"], "missing.py: no such file"),
         (["map", "."], ".: is a directory"),
@@ -281,6 +288,14 @@ def test_explain_prints_the_page(project: Project, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("lint_rules.rules.catalogue.Rule.page", lambda rule: f"# The page of {rule.code}\n")
     run = project.run("explain", word)
     assert (run.code, run.out) == (0, "# The page of AGL301\n")
+
+
+@pytest.mark.parametrize("prefix", ["AGL", "AGL5", "AGL50"])
+def test_explain_lists_the_rules_of_a_prefix(project: Project, prefix: str) -> None:
+    run = project.run("explain", prefix)
+    assert (run.code, run.err) == (0, "")
+    listed = [line.split()[0] for line in run.out.splitlines()[1:]]
+    assert listed == [rule.code for rule in RULES if rule.code.startswith(prefix)]
 
 
 def test_explain_the_notice(project: Project) -> None:
