@@ -6,21 +6,23 @@ Begins on a bare tree, made from the `ast`. libcst parses the file only if somet
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from importlib.util import decode_source
+from typing import TYPE_CHECKING
 
 import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
-from lint_rules.finding import Finding, Related, Report
+from lint_rules.finding import Finding, Misread, Related, Report
 from lint_rules.gate import mentions
 from lint_rules.gate.signs import Signs
 from lint_rules.gate.speaking import NEED_NO_FACTS
 from lint_rules.gate.surroundings import seen
 from lint_rules.options import Neighbours, Options
 from lint_rules.repairs.edits import Fix
-from lint_rules.rules.catalogue import BY_CODE, Rule
+from lint_rules.rules.catalogue import BY_CODE, BY_NAME, Rule
 from lint_rules.rules.draft import Draft
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
@@ -28,6 +30,9 @@ from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
 from lint_rules.syntax.twins import Unplaced
+
+if TYPE_CHECKING:
+    from lint_rules.suppress import Suppressions
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
@@ -131,8 +136,27 @@ def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool) -> Report:
     from lint_rules.suppress import Suppressions
 
     suppressions = Suppressions(anatomy.module.text)
-    kept = tuple(found for found in findings if not suppressions.covers(found.code, found.span.line))
-    return Report(kept, len(findings) - len(kept))
+    kept: list[Finding] = []
+    hidden: list[Finding] = []
+    for found in findings:
+        (hidden if suppressions.covers(found.code, found.span.line) else kept).append(found)
+    return Report(tuple(kept), len(hidden), tuple(_misread(suppressions, hidden)))
+
+
+def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[Misread]:
+    """The comments that hide all findings, and seem to list which: each once."""
+    codes: dict[tuple[int, str], set[str]] = {}
+    for found in hidden:
+        if comment := suppressions.misread(found.span.line):
+            codes.setdefault(comment, set()).add(found.code)
+    for (line, text), covered in codes.items():
+        if text.lower().startswith("# flake8"):
+            yield Misread(line, f"`{text}` hides all findings of the file: use `per-file-ignores` for some of them")
+            continue
+        words = re.findall("[A-Za-z0-9-]+", text)
+        meant = [word if word in BY_CODE else BY_NAME[word].code for word in words if word in {*BY_CODE, *BY_NAME}]
+        advice = f"write `# noqa: {', '.join(meant or sorted(covered))}`"
+        yield Misread(line, f"`{text}` is no list of codes, so it hides all findings here: {advice}")
 
 
 def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:

@@ -148,6 +148,9 @@ def _report(
     _print_findings(findings, output_format, args, source)
     troubles = _troubles(plan, outcomes)
     _complain_of(troubles, paths, plan, quiet=args.quiet)
+    for outcome in outcomes if not args.quiet else ():
+        for misread in outcome.misread:
+            _complain("warning", f"{outcome.path}:{misread.line}: {misread.message}")
     _tell_fixes(outcomes, output_format, args)
     if output_format == "text" and not args.quiet:
         if not args.fix_only and not args.diff:

@@ -51,8 +51,16 @@ class Finding(NamedTuple):
     fix: FixOffer | None = None
 
 
+class Misread(NamedTuple):
+    """A noqa comment in a line (from 1) that hides more than it seems to: `message` says what, and what to write."""
+
+    line: int
+    message: str
+
+
 class Report(NamedTuple):
     """Findings in order of place. A file that could not be analysed has exactly one: AGL000."""
 
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
+    misread: tuple[Misread, ...] = ()

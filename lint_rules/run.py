@@ -14,7 +14,7 @@ from lint_rules import check, files, saving
 from lint_rules.cache import Cache, Digests, digest
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
-from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
+from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Report, Span
 from lint_rules.gate import mentions
 from lint_rules.layer import SettingsError
 from lint_rules.options import Wish
@@ -59,6 +59,7 @@ class Outcome(NamedTuple):
     path: str
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
+    misread: tuple[Misread, ...] = ()
     error: str | None = None
     rewrite: Rewrite | None = None
     unsaved: str | None = None
@@ -284,14 +285,15 @@ def check_task(task: Task) -> Outcome:
 
 def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
     report = check.check_source(source, task.path, task.options, neighbours=neighbours)
-    # Not from a file, or not understood: the same bytes may bring something else next time.
-    in_doubt = task.source is not None or any(finding.code == NOT_ANALYSED for finding in report.findings)
+    # Not from a file, or not understood: the same bytes may bring something else next time. Misread: to be said again.
+    understood = not report.misread and all(finding.code != NOT_ANALYSED for finding in report.findings)
     return Outcome(
         task.path,
         report.findings,
         report.suppressed,
+        report.misread,
         neighbours=tuple(neighbours.noted.items()),
-        content=None if in_doubt else digest(source),
+        content=digest(source) if understood and task.source is None else None,
     )
 
 
@@ -303,6 +305,7 @@ def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
         task.path,
         fixed.report.findings,
         fixed.report.suppressed,
+        fixed.report.misread,
         rewrite=Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None,
         dropped=fixed.dropped,
     )

@@ -14,11 +14,23 @@ import tokenize
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 _INLINE = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
 _WHOLE_FILE = re.compile(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
 _CODE = re.compile(r"[^,\s]+")
 _EVERY_CODE = ("",)
+_MORE = re.compile(r"\s*[:=]\s*\S|\s+[A-Z]+[0-9]")
+"""What follows a `noqa` that covers all, where somebody meant to say which: other words, two spaces, no colon."""
+
+
+class Comment(NamedTuple):
+    """A noqa comment: prefixes of the codes it covers, and its text from the `#` on."""
+
+    covered: tuple[str, ...]
+    text: str
+    seems_a_list: bool
+    """Whether it covers all, and reads as if it listed what it covers."""
 
 
 class Suppressions:
@@ -30,7 +42,18 @@ class Suppressions:
 
     def covers(self, code: str, line: int) -> bool:
         """Whether a finding with this code that starts in this line (from 1) is suppressed."""
-        return self._whole_file or code.startswith(self._prefixes.get(line, ()))
+        if self._whole_file is not None:
+            return True
+        comment = self._comments.get(line)
+        return comment is not None and code.startswith(comment.covered)
+
+    def misread(self, line: int) -> tuple[int, str] | None:
+        """A comment that covers all of a line, or of the file, and reads as if it listed what: its line and text.
+
+        That of the file stands in a line of its own, any other is told by the line it covers.
+        """
+        number, comment = self._whole_file or (line, self._comments.get(line))
+        return (number, comment.text) if comment is not None and comment.seems_a_list else None
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -40,26 +63,29 @@ class Suppressions:
         return io.StringIO(self._text.removeprefix("\ufeff"), newline=None).readlines()
 
     @cached_property
-    def _whole_file(self) -> bool:
-        return any(map(_WHOLE_FILE.match, self._lines))
+    def _whole_file(self) -> tuple[int, Comment] | None:
+        """The first comment that covers the file, with its line."""
+        for number, line in enumerate(self._lines, 1):
+            if match := _WHOLE_FILE.match(line):
+                return number, _comment(match, _EVERY_CODE)
+        return None
 
     @cached_property
-    def _prefixes(self) -> dict[int, tuple[str, ...]]:
-        """For each line that a comment covers: prefixes of the codes it covers there."""
-        prefixes: dict[int, tuple[str, ...]] = {}
+    def _comments(self) -> dict[int, Comment]:
+        """For each line that a comment covers, this comment."""
+        comments: dict[int, Comment] = {}
         each = ((number, number) for number in range(1, len(self._lines) + 1))
         for first, last in chain(each, _joined(self._lines)):
-            if covered := _covered("".join(self._lines[first - 1 : last])):
-                prefixes.update(dict.fromkeys(range(first, last + 1), covered))
-        return prefixes
+            if match := _INLINE.search("".join(self._lines[first - 1 : last])):
+                covered = tuple(_CODE.findall(match["codes"])) if match["codes"] else _EVERY_CODE
+                comments.update(dict.fromkeys(range(first, last + 1), _comment(match, covered)))
+        return comments
 
 
-def _covered(text: str) -> tuple[str, ...]:
-    """Prefixes of the codes that the first noqa comment in `text` covers; empty without such a comment."""
-    comment = _INLINE.search(text)
-    if comment is None:
-        return ()
-    return tuple(_CODE.findall(comment["codes"])) if comment["codes"] else _EVERY_CODE
+def _comment(match: re.Match[str], covered: tuple[str, ...]) -> Comment:
+    text = match.string[match.start() :].lstrip().partition("\n")[0].rstrip()
+    more = _MORE.match(match.string, match.end()) if covered == _EVERY_CODE else None
+    return Comment(covered, text, more is not None)
 
 
 def _joined(lines: list[str]) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,7 @@ from marked_engine import Project, reporting, seeing
 
 import lint_rules
 from lint_rules import check, processes, run
-from lint_rules.finding import NOT_ANALYSED, Finding, Span
+from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Span
 from lint_rules.rules.catalogue import RULES
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and process groups")
@@ -62,6 +62,15 @@ def test_all_clear_is_not_said_of_what_could_not_be_checked(project: Project) ->
 def test_suppressed_findings_are_counted(project: Project) -> None:
     project.write("a.py", content="x = 1  # noqa\n")
     assert project.run("check").out == "All clear: 1 file checked, 1 problem suppressed by noqa.\n"
+
+
+def test_a_misread_noqa_is_told_in_every_run(project: Project) -> None:
+    project.use(lambda *_, **__: check.Report((), 2, (Misread(3, "`# noqa: x` is no list"),)))
+    project.write("a.py")
+    for _ in range(2):
+        run = project.run("check")
+        assert (run.code, run.err) == (0, "looplint: warning: a.py:3: `# noqa: x` is no list\n")
+    assert project.run("check", "--quiet").err == ""
 
 
 @pytest.mark.parametrize("content", ["x = 1  # AGL301 a problem", "BOOM"])

@@ -55,3 +55,38 @@ def test_what_comes_of_arguments_that_cannot_be_parsed(before: str, first: str, 
     source = PARSE.replace("BEFORE", before).replace("FIRST", first).replace("GUARDED", guarded)
     found = check_source(source.encode(), "agent.py", Options(frozenset({"AGL501"}))).findings
     assert [finding.message for finding in found] == [message]
+
+
+ROUNDS = PARSE.replace("BEFORE", "pass").replace("FIRST", "arguments = {}").replace("GUARDED", "pass")
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("# noqa", None),
+        ("# noqa: AGL901", None),
+        (
+            "# noqa: no-repeat-guard",
+            "`# noqa: no-repeat-guard` is no list of codes, so it hides all findings here: write `# noqa: AGL901`",
+        ),
+        (
+            "# noqa: as it must be",
+            "`# noqa: as it must be` is no list of codes, so it hides all findings here: write `# noqa: AGL901`",
+        ),
+        (
+            "# noqa:  AGL302",
+            "`# noqa:  AGL302` is no list of codes, so it hides all findings here: write `# noqa: AGL302`",
+        ),
+    ],
+)
+def test_a_noqa_that_hides_more_than_it_seems_to(comment: str, message: str | None) -> None:
+    source = ROUNDS.replace("range(20):", f"range(20):  {comment}").encode()
+    report = check_source(source, "agent.py", Options(frozenset({"AGL901", "AGL501"})))
+    assert (report.findings, report.suppressed) == ((), 1)
+    assert report.misread == (() if message is None else ((5 + 1, message),))
+
+
+def test_a_noqa_that_hides_nothing_of_ours_is_nobodys_business() -> None:
+    source = ROUNDS.replace("import json", "import json  # noqa: some words").encode()
+    report = check_source(source, "agent.py", Options(frozenset({"AGL901"})))
+    assert (len(report.findings), report.misread) == (1, ())

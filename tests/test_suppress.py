@@ -149,3 +149,35 @@ def test_physical_lines_count_where_there_are_no_tokens() -> None:
 def test_lines_beyond_the_file_are_not_covered() -> None:
     assert not Suppressions("x = 1  # noqa\n").covers("AGL101", 2)
     assert not Suppressions("").covers("AGL000", 1)
+
+
+@pytest.mark.parametrize(
+    ("comment", "misread"),
+    [
+        ("# noqa", None),
+        ("# noqa because", None),
+        ("# noqa: AGL101", None),
+        ("# noqa: AGL101 for this reason", None),
+        ("# noqa  # AGL101 is wrong here", None),
+        ("# noqa: unbounded-rounds", (1, "# noqa: unbounded-rounds")),
+        ("# why # NoQA: because", (1, "# NoQA: because")),
+        ("# noqa:  AGL101", (1, "# noqa:  AGL101")),
+        ("# noqa : AGL101", (1, "# noqa : AGL101")),
+        ("# noqa=AGL101", (1, "# noqa=AGL101")),
+        ("# noqa AGL101", (1, "# noqa AGL101")),
+    ],
+)
+def test_a_comment_that_covers_more_than_it_seems_to_is_told(comment: str, misread: tuple[int, str] | None) -> None:
+    suppressions = Suppressions(f"x = 1  {comment}\ny = 2\n")
+    assert suppressions.covers("AGL101", 1)
+    assert suppressions.misread(1) == misread
+    assert suppressions.misread(2) is None
+
+
+@pytest.mark.parametrize(
+    ("comment", "text"), [("# flake8: noqa", None), ("# flake8: noqa: AGL1", "# flake8: noqa: AGL1")]
+)
+def test_a_comment_for_the_file_that_names_codes_is_told(comment: str, text: str | None) -> None:
+    suppressions = Suppressions(f"x = 1  # noqa: AGL1\n{comment}\n")
+    assert suppressions.covers("AGL301", 1)
+    assert suppressions.misread(1) == (None if text is None else (2, text))
