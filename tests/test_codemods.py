@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import libcst as cst
 import pytest
 
-from lint_rules.rules.catalogue import RULES, Rule
+from lint_rules.rules.catalogue import BY_NAME, RULES, Rule
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -47,6 +48,27 @@ def test_a_codemod_writes_what_the_fix_does(rule: Rule, tmp_path: Path) -> None:
     done = libcst_tool("codemod", "-x", command, "--no-format", "--jobs=1", str(target), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert target.read_bytes() == fixed.read_bytes()
+
+
+def test_a_file_in_which_nothing_is_repaired_keeps_all_its_bytes(tmp_path: Path) -> None:
+    """libcst drops the last line end of these, and its tool writes what it gets."""
+    rule = BY_NAME["stale-history-snapshot"]
+    bad = fixed_fixture(rule).with_name(fixed_fixture(rule).name.replace(".fixed", "")).read_bytes()
+    contents = {
+        "clean_cr.py": b"a = 1\rb = 2\r",
+        "clean_mixed.py": b"a = 1\r\nb = 2\r",
+        "bad_cr.py": bad.replace(b"\n", b"\r"),
+        "clean.py": b"a = 1\n",
+    }
+    for path, content in contents.items():
+        (tmp_path / path).write_bytes(content)
+        assert cst.parse_module(content).bytes != content or path == "clean.py", "then this test needs another example"
+    command = f"lint_rules.codemods.{rule.name.replace('-', '_')}.{command_name(rule)}"
+    done = libcst_tool("codemod", "-x", command, "--no-format", "--jobs=1", *sorted(contents), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {path: (tmp_path / path).read_bytes() for path in contents} == contents
+    assert "cannot write this file back byte for byte" in done.stderr
+    assert "clean.py: nothing" not in done.stderr
 
 
 def test_in_this_repository_a_formatter_is_there(tmp_path: Path) -> None:
