@@ -78,6 +78,40 @@ def test_the_window_is_a_limit(floor: str, code: str, window: int, reserved: int
     assert client.requests == [[*shown, *said[max(len(said) - room, 0) :]]]
 
 
+# -- the split: one half put right, the other not -----------------------------------------------------------------
+
+SPLIT = """\
+def ask(client, history, window, reserved):
+    keep = max(window - reserved, 0)
+    SPLIT
+    client.chat.completions.create(model="gpt-5", messages=[*old, {"role": "system", "content": "-"}, *new])
+    history.append({"role": "assistant", "content": "ok"})
+"""
+
+
+@pytest.mark.parametrize("keep", [0, 1, 3, 11, 12, 20])
+@pytest.mark.parametrize(
+    "split",
+    [
+        "old, new = history[:-keep], history[-keep:]",
+        "new = history[-keep:]\n    old = history[:-keep]",
+        "old = history[:max(len(history) - keep, 0)]\n    new = history[-keep:]",
+        "old, new = list(history), history[-keep:]\n    del history[:-keep]\n    old = old[:len(old) - len(history)]",
+    ],
+)
+def test_a_split_loses_and_doubles_nothing(split: str, keep: int) -> None:
+    client, said = Client(says("done")), [{"role": "user", "content": str(number)} for number in range(12)]
+    repaired(SPLIT.replace("SPLIT", split), "AGL703")["ask"](client, list(said), keep, 0)
+    at = max(len(said) - keep, 0)
+    assert client.requests == [[*said[:at], {"role": "system", "content": "-"}, *said[at:]]]
+
+
+@pytest.mark.parametrize("between", ["history = history[1:]", "keep = keep - 1"])
+def test_halves_of_different_lists_or_numbers_are_left_alone(between: str) -> None:
+    split = f"old = history[:-keep]\n    {between}\n    new = history[-keep:]"
+    assert offers(SPLIT.replace("SPLIT", split), "AGL703") == [False]
+
+
 # -- copies: `list(tool_calls)` is no deep copy ---------------------------------------------------------------------
 
 SLIM = """\

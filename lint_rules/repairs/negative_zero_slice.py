@@ -1,4 +1,7 @@
-"""AGL703: the last n of a list, counted from its front, so that none of them is none."""
+"""AGL703: the last n of a list, counted from its front, so that none of them is none; and with them what comes before.
+
+`old, new = h[:-n], h[-n:]` splits a list: for 0, both halves are wrong, and one put right alone loses all messages.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
 
 _REPEATABLE = frozenset(
@@ -16,17 +21,48 @@ _PURE = frozenset({"len", "max", "min", "int", "round"})
 
 
 def repair(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression) -> Fix | None:
-    """`h[-n:]` becomes `h[max(len(h) - n, 0):]`; None where the list or the number cannot stand there twice."""
+    """`h[-n:]` becomes `h[max(len(h) - n, 0):]`, and `h[:-n]` ends there; None where not all of it can be put right.
+
+    The list and the number must be such that they can stand there twice, and mean the same in both halves.
+    """
     if not (_is_repeatable(node.value) and _is_repeatable(size)):
         return None
-    return Fix("count the messages from the front", "safe", lambda: Edits(replaced={node: counted(node, size)}))
+    halves = [node, *before(anatomy, node, size)]
+    if any(_values(anatomy, half) != _values(anatomy, node) for half in halves):
+        return None
+    return Fix(
+        "count the messages from the front",
+        "safe",
+        lambda: Edits(replaced={half: counted(half, size) for half in halves}),
+    )
+
+
+def before(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression) -> list[cst.Subscript]:
+    """All `h[:-n]` of the function for an `h[-n:]`."""
+    module, words = anatomy.module, (ex.source(node.value, 400), ex.source(size, 400))
+    function = module.scope_of[node].function
+    found = []
+    for other in module.nodes_of(cst.Subscript):
+        part = ex.slice_of(other)
+        upper = part.upper if part is not None and part.lower is None and part.step is None else None
+        if isinstance(upper, cst.UnaryOperation) and isinstance(upper.operator, cst.Minus):
+            same = (ex.source(other.value, 400), ex.source(upper.expression, 400)) == words
+            if same and module.scope_of[other].function is function:
+                found.append(other)
+    return found
+
+
+def _values(anatomy: Anatomy, node: cst.Subscript) -> set[Definition]:
+    """Which assignments may have given the names in a slice their values."""
+    names = (inside for inside in walk(node) if isinstance(inside, cst.Name))
+    return {definition for name in names for definition in anatomy.definitions(name)}
 
 
 def counted(node: cst.Subscript, size: cst.BaseExpression) -> cst.Subscript:
-    """The slice with a start that is counted from the front."""
+    """The slice with a start or an end that is counted from the front."""
     part = node.slice[0].slice
     assert isinstance(part, cst.Slice)
-    start = cst.Call(
+    place = cst.Call(
         cst.Name("max"),
         [
             cst.Arg(
@@ -38,7 +74,8 @@ def counted(node: cst.Subscript, size: cst.BaseExpression) -> cst.Subscript:
             cst.Arg(cst.Integer("0")),
         ],
     )
-    return node.with_changes(slice=[node.slice[0].with_changes(slice=part.with_changes(lower=start))])
+    new = part.with_changes(lower=place) if part.lower is not None else part.with_changes(upper=place)
+    return node.with_changes(slice=[node.slice[0].with_changes(slice=new)])
 
 
 def _operand(size: cst.BaseExpression) -> cst.BaseExpression:

@@ -8,7 +8,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut, negated
 from lint_rules.anatomy.cuts.floors import Floor
 from lint_rules.repairs.edits import Edits, Fix
-from lint_rules.repairs.negative_zero_slice import counted
+from lint_rules.repairs.negative_zero_slice import before, counted
 from lint_rules.repairs.negative_zero_slice import repair as recount
 from lint_rules.syntax import expressions as ex
 
@@ -21,7 +21,7 @@ def repair(anatomy: Anatomy, cut: Cut, floor: Floor) -> Fix | None:
     size = negated(node)
     if size is None:  # `h[len(h) - n:]` is right for 0 as it is
         return None
-    if recount(anatomy, node, size) is None or not _is_used_once(anatomy, cut, size):
+    if recount(anatomy, node, size) is None or before(anatomy, node, size) or not _is_used_once(anatomy, cut, size):
         return None
     return Fix("no floor under what is left, and none means none", "unsafe", lambda: _edits(anatomy, node, size, floor))
 

@@ -33,8 +33,10 @@ a class, sums of these), and for attributes, settings and parameters with a defa
 Attributes and settings that a user may set to 0 are not reported.
 
 ## Fix safety
-Safe: `history[max(len(history) - n, 0):]` is the same list for every number from 1 on, and empty for 0. There is no fix
-where the list or the number are expressions that should not be evaluated twice, nor for a single element.
+Safe: `history[max(len(history) - n, 0):]` is the same list for every number from 1 on, and empty for 0. What comes
+before, `history[:-n]` of the same function, is put right with it, or nothing is: one half alone would lose messages or
+double them. There is no fix where the list or the number are expressions that should not be evaluated twice or change
+between the halves, nor for a single element.
 
 ## References
 - Python language reference, slicings: a start of `-0` is a start of 0
