@@ -446,16 +446,30 @@ def test_an_import_under_a_condition_does_not_count() -> None:
         ("message.copy()", "copy.deepcopy(message)"),
         ("copy.copy(message)", "copy.deepcopy(message)"),
         ("dict(message)", "copy.deepcopy(message)"),
-        ("dict(message, a=1)", "copy.deepcopy(dict(message, a=1))"),
-        ("{k: v for k, v in message.items()}", "{k: copy.deepcopy(v) for k, v in message.items()}"),
-        ("message.model_copy()", "message.model_copy(deep=True)"),
-        ("message.model_copy(deep=False)", "message.model_copy(deep=True)"),
-        ('message.model_copy(update={"a": 1})', 'message.model_copy(update={"a": 1}, deep=True)'),
+        ("dict(message, a=1)", "dict(copy.deepcopy(message), a=1)"),
+        ("dict(message, a=copy.deepcopy(b))", "dict(copy.deepcopy(message), a=copy.deepcopy(b))"),
+        ('{**message, "a": copy.deepcopy(b)}', '{**copy.deepcopy(message), "a": copy.deepcopy(b)}'),
     ],
 )
 def test_shapes_of_copies(shallow: str, deep: str) -> None:
-    source = "import copy\n\n\n" + KNOWN.replace("dict(message)", shallow)
+    source = "import copy\nimport json\n\n\n" + KNOWN.replace("dict(message)", shallow)
     assert rewritten(source) == source.replace(f"slim = {shallow}", f"slim = {deep}")
+
+
+@pytest.mark.parametrize(
+    "deep",
+    [
+        "copy.deepcopy(dict(message))",
+        "dict(copy.deepcopy(message))",
+        "message.model_copy(deep=True).model_copy()",
+        "dict(json.loads(json.dumps(message)))",
+        "dict(message.model_dump())",
+    ],
+)
+def test_what_is_deep_is_not_copied_again(deep: str) -> None:
+    source = "import copy\nimport json\n\n\n" + KNOWN.replace("dict(message)", deep)
+    result = fixed(source)
+    assert (result.source.decode(), result.applied, result.dropped) == (source, (), ())
 
 
 # -- edits --------------------------------------------------------------------------------------------------------

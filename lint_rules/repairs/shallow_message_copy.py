@@ -145,6 +145,8 @@ class _Deepening:
         if isinstance(node.func, cst.Name) and name in _CONVERTERS:
             if len(node.args) == 1 and self._is_a(name, node.args[0].value):
                 return node, self._deep(node.args[0].value)
+            if name == "dict" and len(node.args) > 1 and node.args[0].value is self.copy.source:
+                return self.copy.source, self._deep(self.copy.source)  # the fields behind it are the copy's own
             return node, self._deep(node)
         return self.copy.source, self._deep(self.copy.source)  # `replace(m, role=...)`
 
