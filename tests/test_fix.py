@@ -106,6 +106,15 @@ def test_fixes_of_a_fixture_hold_what_they_promise(path: Path) -> None:
     assert (again.source, again.applied) == (result.source, ())
 
 
+@pytest.mark.parametrize("path", BAD, ids=name)
+def test_the_fixes_of_all_rules_leave_nothing_to_fix(path: Path) -> None:
+    """Those of one rule may let through what those of another stood in the way of."""
+    options = check.Options(frozenset(rule.code for rule in FIXABLE))
+    result = fixed(path.read_bytes(), options=options)
+    again = fixed(result.source, options=options)
+    assert (again.source, again.applied, again.dropped) == (result.source, (), result.dropped)
+
+
 @pytest.mark.parametrize("rule", FIXABLE, ids=lambda rule: rule.name)
 def test_every_rule_with_fixes_proves_two_of_them_by_running(rule: Rule) -> None:
     folder = FIXTURES / rule.name.replace("-", "_")
