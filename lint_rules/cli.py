@@ -102,7 +102,12 @@ def _check(args: argparse.Namespace) -> int:
     if write:
         plan.troubles.extend(run.clear(plan.tasks))
     checked = run.check_tasks(plan.tasks, args.jobs, _cache(args, resolver), write=write)
-    outcomes = _all_outcomes(checked, plan, args)
+    try:
+        outcomes = _all_outcomes(checked, plan, args)
+    except KeyboardInterrupt:
+        if write and not args.quiet:
+            _complain("note", "stopped: files that were done are fixed, all others are as they were")
+        raise
     if args.diff:
         _print_diffs(outcomes, _page(args, source))
     elif fix and source is not None:

@@ -392,6 +392,7 @@ def test_a_write_that_breaks_off_leaves_the_old_file(project: Project, monkeypat
     monkeypatch.setattr(files.os, "fsync", fsync)
     run: Run = project.run("check", "--fix")
     assert run.code == 130
+    assert run.err == "looplint: note: stopped: files that were done are fixed, all others are as they were\n"
     assert text_of(project, "safe.py") == STALE
     assert [path.name for path in project.path.iterdir()] == ["safe.py"]
 

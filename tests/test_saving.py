@@ -211,6 +211,25 @@ def test_a_file_does_not_wait_for_those_before_it(project: Project, monkeypatch:
     assert seen[-1] == "a.py"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, with the engine of this test")
+def test_a_process_that_dies_costs_no_other_file_its_fix(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FEW_BYTES", 1)
+    project.write("die.py", *(f"c{number:02}.py" for number in range(20)), content=STALE)
+    here = os.getpid()
+
+    def engine(source: bytes, path: str, options: check.Options, **given: object) -> check.Report:
+        if path == "die.py" and os.getpid() != here:
+            os._exit(3)
+        return real_check(source, path, options, **given)  # type: ignore[arg-type]
+
+    project.use(engine)
+    run = project.run("check", "--fix", "--no-cache", "--jobs=2")
+    assert run.code == 2
+    assert "\nApplied 22 fixes in 22 files.\n" in run.out
+    assert {path.name for path in project.path.glob("*.py") if text(path) != moved()} == {"die.py"}
+    assert text(project.path / "die.py") == STALE
+
+
 # -- files that have to stay the file they are --------------------------------------------------------------------
 
 
