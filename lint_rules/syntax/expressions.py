@@ -233,17 +233,47 @@ def reads_place(node: cst.CSTNode) -> TypeGuard[cst.BaseExpression]:
     return type(node) in _PLACES or (type(node) is cst.Call and called_name(node) != "pop" and key(node) is not None)
 
 
-def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
-    """String keys and their values of a dict display or of `dict(k=v)`; starred parts are left out."""
-    items: dict[str, cst.BaseExpression] = {}
+def is_dict(node: cst.CSTNode) -> bool:
+    """Whether an expression makes a new dict of keys and other dicts: `{...}`, `dict(...)`, `a | b`."""
+    if type(node) is cst.Call:
+        return type(node.func) is cst.Name and node.func.value == "dict"
+    return type(node) is cst.Dict or (type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr)
+
+
+def dict_parts(node: cst.CSTNode) -> Iterator[tuple[str | None, cst.BaseExpression]]:
+    """What a new dict, or a call, gets in order: string keys or keywords with values; `(None, x)` for a whole dict `x`.
+
+    Computed keys are left out, and the positional arguments of calls, but those of `dict(...)` and `x.update(...)`.
+    """
     if type(node) is cst.Dict:
         for element in node.elements:
-            if type(element) is cst.DictElement:
-                name = text(element.key)
-                if name is not None:
-                    items[name] = element.value
-    elif type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "dict":
-        items.update((arg.keyword.value, arg.value) for arg in node.args if arg.keyword is not None)
+            name = text(element.key) if type(element) is cst.DictElement else None
+            if name is not None or type(element) is cst.StarredDictElement:
+                yield name, element.value
+    elif type(node) is cst.Call:
+        takes_dicts = is_dict(node) or called_name(node) == "update"
+        for arg in node.args:
+            if arg.keyword is not None:
+                yield arg.keyword.value, arg.value
+            elif arg.star == "**" or (not arg.star and takes_dicts):
+                yield None, arg.value
+    elif type(node) is cst.BinaryOperation and is_dict(node):
+        yield None, node.left
+        yield None, node.right
+
+
+def dict_items(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
+    """String keys that a new dict may have, with their values; also of the new dicts that are spread in it.
+
+    `{"a": 1, **({"b": x} if x else {})}` has `a` and `b`. What the names in it stand for, `Dicts` of the anatomy knows.
+    """
+    items: dict[str, cst.BaseExpression] = {}
+    for name, value in dict_parts(node) if is_dict(node) else ():
+        if name is not None:
+            items[name] = value
+        else:
+            for part in alternatives(value):
+                items.update(dict_items(part))
     return items
 
 

@@ -29,7 +29,7 @@ class Carriers:
             made = stored.write.value if stored.write is not None else None
             return isinstance(made, cst.Call) and len(made.args) > 1
         message = stored.message
-        if message is None or message.role is None:
+        if message is None or message.role is None or message.more:
             return True
         return message.role == "assistant" and not self._is_text(message.content)
 

@@ -6,13 +6,14 @@ objects, made in one expression or put together over several statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import libcst as cst
 
+from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -22,9 +23,6 @@ from lint_rules.syntax.module import fields
 from lint_rules.syntax.record import record
 
 Role = Literal["system", "user", "assistant", "tool"]
-Arguments = Mapping[Slot, cst.BaseExpression]
-"""What the parameters of functions hold at the call that is looked at."""
-
 ROLES: dict[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
     "model": "assistant", "ai": "assistant", "tool": "tool", "function": "tool",
@@ -48,7 +46,8 @@ class Message:
     """One message, as far as the code shows it: `node` makes or names it, `role` is None where it is not known.
 
     `calls` is the expression of the tool calls it may carry, `answers` are the ids of the calls it answers (several
-    for providers that take all results of a round in one message), `content` is what it says.
+    for providers that take all results of a round in one message), `content` is what it says. `more`: it may have
+    parts besides, which the code does not show.
     """
 
     node: cst.BaseExpression
@@ -56,6 +55,7 @@ class Message:
     calls: cst.BaseExpression | None = None
     answers: tuple[cst.BaseExpression, ...] = ()
     content: cst.BaseExpression | None = None
+    more: bool = False
 
 
 class Messages:
@@ -63,6 +63,7 @@ class Messages:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self.dicts = Dicts(facts)
         self._read: dict[tuple[Slot, int], list[Message]] = {}
 
     @cached_property
@@ -110,10 +111,9 @@ class Messages:
     # -- one form each ----------------------------------------------------------------------------------------
 
     def _made(self, node: cst.BaseExpression, arguments: Arguments, depth: int) -> list[Message]:
-        items = ex.dict_items(node)
-        if items:
-            made = self._of_items(node, items, arguments, depth)
-            return [made] if made is not None else []
+        made = self._of_keys(node, self.dicts.made(node, arguments), arguments, depth) if ex.is_dict(node) else None
+        if made is not None:
+            return [made]
         if type(node) is cst.Call:
             return self._called(node, arguments, depth)
         if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
@@ -122,22 +122,22 @@ class Messages:
 
     def _called(self, node: cst.Call, arguments: Arguments, depth: int) -> list[Message]:
         name = ex.called_name(node)
-        keywords = ex.keywords(node)
+        keys = self.dicts.made(node, arguments)
         role = _CLASSES.get(name)
         if role is not None:
-            content = keywords.get("content") or ex.argument(node, "content", 0)
-            found = self._of_items(node, keywords, arguments, depth) or Message(node)
+            content = keys.items.get("content") or ex.argument(node, "content", 0)
+            found = self._of_keys(node, keys, arguments, depth) or Message(node, more=keys.more)
             return [replace(found, role=role, content=content)]
         if name.startswith("from_") and ROLES.get(name[5:]):
-            found = self._of_items(node, keywords, arguments, depth) or Message(node)
-            origin = keywords.get(_ORIGIN)
+            found = self._of_keys(node, keys, arguments, depth) or Message(node, more=keys.more)
+            origin = keys.items.get(_ORIGIN)
             answers = (origin,) if origin is not None else found.answers
             return [replace(found, role=ROLES[name[5:]], answers=answers, content=ex.argument(node, "content", 0))]
         made = self.facts.slots.constructed(node)
         if made is not None:
-            keywords = {**dict(zip(fields(made), ex.positional(node), strict=False)), **keywords}
-        if "role" in keywords or ("type" in keywords and made is None):
-            one = self._of_items(node, keywords, arguments, depth)
+            keys = replace(keys, items={**dict(zip(fields(made), ex.positional(node), strict=False)), **keys.items})
+        if "role" in keys.items or ("type" in keys.items and made is None):
+            one = self._of_keys(node, keys, arguments, depth)
             if one is not None:
                 return [one]
         callee = self.facts.slots.callee(node)
@@ -168,18 +168,16 @@ class Messages:
         return self._known(node)
 
     def _with_stores(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> Message:
-        """What is set on a message after it was made: `m["tool_calls"] = [...]`."""
-        for name in ("tool_calls", "content", *_ANSWERED):
-            stored = self.facts.assigned(("member", slot, name))
-            if not stored:
-                continue
-            if name == "tool_calls":
-                message = replace(message, calls=message.calls or _given(self.facts.slots, stored[-1], arguments))
-            elif name == "content":
-                message = self._with_content(message, stored[-1], arguments, depth)
-            else:
-                message = replace(message, answers=(*message.answers, _given(self.facts.slots, stored[-1], arguments)))
-        return message
+        """What is set on a message after it was made: `m["tool_calls"] = [...]`, `m.update(...)`."""
+        keys = self.dicts.stored(slot, arguments)
+        message = replace(message, more=message.more or keys.more)
+        calls, content = keys.items.get("tool_calls"), keys.items.get("content")
+        if calls is not None:
+            message = replace(message, calls=message.calls or _given(self.facts.slots, calls, arguments))
+        if content is not None:
+            message = self._with_content(message, content, arguments, depth)
+        answers = [_given(self.facts.slots, keys.items[key], arguments) for key in _ANSWERED if key in keys.items]
+        return replace(message, answers=(*message.answers, *answers))
 
     def _known(self, node: cst.BaseExpression) -> list[Message]:
         """What only the facts know: a reply's message carries the calls that the model made of it."""
@@ -191,10 +189,9 @@ class Messages:
             return [Message(node, "assistant" if read else None, node if read else None)]
         return []
 
-    def _of_items(
-        self, node: cst.BaseExpression, items: Mapping[str, cst.BaseExpression], arguments: Arguments, depth: int
-    ) -> Message | None:
+    def _of_keys(self, node: cst.BaseExpression, keys: Keys, arguments: Arguments, depth: int) -> Message | None:
         """A message from its keys and their values, or the keywords of its constructor."""
+        items = keys.items
         said = self._text(items.get("role"), arguments)
         tag = self._text(items.get("type"), arguments)
         answers = tuple(_given(self.facts.slots, items[key], arguments) for key in _ANSWERED if key in items)
@@ -204,7 +201,7 @@ class Messages:
             return Message(node, "tool", None, answers, items.get("output") or items.get("content"))
         if "role" not in items and not ({"tool_calls", "content"} <= set(items) or answers):
             return None
-        message = Message(node, ROLES.get(said) if said is not None else None, answers=answers)
+        message = Message(node, ROLES.get(said) if said is not None else None, answers=answers, more=keys.more)
         if answers and "content" in items and message.role in {None, "user"}:
             message = replace(message, role="tool")
         calls = _given(self.facts.slots, items["tool_calls"], arguments) if "tool_calls" in items else None

@@ -33,6 +33,9 @@ _COPYING_FUNCTIONS = _COPIERS | _DUMPS
 COPYING = _COPYING_METHODS | _COPYING_FUNCTIONS
 """Names of what gives back what it is given, or called on."""
 
+DictPart = tuple[str | None, cst.BaseExpression]
+"""A key and its value, or None and a whole dict."""
+
 
 class Known:
     """The facts of one file. Subclasses say what forms of expressions add, and how syntax lets facts flow."""
@@ -87,6 +90,39 @@ class Known:
     def assigned(self, slot: Slot) -> list[cst.BaseExpression]:
         """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked."""
         return self._values.get(slot, [])
+
+    def members(self, slot: Slot) -> dict[str, cst.BaseExpression]:
+        """What is assigned anywhere in the file to the members of a slot: `x["k"] = v`, of several the last."""
+        return self._members.get(slot, {})
+
+    @cached_property
+    def _members(self) -> dict[Slot, dict[str, cst.BaseExpression]]:
+        found: dict[Slot, dict[str, cst.BaseExpression]] = {}
+        for slot, values in self._values.items():
+            if slot[0] == "member":
+                found.setdefault(slot[1], {})[slot[2]] = values[-1]
+        return found
+
+    def merged(self, slot: Slot) -> list[DictPart]:
+        """What `x.update(d)`, `x.update(k=v)`, `x |= d` and `x.setdefault("k", v)` put into the dict of a slot."""
+        return self._merged.get(slot, [])
+
+    @cached_property
+    def _merged(self) -> dict[Slot, list[DictPart]]:
+        found: dict[Slot, list[DictPart]] = {}
+        for node in self.module.nodes_of(cst.Call, cst.AugAssign):
+            base: cst.BaseExpression | None = None
+            parts: list[DictPart] = []
+            if type(node) is cst.Call and ex.called_name(node) == "update":
+                base, parts = ex.receiver(node), list(ex.dict_parts(node))
+            elif type(node) is cst.Call and ex.called_name(node) == "setdefault" and len(node.args) == 2:
+                base, parts = ex.receiver(node), [(ex.key(node), node.args[1].value)]
+            elif type(node) is cst.AugAssign and type(node.operator) is cst.BitOrAssign:
+                base, parts = node.target, [(None, node.value)]
+            slot = self.slots.of(base) if base is not None else None
+            if slot is not None:
+                found.setdefault(slot, []).extend(parts)
+        return found
 
     def values_of(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What is assigned anywhere in the file to the place that an expression names."""

@@ -202,18 +202,23 @@ class Slots:
         return None
 
     def bindings(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
-        """Which argument of `call` lands in which parameter slot of `callee`."""
+        """Which argument of `call` lands in which parameter slot of `callee`; in `**more`, which member of it."""
         listed = [p for p in parameters(callee) if p.star not in ("*", "**")]
+        rest = next((p.name.value for p in parameters(callee) if p.star == "**"), None)
         names = [p.name.value for p in listed]
         if is_method(callee) and names:
             names = names[1:]
         positions = iter(names)
         for arg in call.args:
             if arg.star:
+                if arg.star == "**" and rest is not None:
+                    yield self.parameter(callee, rest), arg.value
                 continue
             name = arg.keyword.value if arg.keyword is not None else next(positions, None)
             if name is not None and (arg.keyword is None or name in names):
                 yield self.parameter(callee, name), arg.value
+            elif name is not None and rest is not None:
+                yield ("member", self.parameter(callee, rest), name), arg.value
 
 
 def is_method(function: Scope) -> bool:
