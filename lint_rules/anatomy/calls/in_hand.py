@@ -39,6 +39,7 @@ class InHand:
         self.plain: set[Slot] = set()
         self.stands: set[Slot] = set()
         self.types: set[Slot] = set()
+        self.told: dict[Slot, tuple[bool | None, bool]] = {}
         for node in region:  # in source order: what a value is made of is bound before it
             if isinstance(node, cst.Assign):
                 for target in node.targets:
@@ -54,6 +55,9 @@ class InHand:
             if slot is None or slot == self.slot:
                 continue
             self.derived.add(slot)
+            told = {self.truth(value) for value in self.facts.assigned(slot)}
+            if len(told) == 1:  # `wanted = part.function_call`: a test of the name is one of the value
+                self.told[slot] = told.pop()
             if self.hands_on(value):  # `wanted = resolve(call, tools)`
                 self.stands.add(slot)
             if self._is_type(value):
@@ -192,7 +196,10 @@ class InHand:
             return True, True
         if pair is not None and pair[1] in _OTHER_PARTS and self.is_whole(pair[0]):
             return False, True
-        return (True, False) if self._is_valid(test) else (None, False)
+        if self._is_valid(test):
+            return True, False
+        slot = self.facts.slots.of(test) if type(test) is cst.Name else None
+        return self.told.get(slot, (None, False)) if slot is not None else (None, False)
 
     def _is_valid(self, node: cst.BaseExpression) -> bool:
         """A part that every sound call has: itself, its id, its function, its name."""

@@ -86,11 +86,13 @@ class Places:
         return slot[0] == "var" and (slot[1].kind != "module" or self.function.kind == "module")
 
     def depends(self, stored: Stored) -> set[Slot]:
-        """The slots that make a place another one: those of its value, and of the list it is written to."""
-        value = self.value(stored)
-        found = self.again.parts(value) if value is not None else set()
-        target = self._list_of(stored)
-        return found | (self.again.parts(target) if target is not None else set())
+        """The slots that make a place another one: those of its value, of what a helper makes the message of, and of
+        the list it is written to.
+        """
+        made_of = [self.value(stored), self._list_of(stored)]
+        if stored.message is not None and stored.write is not None and stored.write.node is not stored.node:
+            made_of += [stored.message.calls, *stored.message.answers]
+        return {slot for part in made_of if part is not None and self._is_here(part) for slot in self.again.parts(part)}
 
     @staticmethod
     def _list_of(stored: Stored) -> cst.BaseExpression | None:
