@@ -55,9 +55,11 @@ overlap when it stands in a loop or runs per event; a handler is reported when i
 them. Two different starts must reach one history; or the code that goes on after a start, or a public method beside a
 turn that comes by the clock. On an event loop there must be an `await` within the turn.
 
-Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that are awaited before the next
-starts; executors with one worker; objects made for each run; tasks for hooks, typing signs and single tools. A history
-that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
+Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks and threads whose end the function
+that starts them waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or
+pool's `with` block); executors with one worker; objects made for each run; tasks for hooks, typing signs and single
+tools. A history that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent (AGL104)
+reports it.
 
 ## Known problems
 Objects of classes from installed packages are not known to keep a history. Two entry points of a class that another

@@ -49,10 +49,10 @@ lock, two concurrent starts (threads, tasks, timers, executors, request handlers
 must reach the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with
 tool messages. A history that is read, then rewritten after an `await` or a model call from what was read, is reported
 when somebody else can write meanwhile. Silent: `__init__`, objects a function made for itself, what a WebSocket keeps
-for its connection, a list made ahead of the nested functions that share it, callers that all hold the lock, a call
-whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run handlers one after another.
-Of a history that all users have in common, only stale rewrites are reported here: that it is common is what
-cross-session-history (AGL103) reports.
+for its connection, tasks whose end is waited for before the next starts, a list made ahead of the nested functions that
+share it, callers that all hold the lock, a call whose other branch takes it (`if ours: turn()`, `else:` lock and turn),
+frameworks that run handlers one after another. Of a history that all users have in common, only stale rewrites are
+reported here: that it is common is what cross-session-history (AGL103) reports.
 
 ## Known problems
 Threads that are started in other files are not seen. An object of an imported class with an `append` of its own is

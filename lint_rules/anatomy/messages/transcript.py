@@ -13,10 +13,11 @@ from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy.messages.messages import Arguments, Message, Messages
+from lint_rules.anatomy.messages.messages import Message, Messages
 from lint_rules.anatomy.messages.writes import HistoryWrite, WriteKind, Writes
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.dicts import Arguments
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.syntax import expressions as ex

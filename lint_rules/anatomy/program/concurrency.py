@@ -19,6 +19,8 @@ StartKind = Literal["thread", "task", "handler"]
 
 _STARTERS = frozenset({*words.THREADS, *words.EXECUTOR_MAPS, *words.TASKS, *words.CALLBACKS, "gather"})
 
+_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
+
 
 @record
 class Start:
@@ -29,6 +31,12 @@ class Start:
     kind: StartKind
     many: bool
     target: cst.BaseExpression | None = None
+
+
+def starts_several(start: Start) -> bool:
+    """Whether one call starts the function several times: `pool.map(f, xs)`, `gather(*(f(x) for x in xs))`."""
+    name = ex.called_name(start.node) if isinstance(start.node, cst.Call) else ""
+    return name in _MAPS or (name == "gather" and start.many)
 
 
 def starts(graph: CallGraph) -> list[Start]:

@@ -15,7 +15,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.program.joins import is_joined
 from lint_rules.anatomy.turns.turns import Turn, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach, on_loop
 from lint_rules.anatomy.values.slots import Slot
@@ -70,11 +69,10 @@ class Overlaps:
                     told.add(turn)
                     yield Overlap("many", self._place(start, turn), turn, start)
         for start in starts:
-            if not is_joined(self.anatomy, start):
-                for turn in self._turns_in(reach[start], start):
-                    if turn not in told and (found := self._beside(start, turn, starts, reach)) is not None:
-                        told.add(turn)
-                        yield found
+            for turn in self._turns_in(reach[start], start):
+                if turn not in told and (found := self._beside(start, turn, starts, reach)) is not None:
+                    told.add(turn)
+                    yield found
 
     # -- turns that nothing keeps apart ------------------------------------------------------------------------
 
@@ -159,7 +157,7 @@ class Overlaps:
 
     def _repeats(self, start: Start, turn: Turn) -> bool:
         """Whether runs of one start may overlap each other, on this history."""
-        if is_joined(self.anatomy, start):
+        if self.races.joins.is_joined(start):
             return False
         if start.kind == "handler":
             return turn.tools
@@ -218,14 +216,26 @@ class Overlaps:
     def _beside(self, start: Start, turn: Turn, starts: list[Start], reach: dict[Start, Reach]) -> Overlap | None:
         """Another start, the code that goes on after this one, or a public method, with a turn on the same history."""
         for other in starts:
-            if other is start or is_joined(self.anatomy, other) or other.function is start.function:
+            if other is start or other.function is start.function or not self._may_meet(start, other):
                 continue
             for second in self._turns_in(reach[other], other):
                 if second.slot == turn.slot and not is_keyed(turn.slot):
                     return self._two(start, turn, second, other.node, other.function.name)
         if root_of(turn.slot) is None:
             return None
-        return self._goes_on(start, turn) or self._public_entry(start, turn, reach[start])
+        found = self._goes_on(start, turn)
+        if found is not None or self.races.joins.is_joined(start):
+            return found
+        return self._public_entry(start, turn, reach[start])
+
+    def _may_meet(self, start: Start, other: Start) -> bool:
+        """Whether neither of two starts is waited for before the other; one that is runs within its function."""
+        joins = self.races.joins
+        if not joins.is_joined(start) and not joins.is_joined(other):
+            return True
+        if self.module.scope_of[start.node].function is not self.module.scope_of[other.node].function:
+            return False
+        return joins.runs_beside(start, other.node) or joins.runs_beside(other, start.node)
 
     def _two(self, start: Start, turn: Turn, second: Turn, other: cst.CSTNode, entry: str) -> Overlap:
         same = second.function is turn.function and isinstance(turn.function.node, cst.FunctionDef)
@@ -238,12 +248,15 @@ class Overlaps:
         places: list[tuple[Scope, cst.Call]] = []
         if isinstance(start.node, cst.Call):
             places.append((where, start.node))
-        places += [(site.caller, site.node) for site in self.graph.sites[where]]
+        if not self.races.joins.is_joined(start):
+            places += [(site.caller, site.node) for site in self.graph.sites[where]]
         for function, begun in places:
             if function.kind in {"class", "lambda"} or function is start.function:
                 continue
             base = start.target if begun is start.node else begun.func
             for site in self._calls_after(begun, function):
+                if begun is start.node and not self.races.joins.runs_beside(start, site.node):
+                    continue
                 if _same_owner(base, site.node.func):
                     for second in self._on_history(turn.slot, self.unguarded.reach(site.callee, None)):
                         if not on_loop(start) or (function.is_async and self._gives_way(second)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -12,6 +13,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
 from lint_rules.anatomy.program.flags import Flags
+from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
@@ -41,9 +43,15 @@ class Races:
         self.graph = anatomy.calls
         self.locks = Locks(anatomy.calls)
         self.flags = Flags(anatomy)
-        self.starts = starts(anatomy.calls)
+        self.joins = Joins(anatomy)
+        self.starts = [self._alone(start) for start in starts(anatomy.calls)]
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)
+
+    def _alone(self, start: Start) -> Start:
+        """A start of which one run at a time is waited for overlaps no other run of itself."""
+        waited = start.many and (self.joins.is_joined(start) or self.joins.follows_its_last(start))
+        return replace(start, many=False) if waited else start
 
     @cached_property
     def histories(self) -> list[SharedHistory]:
@@ -181,12 +189,23 @@ class Races:
                 here = queue.pop()
                 inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
                 callees = [s.callee for s in self.graph.calls[here] if not self.ownership.on_own_object(s.node, here)]
+                callees += [s.function for s in self.joined_in(here)]
                 for callee in [*callees, *(f for f in inside if f.kind == "function")]:
                     if callee not in seen:
                         seen.add(callee)
                         queue.append(callee)
             reach[start] = seen
         return reach
+
+    def joined_in(self, function: Scope) -> list[Start]:
+        """What a function starts on objects that others have, too, and waits for: it runs it, as a call does."""
+        return [
+            start
+            for start in self.starts
+            if self.module.scope_of[start.node].function is function
+            and self.joins.is_joined(start)
+            and not self.ownership.is_owned(start)
+        ]
 
     def is_public(self, function: Scope) -> bool:
         """A function that others may call at any time: public, and no start itself."""

@@ -13,8 +13,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.program.joins import is_joined
+from lint_rules.anatomy.program.concurrency import Start, starts_several
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -44,7 +43,7 @@ class Unguarded:
     def repeating(self) -> Iterator[tuple[Start, Reach]]:
         """The starts of which several may run at once, with what they reach unguarded, on objects that they share."""
         for start in self.starts:
-            if not is_joined(self.anatomy, start) and (start.kind == "handler" or self.is_many(start)):
+            if not self.races.joins.is_joined(start) and (start.kind == "handler" or self.is_many(start)):
                 yield start, self.reach(start.function, start)
 
     # -- what a start reaches ---------------------------------------------------------------------------------
@@ -70,10 +69,8 @@ class Unguarded:
                 yield site.callee, site.node, False
         for function in self._nested.get(here, ()):
             yield function, None, False
-        for start in self.races.starts:
-            if self.module.scope_of[start.node].function is here and is_joined(self.anatomy, start):
-                if not self.races.ownership.is_owned(start):
-                    yield start.function, start.node, start.kind == "thread"
+        for start in self.races.joined_in(here):
+            yield start.function, start.node, start.kind == "thread"
 
     @cached_property
     def _nested(self) -> dict[Scope, list[Scope]]:
@@ -105,9 +102,7 @@ class Unguarded:
             for outer in self.module.ancestors(start.node)
             if where.kind == "module" or self.module.inside(outer, where.node)
         )
-        name = ex.called_name(start.node) if isinstance(start.node, cst.Call) else ""
-        mapped = name in {"map", "imap", "imap_unordered", "starmap"} or (name == "gather" and start.many)
-        return looped or mapped or self._per_event(where, set())
+        return looped or starts_several(start) or self._per_event(where, set())
 
     def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
         """A handler, or what handlers call without a guard."""

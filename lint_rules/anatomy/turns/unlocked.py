@@ -13,7 +13,6 @@ from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.program.joins import follows_its_last
 from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -155,7 +154,7 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
     here = races.starts_reaching(function)
     if not here:
         return None
-    many = next((s for s in here if s.many and not follows_its_last(races.anatomy, s)), None)
+    many = next((s for s in here if s.many), None)
     if many is not None:
         return many, None
     others = [

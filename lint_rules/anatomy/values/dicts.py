@@ -98,7 +98,9 @@ class Dicts:
             handed = {s[2]: value for s, value in arguments.items() if s[0] == "member" and s[1] == slot}
             return _joined([Keys(handed, more=not called and not handed), after])
         values = self.facts.assigned(slot)
-        return _joined([*(self._spread(value, arguments, depth + 1) for value in values), after]) if values else _UNKNOWN
+        return (
+            _joined([*(self._spread(value, arguments, depth + 1) for value in values), after]) if values else _UNKNOWN
+        )
 
 
 _UNKNOWN = Keys({}, more=True)
