@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
-from lint_rules.anatomy.program.serving import imports_gradio, is_executor
+from lint_rules.anatomy.program.serving import Serving, imports_gradio, is_executor
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -39,11 +39,20 @@ def starts_several(start: Start) -> bool:
     return name in _MAPS or (name == "gather" and start.many)
 
 
+def runs_per_event(graph: CallGraph, function: Scope) -> bool:
+    """Whether a function runs again and again: for each request, or from loops of those that call it."""
+    return _per_event(graph, _served(graph), function, set())
+
+
 def starts(graph: CallGraph) -> list[Start]:
     """All concurrent starts of a file."""
-    served = {function: how for function, how in graph.servings.items() if how.concurrent}
+    served = _served(graph)
     handlers = [Start(function, how.node, "handler", True) for function, how in served.items()]
     return [*_spawned(graph, served), *handlers, *_thread_classes(graph)]
+
+
+def _served(graph: CallGraph) -> dict[Scope, Serving]:
+    return {function: how for function, how in graph.servings.items() if how.concurrent}
 
 
 def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:

@@ -107,13 +107,14 @@ def _stores(function: Scope) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]
             yield base, call
 
 
-def _waits_between(anatomy: Anatomy, function: Scope, test: cst.CSTNode, claim: cst.CSTNode) -> bool:
+def _waits_between(anatomy: Anatomy, function: Scope, test: cst.If | cst.While, claim: cst.CSTNode) -> bool:
     """Whether something is awaited on a way from the test to the claim, but to end the run that is under way."""
     module = anatomy.module
     flow = anatomy.flow(function)
     starts, goals = flow.at(test), flow.enclosing(claim, module.parent)
+    ending = test.body if not module.inside(claim, test) else claim
     for node in function.nodes_of(cst.Await):
-        if module.inside(node, claim) or module.inside(node, test):
+        if module.inside(node, claim) or module.inside(node, ending):
             continue
         at = flow.enclosing(node, module.parent)
         if any(flow.reaches(s, p, goals) for s in starts for p in at) and any(

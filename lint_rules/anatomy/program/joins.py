@@ -1,25 +1,27 @@
 """Whether those who start tasks and threads wait for their ends, so that no two of them run at once.
 
 What is started is followed by the places that hold it: names, attributes, lists. A wait for it is an `await` or a
-`join` of one of them, a loop that asks whether it is done, or the end of a `with` block of the group or pool.
+`join` of one of them, or the end of a `with` block of the group or pool; a test tells as well that it is over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.concurrency import Start, starts_several
+from lint_rules.anatomy.program.concurrency import Start, runs_per_event, starts_several
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import walk, walk_scope
 
 _JOINS = frozenset({"join", "result", "wait", "wait_for", "shield", "gather", "as_completed", "run_until_complete"})
-_ENDS = frozenset({"done", "is_alive", "ready", "running"})
+_ENDS = {"done": "true", "is_alive": "false", "running": "false", "ready": "true"}
+"""Methods of tasks and threads, with the outcome that says that they are over."""
+_OPPOSITE = {"true": "false", "false": "true"}
 _GROWERS = frozenset({"append", "add"})
 _MANY = (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
@@ -39,12 +41,29 @@ class Joins:
             self._joined[start] = self._ends_here(start) or self._is_waited_for(start)
         return self._joined[start]
 
+    def follows_its_last(self, start: Start) -> bool:
+        """Whether the one before is over on every way to the next: `if self.task is None or self.task.done(): ...`."""
+        function = self.module.scope_of[start.node].function
+        if self._is_unknown(start, function):
+            return False
+        held = self._held(start)
+        begin = [self.anatomy.flow(function).entry] if any(_outlives(slot, function) for slot in held) else []
+        if not begin and runs_per_event(self.anatomy.calls, function):
+            return False
+        shared = bool(begin) and function.is_async and self._serves(function)
+        return bool(held) and not self._runs_on(
+            start, self.anatomy.points(function, [start.node]), begin, shared=shared
+        )
+
+    def _serves(self, function: Scope) -> bool:
+        """Whether a handler of which several run at once may run a function."""
+        graph = self.anatomy.calls
+        return any(how.concurrent and function in graph.reachable(serving) for serving, how in graph.servings.items())
+
     def runs_beside(self, start: Start, node: cst.CSTNode) -> bool:
         """Whether a node of the function that starts a task or thread may run before its end was waited for."""
         function = self.module.scope_of[start.node].function
-        here, there = (self.anatomy.points(function, [each]) for each in (start.node, node))
-        waits = self._waiting(start)
-        return not self._ends_here(start) and self.anatomy.flow(function).reaches(here, there, waits, exceptions=False)
+        return not self._ends_here(start) and self._runs_on(start, self.anatomy.points(function, [node]))
 
     def _ends_here(self, start: Start) -> bool:
         """`await create_task(...)`, `submit(...).result()`."""
@@ -77,33 +96,99 @@ class Joins:
 
     def _is_waited_for(self, start: Start) -> bool:
         function = self.module.scope_of[start.node].function
-        if start.kind == "handler" or function.kind == "class":
+        if self._is_unknown(start, function):
             return False
-        if starts_several(start) or any(isinstance(outer, _MANY) for outer in self._outers(start.node)):
-            return False
-        waits = self._waiting(start)
-        here = self.anatomy.points(function, [start.node])
-        flow = self.anatomy.flow(function)
-        goals = [point for point in (*here, flow.exit) if point not in waits]
-        return bool(waits) and not flow.reaches(here, goals, waits, exceptions=False)
+        goals = [*self.anatomy.points(function, [start.node]), self.anatomy.flow(function).exit]
+        return not self._runs_on(start, goals)
+
+    def _is_unknown(self, start: Start, function: Scope) -> bool:
+        """Whether no path tells of the end: of handlers, of what runs several times from one place."""
+        if start.kind == "handler" or function.kind == "class" or starts_several(start):
+            return True
+        return any(isinstance(outer, _MANY) for outer in self._outers(start.node))
+
+    # -- paths ------------------------------------------------------------------------------------------------
+
+    def _runs_on(
+        self, start: Start, goals: Iterable[Point], begin: Iterable[Point] = (), *, shared: bool = False
+    ) -> bool:
+        """Whether there is a way from the start, or from `begin`, to a goal on which nothing shows that it is over.
+
+        `shared`: others may start the next one while this function awaits something, so that it is shown anew.
+        """
+        function = self.module.scope_of[start.node].function
+        here, held, waits = self.anatomy.points(function, [start.node]), self._held(start), self._waiting(start)
+        wanted = set(goals) - waits
+        begun = [*begin, *(target for point in here for target, kind in point.successors if kind != "exception")]
+        queue = [(point, False) for point in begun]
+        seen = set(queue)
+        while queue:
+            point, over = queue.pop()
+            if point in wanted and not over:
+                return True
+            over = point in waits or (over and not any(_gives_way(part) for part in point.expressions()))
+            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+            told = self._over(test, held) if test is not None else ()
+            for target, kind in point.successors:
+                step = (target, over or kind in told)
+                if kind != "exception" and step not in seen and (shared or not step[1]):
+                    seen.add(step)
+                    queue.append(step)
+        return False
+
+    def _over(self, test: cst.BaseExpression, held: frozenset[Slot]) -> frozenset[str]:
+        """With which outcome a test tells that what was started is over, or was never started: "true", "false"."""
+        test = ex.inner(test)
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return frozenset(_OPPOSITE[way] for way in self._over(test.expression, held))
+        if isinstance(test, cst.BooleanOperation):
+            left, right = self._over(test.left, held), self._over(test.right, held)
+            either = "true" if isinstance(test.operator, cst.And) else "false"
+            return (left & right) | ((left | right) & {either})
+        if isinstance(test, cst.Comparison):
+            left_side, operator, right_side = ex.compared(test)
+            if ex.dotted(right_side) == "None" and self._is_held(left_side, held):
+                return frozenset({"true"} if isinstance(operator, (cst.Is, cst.Equal)) else {"false"})
+            return frozenset()
+        if self._is_held(test, held):
+            return frozenset({"false"})
+        if not isinstance(test, cst.Call):
+            return frozenset()
+        base = ex.receiver(test)
+        if base is not None and self._is_held(base, held) and ex.called_name(test) in _ENDS:
+            return frozenset({_ENDS[ex.called_name(test)]})
+        callee = self.anatomy.facts.slots.callee(test)
+        told = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
+        return self._over(told[0], held) if len(told) == 1 and told[0] is not None else frozenset()
+
+    def _is_held(self, node: cst.BaseExpression, held: frozenset[Slot]) -> bool:
+        return self.anatomy.facts.slots.of(node) in held
 
     # -- waits ------------------------------------------------------------------------------------------------
 
     def _waiting(self, start: Start) -> frozenset[Point]:
-        """The points of the starting function behind which what it started has ended, or no longer matters."""
+        """The points of the starting function behind which what it started has ended."""
         if start not in self._waits:
             self._waits[start] = frozenset(self._find_waits(start))
         return self._waits[start]
 
     def _find_waits(self, start: Start) -> Iterator[Point]:
         function = self.module.scope_of[start.node].function
-        held = set(self._holders(start)) if function.kind != "class" else set()
-        for node in function.nodes if held else ():
-            if (isinstance(node, (cst.Await, cst.Call)) and self._awaits(node, held)) or (
-                isinstance(node, (cst.While, cst.If)) and self._asks(node, held, function)
-            ):
+        held = self._held(start)
+        for node in function.nodes_of(cst.Await, cst.Call) if held else ():
+            if self._awaits(node, held):
                 yield from self.anatomy.points(function, [node])
         yield from self._behind_block(start, function)
+
+    def _held(self, start: Start) -> frozenset[Slot]:
+        """The places that hold what is started, and the names that are set to one of them."""
+        function = self.module.scope_of[start.node].function
+        slots = self.anatomy.facts.slots
+        found = set(self._holders(start))
+        for node in function.nodes_of(cst.Assign, cst.NamedExpr) if found else ():
+            if slots.of(node.value) in found:
+                found.update(slot for target in ex.targets(node) if (slot := slots.of(target)) is not None)
+        return frozenset(found)
 
     def _holders(self, start: Start) -> Iterator[Slot]:
         """The places in which what is started is put."""
@@ -126,29 +211,20 @@ class Joins:
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 return
 
-    def _awaits(self, node: cst.Await | cst.Call, held: set[Slot]) -> bool:
-        """`await t`, `await wait_for(t, 5)`, `t.join()`, `t.result()`."""
+    def _awaits(self, node: cst.Await | cst.Call, held: frozenset[Slot]) -> bool:
+        """`await t`, `await wait_for(t, 5)`, `t.join()`, `t.result()`; `self.end()`, which joins `self.t`."""
         if isinstance(node, cst.Await):
             return self._mentions(node.expression, held)
-        if ex.called_name(node) not in _JOINS:
-            return False
-        given = [ex.receiver(node), *(arg.value for arg in node.args)]
-        return any(self.anatomy.facts.slots.of(n) in held for n in given if n is not None)
-
-    def _asks(self, node: cst.While | cst.If, held: set[Slot], function: Scope) -> bool:
-        """`while not t.done(): ...`, which ends with it; `if t is not None: await t`, which decides by it alone."""
-        if isinstance(node, cst.If):
-            inside = self.module.nodes_inside(node.body, function, cst.Await, cst.Call)
-            return self._mentions(node.test, held) and any(self._awaits(part, held) for part in inside)
-        return any(
-            isinstance(part, cst.Call)
-            and ex.called_name(part) in _ENDS
-            and (base := ex.receiver(part)) is not None
-            and self.anatomy.facts.slots.of(base) in held
-            for part in walk(node.test)
+        if ex.called_name(node) in _JOINS:
+            given = [ex.receiver(node), *(arg.value for arg in node.args)]
+            return any(self._is_held(n, held) for n in given if n is not None)
+        callee = self.anatomy.facts.slots.callee(node)
+        return callee is not None and any(
+            ex.called_name(call) == "join" and (base := ex.receiver(call)) is not None and self._is_held(base, held)
+            for call in callee.nodes_of(cst.Call)
         )
 
-    def _mentions(self, node: cst.CSTNode, held: set[Slot]) -> bool:
+    def _mentions(self, node: cst.CSTNode, held: frozenset[Slot]) -> bool:
         return any(
             isinstance(part, (cst.Name, cst.Attribute, cst.Subscript)) and self.anatomy.facts.slots.of(part) in held
             for part in walk(node)
@@ -173,34 +249,16 @@ class Joins:
                 )
                 yield flow.exit
 
-    # -- the one before ---------------------------------------------------------------------------------------
 
-    def follows_its_last(self, start: Start) -> bool:
-        """Whether the thread or task that ran before is waited for before each next: `self.end(); self.t = ...`."""
-        function = self.module.scope_of[start.node].function
-        bound = self.module.parent.get(start.node)
-        if not isinstance(bound, cst.Assign) or function.kind == "class":
-            return False
-        slot = self.anatomy.facts.slots.of(bound.targets[0].target)
-        if slot is None or slot[0] != "attr":
-            return False
-        flow = self.anatomy.flow(function)
-        goals = self.anatomy.points(function, [start.node])
-        return any(
-            self._waits_for(call, slot)
-            and any(flow.dominates(a, b) for a in self.anatomy.points(function, [call]) for b in goals)
-            for call in function.nodes_of(cst.Call)
-            if self.module.before(call, start.node)
-        )
+def _gives_way(node: cst.CSTNode) -> bool:
+    return any(isinstance(part, cst.Await) for part in walk_scope(node))
 
-    def _waits_for(self, call: cst.Call, slot: Slot) -> bool:
-        """Whether a call, or the function of this file that it runs, joins what a slot holds."""
-        callee = self.anatomy.facts.slots.callee(call)
-        for inside in [call, *(callee.nodes_of(cst.Call) if callee is not None else ())]:
-            base = ex.receiver(inside)
-            if base is not None and ex.called_name(inside) == "join" and self.anatomy.facts.slots.of(base) == slot:
-                return True
-        return False
+
+def _outlives(slot: Slot, function: Scope) -> bool:
+    """Whether a place is still there when the function runs the next time: it is no local name."""
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return slot[0] != "var" or slot[1] is not function
 
 
 def _called(value: cst.BaseExpression) -> cst.BaseExpression | None:

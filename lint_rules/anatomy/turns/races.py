@@ -49,9 +49,12 @@ class Races:
         self.keepers = Keepers(anatomy)
 
     def _alone(self, start: Start) -> Start:
-        """A start of which one run at a time is waited for overlaps no other run of itself."""
-        waited = start.many and (self.joins.is_joined(start) or self.joins.follows_its_last(start))
-        return replace(start, many=False) if waited else start
+        """A start that is waited for, or waits for its last, or takes a busy flag, overlaps no other run of itself."""
+        if not start.many or start.kind == "handler":
+            return start
+        where = self.module.scope_of[start.node].function
+        alone = self.joins.is_joined(start) or self.joins.follows_its_last(start)
+        return replace(start, many=False) if alone or self.flags.guard(start.node, where) else start
 
     @cached_property
     def histories(self) -> list[SharedHistory]:
@@ -181,21 +184,39 @@ class Races:
 
     @cached_property
     def _shared_reach(self) -> dict[Start, set[Scope]]:
-        reach: dict[Start, set[Scope]] = {}
-        for start in self.starts:
-            seen = {start.function} if not self.ownership.is_owned(start) else set()
-            queue = list(seen)
-            while queue:
-                here = queue.pop()
-                inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
-                callees = [s.callee for s in self.graph.calls[here] if not self.ownership.on_own_object(s.node, here)]
-                callees += [s.function for s in self.joined_in(here)]
-                for callee in [*callees, *(f for f in inside if f.kind == "function")]:
-                    if callee not in seen:
-                        seen.add(callee)
-                        queue.append(callee)
-            reach[start] = seen
-        return reach
+        return {start: self._reach(start, apart=False) for start in self.starts}
+
+    def overlapping(self, function: Scope) -> Start | None:
+        """A start of which several runs may be in a function at once: no busy flag on the way keeps them apart."""
+        return next((start for start in self.starts if start.many and function in self._overlapping_reach[start]), None)
+
+    @cached_property
+    def _overlapping_reach(self) -> dict[Start, set[Scope]]:
+        return {start: self._reach(start, apart=True) for start in self.starts if start.many}
+
+    def _reach(self, start: Start, *, apart: bool) -> set[Scope]:
+        """What a start runs on objects that it shares; with `apart` not what a flag, or its last run, holds back."""
+        seen = {start.function} if not self.ownership.is_owned(start) else set()
+        queue = list(seen)
+        while queue:
+            here = queue.pop()
+            inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
+            sites = [s for s in self.graph.calls[here] if not self.ownership.on_own_object(s.node, here)]
+            callees = [s.callee for s in sites if not (apart and self._is_held_back(s.node, here))]
+            callees += [s.function for s in self.joined_in(here)]
+            for callee in [*callees, *(f for f in inside if f.kind == "function")]:
+                if callee not in seen:
+                    seen.add(callee)
+                    queue.append(callee)
+        return seen
+
+    def _is_held_back(self, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether a call runs only when the one before is over: by a busy flag, or a start that waits for its last."""
+        return self.flags.guard(node, function) or any(
+            self.module.inside(node, start.node) and self.joins.follows_its_last(start)
+            for start in self.starts
+            if start.kind != "handler" and self.module.scope_of[start.node].function is function
+        )
 
     def joined_in(self, function: Scope) -> list[Start]:
         """What a function starts on objects that others have, too, and waits for: it runs it, as a call does."""

@@ -210,8 +210,7 @@ def _one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNo
 
 def _other_writer(races: Races, function: Scope, writes: Iterable[HistoryWrite]) -> tuple[cst.CSTNode, str] | None:
     """A write that can run between the read and the rewrite, and how that comes about."""
-    here = races.starts_reaching(function)
-    many = next((start for start in here if start.many), None)
+    many = races.overlapping(function)
     for write in writes:
         if write.function is function:
             continue

@@ -97,6 +97,8 @@ class Unguarded:
         where = self.module.scope_of[start.node].function
         if self.is_guarded(start.node, where) or self._has_one_worker(start):
             return False
+        if self.races.joins.follows_its_last(start):
+            return False
         looped = any(
             isinstance(outer, (*_LOOPS, cst.CompFor)) and self.module.inside(outer, where.node)
             for outer in self.module.ancestors(start.node)

@@ -154,7 +154,7 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
     here = races.starts_reaching(function)
     if not here:
         return None
-    many = next((s for s in here if s.many), None)
+    many = races.overlapping(function)
     if many is not None:
         return many, None
     others = [
