@@ -61,7 +61,8 @@ that is carried on or read from the history, with the members of a set, list or 
 functions of the file, tuples, f-strings and hashes are followed. The raw text of a call counts only where the file
 itself parses it elsewhere, so that it is known to be text. Known are the calls of OpenAI (chat completions and
 responses), Anthropic, Bedrock, Gemini, LiteLLM and LangChain, and classes that look like them. A text that is made in
-an `except` block, where sorting has failed, is not reported, nor text that is only logged or sent.
+an `except` block, where sorting has failed, is not reported, nor text that is only logged or sent, nor a comparison
+that only decides whether a text is shown, parsed or measured once more: no call depends on it.
 
 ## Known problems
 Keys that are made in another file, and of arguments that arrive under names only, are not seen. `json.dumps` of text
@@ -86,6 +87,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.call_parts import Part
 from lint_rules.anatomy.guards.guards import Guard
+from lint_rules.anatomy.guards.outcomes import is_of_text
 from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.repairs.json_string_comparison import repair
 from lint_rules.rules.draft import Draft, Note
@@ -102,7 +104,7 @@ _RESULTS = {
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     told: set[cst.CSTNode] = set()  # one text often stands in several comparisons: one finding
     for guard in anatomy.guards.all:
-        if not guard.carried or guard.function.name.startswith("test"):
+        if not guard.carried or guard.function.name.startswith("test") or is_of_text(anatomy, guard):
             continue
         texts = _unsorted(anatomy, guard)
         places = {_place(anatomy, guard, made) for made in texts}

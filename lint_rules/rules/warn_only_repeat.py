@@ -99,7 +99,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if any(_acts(anatomy, other, guard) for other in guards if other is not guard):
             continue
         told.update(branch.test for branch in found)
-        shown = _shown(silent[0])
+        shown = _shown(silent[0].body)
         notes = (Note(shown, "all that happens"),) if shown is not None else ()
         message = (
             f"`{ex.source(guard.node, 50)}` finds that the model repeats itself, and only a log learns of it: the model"
@@ -116,18 +116,25 @@ def _acts(anatomy: Anatomy, other: Guard, guard: Guard) -> bool:
 
 
 def _is_silent(anatomy: Anatomy, branch: Branch, guard: Guard) -> bool:
-    """Whether the branch for a repeat only shows something, and the other one only remembers the call."""
-    if branch.body is None or _shown(branch) is None or not _only_remembers(anatomy, branch.body, guard):
+    """Whether the branch for a repeat only shows something, and the other one only remembers the call.
+
+    Where both show something in the same way, the comparison decides how calls are shown, and finds no repeats.
+    """
+    shown = _shown(branch.body)
+    if branch.body is None or shown is None or not _only_remembers(anatomy, branch.body, guard):
         return False
     test = branch.test
     orelse = test.orelse.body if isinstance(test.orelse, cst.Else) else test.orelse
     other = orelse if branch.body is test.body else test.body
+    also = _shown(other) if isinstance(other, cst.BaseSuite) else None
+    if also is not None and ex.dotted(also.func) == ex.dotted(shown.func):
+        return False
     return other is None or (not isinstance(other, cst.If) and _only_remembers(anatomy, other, guard))
 
 
-def _shown(branch: Branch) -> cst.Call | None:
+def _shown(body: cst.BaseSuite | None) -> cst.Call | None:
     """The log call of a branch."""
-    calls = (node for node in walk_scope(branch.body) if isinstance(node, cst.Call)) if branch.body else ()
+    calls = (node for node in walk_scope(body) if isinstance(node, cst.Call)) if body is not None else ()
     return next((call for call in calls if handlers.is_logging(call)), None)
 
 
