@@ -194,8 +194,11 @@ def _require_parses(source: bytes) -> None:
 
 def _require_comments(before: bytes, after: bytes) -> None:
     """Raises _Refused if a comment is gone: a person wrote it, and it may still be true."""
-    kept = Counter(text for text, _ in _comments(after))
-    for text, line in _comments(before):
+    try:
+        written, kept = list(_comments(before)), Counter(text for text, _ in _comments(after))
+    except (tokenize.TokenError, SyntaxError) as problem:  # what parses has tokens, but before 3.12 not all of it
+        raise _Refused(f"its comments cannot be compared ({problem})") from problem
+    for text, line in written:
         if not kept[text]:
             raise _Refused(f"it would lose the comment in line {line}: {text}")
         kept[text] -= 1

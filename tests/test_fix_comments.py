@@ -88,6 +88,16 @@ def test_a_comment_in_what_is_replaced_costs_the_fix() -> None:
     assert [dropped.reason for dropped in result.dropped] == ["it would lose the comment in line 3: # all of it"]
 
 
+def test_a_file_without_tokens_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise tokenize.TokenError("EOF in multi-line statement")
+
+    monkeypatch.setattr("lint_rules.fix.tokenize.tokenize", fails)
+    result = fixed(KNOWN)
+    assert (result.source.decode(), result.applied) == (KNOWN, ())
+    assert "its comments cannot be compared" in result.dropped[0].reason
+
+
 def test_comments_of_a_handler_that_is_made_anew() -> None:
     """AGL501: those of `continue` stay with it, those of other statements stand above the answer."""
     handler = (
