@@ -1,5 +1,7 @@
 """The fixture programs say what must be reported, on the line where it must be reported.
 
+A program is a file, or a folder of files (`bad_x/`): these are one project, and each may hold marks.
+
 `# expect: AGL101` (or several, `# expect: AGL101,AGL601`): reported on this line. A line without it: nothing.
 `# known-miss: AGL101`: a defect we accept not to see; once it is reported, promote it to `# expect:`.
 `# known-false: AGL101`: a false alarm we accept; once it is gone, remove the comment.
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from lint_rules import files
 from lint_rules.check import Options, check_source
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES
 
@@ -25,21 +28,32 @@ ALL_CODES = frozenset(BY_CODE)
 MARK = re.compile(r"#\s*(expect|known-miss|known-false):\s*(AGL\d{3}(?:\s*,\s*AGL\d{3})*)\s*$")
 ATTEMPT = re.compile(r"#\s*(expect|known).?(miss|false)?\s*:?\s*AGL")
 
-Place = tuple[int, str]
+Place = tuple[str, int, str]
+"""File, line, code."""
 
 
 def programs(*kinds: str) -> list[Path]:
-    found = [path for kind in kinds for path in FIXTURES.glob(f"*/{kind}_*.py")]
-    return sorted(path for path in found if not path.name.endswith(".fixed.py"))
+    """Files, and folders that are one program each."""
+    found = [path for kind in kinds for path in FIXTURES.glob(f"*/{kind}_*")]
+    return sorted(path for path in found if path.is_dir() or (path.suffix == ".py" and ".fixed." not in path.name))
 
 
-def marks(path: Path) -> dict[str, set[Place]]:
+def files_of(program: Path) -> list[Path]:
+    return sorted(program.rglob("*.py")) if program.is_dir() else [program]
+
+
+def marks(program: Path) -> dict[str, set[Place]]:
     """Kind of mark to the places where it stands."""
     found: dict[str, set[Place]] = defaultdict(set)
-    for token in tokenize.tokenize(io.BytesIO(path.read_bytes()).readline):
-        if token.type == tokenize.COMMENT and (match := MARK.search(token.string)):
-            found[match[1]] |= {(token.start[0], code.strip()) for code in match[2].split(",")}
+    for path in files_of(program):
+        for token in tokenize.tokenize(io.BytesIO(path.read_bytes()).readline):
+            if token.type == tokenize.COMMENT and (match := MARK.search(token.string)):
+                found[match[1]] |= {(path.name, token.start[0], code.strip()) for code in match[2].split(",")}
     return found
+
+
+def codes_in(marked: dict[str, set[Place]]) -> set[str]:
+    return {code for places in marked.values() for *_, code in places}
 
 
 def name(path: Path) -> str:
@@ -50,9 +64,13 @@ def name(path: Path) -> str:
 def test_fixture(path: Path) -> None:
     marked = marks(path)
     own = BY_NAME[path.parent.name.replace("_", "-")].code
-    codes = {own} | {code for places in marked.values() for _, code in places}
-    report = check_source(path.read_bytes(), str(path), Options(frozenset(codes)), neighbours=None)
-    reported = {(finding.span.line, finding.code) for finding in report.findings}
+    options = Options(frozenset({own} | codes_in(marked)))
+    near = files.neighbours if path.is_dir() else None
+    reported = {
+        (file.name, finding.span.line, finding.code)
+        for file in files_of(path)
+        for finding in check_source(file.read_bytes(), str(file), options, neighbours=near).findings
+    }
     found_after_all = reported & marked["known-miss"]
     assert not found_after_all, f"known misses are reported now, mark them `# expect:`: {sorted(found_after_all)}"
     assert reported == marked["expect"] | marked["known-false"]
@@ -67,15 +85,19 @@ def test_marks_fit_the_kind_of_fixture(path: Path) -> None:
         assert marked["expect"], "a bad program marks what must be reported"
     else:
         assert marked["known-miss"] or marked["known-false"]
-    assert {code for places in marked.values() for _, code in places} <= ALL_CODES
-    readable = {line for places in marked.values() for line, _ in places}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        assert number in readable or not ATTEMPT.search(line), f"line {number}: a mark that cannot be read"
+    assert codes_in(marked) <= ALL_CODES
+    readable = {(file, line) for places in marked.values() for file, line, _ in places}
+    for file in files_of(path):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            assert (file.name, number) in readable or not ATTEMPT.search(line), (
+                f"line {number}: a mark that cannot be read"
+            )
 
 
 @pytest.mark.parametrize("path", programs("bad", "good", "known"), ids=name)
 def test_fixture_is_valid_for_the_oldest_python(path: Path) -> None:
-    ast.parse(path.read_bytes(), filename=str(path), feature_version=(3, 10))
+    for file in files_of(path):
+        ast.parse(file.read_bytes(), filename=str(file), feature_version=(3, 10))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -86,4 +108,6 @@ def test_rule_has_enough_fixtures(rule) -> None:
     assert len(bad) >= 3
     assert len(good) >= 5
     for path in bad:
-        assert rule.code in {code for _, code in marks(path)["expect"]}, f"{path.name} shows another rule's defect only"
+        assert rule.code in {code for *_, code in marks(path)["expect"]}, (
+            f"{path.name} shows another rule's defect only"
+        )
