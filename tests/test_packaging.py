@@ -25,8 +25,9 @@ heavy = pytest.mark.skipif(
 )
 
 
-def run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *command], cwd=cwd, capture_output=True, text=True, timeout=600)
+def run(*command: str, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, *command]
+    return subprocess.run(words, cwd=cwd, env=os.environ | variables, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.parametrize("rule", catalogue.RULES, ids=lambda rule: rule.name)
@@ -42,7 +43,7 @@ def test_entry_points() -> None:
     points = {(point.group, point.name): point for point in distribution.entry_points}
     assert distribution.version == lint_rules.__version__
     assert points["flake8.extension", "AGL"].load() is AgentLoopPlugin
-    assert points["console_scripts", "looplint"].value == "lint_rules.cli:main"
+    assert points["console_scripts", "looplint"].value == "looplint:main"
 
 
 @pytest.mark.parametrize("module", ["cli", "flake8_plugin", "rules.catalogue"])
@@ -63,12 +64,70 @@ def test_the_hooks_are_what_pre_commit_accepts() -> None:
     assert re.findall(r"^- id: (\S+)$", HOOKS.read_text(), re.MULTILINE) == ["looplint", "looplint-fix"]
 
 
+# -- a folder `lint_rules` of the user's ----------------------------------------------------------------------------
+
+BAD = ROOT / "fixtures" / "stale_history_snapshot" / "bad_list_copy_helpdesk.py"
+FIXED = BAD.with_suffix(".fixed.py")
+CHECK = ("-m", "looplint", "check", "--isolated", "--no-cache", "--output-format=concise")
+CODEMOD = "looplint.codemods.stale_history_snapshot.StaleHistorySnapshotCommand"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A project with a bad file, and a package of our name that does not want to be imported."""
+    (tmp_path / "agent.py").write_text(BAD.read_text())
+    (tmp_path / "lint_rules").mkdir()
+    (tmp_path / "lint_rules" / "__init__.py").write_text("raise RuntimeError('not for you')\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command", [CHECK, ("-m", "flake8", "--isolated", "--select=AGL301")], ids=lambda words: words[1]
+)
+@pytest.mark.parametrize("path", ["", "."])
+def test_a_folder_of_our_name_does_not_stand_in_our_way(own: Path, command: tuple[str, ...], path: str) -> None:
+    done = run(*command, "agent.py", cwd=own, PYTHONPATH=path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("agent.py:48:5: AGL301 ")
+
+
+def test_nor_in_that_of_our_processes(own: Path) -> None:
+    for number in range(20):
+        (own / f"agent{number}.py").write_text(BAD.read_text() + "# filler\n" * 2000)
+    done = run(*CHECK, "--jobs=2", *(f"agent{number}.py" for number in range(20)), cwd=own)
+    assert (done.stderr, done.stdout.count(" AGL301 ")) == ("", 20)
+
+
+def test_nor_in_that_of_codemods(own: Path) -> None:
+    done = run("-m", "libcst.tool", "codemod", "--no-format", "-x", CODEMOD, "--jobs=1", "agent.py", cwd=own)
+    assert done.returncode == 0, done.stderr
+    assert (own / "agent.py").read_text() == FIXED.read_text()
+
+
+def test_plugins_of_the_user_in_such_a_folder_are_found(own: Path) -> None:
+    (own / "lint_rules" / "__init__.py").write_text("")
+    (own / "lint_rules" / "helper.py").write_text("TEXT = 'OWN1 theirs'\n")
+    (own / "lint_rules" / "own_plugin.py").write_text(
+        "from lint_rules.helper import TEXT\n\n\nclass Plugin:\n    def __init__(self, tree):\n        pass\n\n"
+        "    def run(self):\n        yield 1, 0, TEXT, type(self)\n"
+    )
+    (own / ".flake8").write_text(
+        "[flake8]\nselect = AGL301,OWN\n"
+        "[flake8:local-plugins]\nextension = OWN = lint_rules.own_plugin:Plugin\npaths = .\n"
+    )
+    done = run("-m", "flake8", "agent.py", cwd=own)
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["OWN1", "AGL301"], done.stderr
+
+
+# -- the wheel ----------------------------------------------------------------------------------------------------
+
+
 @heavy
 def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     done = run("-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"lint_rules"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"lint_rules", "looplint.py"}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "lint_rules").rglob("*.py")}
-    assert modules | {"lint_rules/py.typed"} <= names
+    assert modules - {"lint_rules/looplint.py"} | {"lint_rules/py.typed"} <= names
