@@ -64,6 +64,24 @@ def test_the_hooks_are_what_pre_commit_accepts() -> None:
     assert re.findall(r"^- id: (\S+)$", HOOKS.read_text(), re.MULTILINE) == ["looplint", "looplint-fix"]
 
 
+# -- releases -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_tag_that_is_not_the_version_is_not_released() -> None:
+    done = subprocess.run([ROOT / ".ci" / "release", "v0.0.0"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"The tag is v0.0.0, but lint_rules/__init__.py says version {lint_rules.__version__}"
+    )
+
+
+def test_each_quick_test_exists() -> None:
+    rooms = re.findall(r'rooms="(?:\$rooms )?([^"]+)"', (ROOT / ".ci" / "test").read_text())
+    assert len(rooms) == 2
+    assert all((ROOT / "tests" / f"test_{room}.py").exists() for room in " ".join(rooms).split())
+
+
 # -- a folder `lint_rules` of the user's ----------------------------------------------------------------------------
 
 BAD = ROOT / "fixtures" / "stale_history_snapshot" / "bad_list_copy_helpdesk.py"
