@@ -25,6 +25,7 @@ from lint_rules.syntax.reaching import Definition, Reaching, reaching
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
+    from lint_rules.anatomy.cuts.mending import Mending
     from lint_rules.anatomy.cuts.trimming import Trimming
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.turns.races import Races
@@ -138,6 +139,12 @@ class Anatomy:
         from lint_rules.anatomy.cuts.cuts import cuts
 
         return list(cuts(self.module))
+
+    @cached_property
+    def mending(self) -> Mending:
+        from lint_rules.anatomy.cuts.mending import Mending
+
+        return Mending(self)
 
     @cached_property
     def trimming(self) -> Trimming:

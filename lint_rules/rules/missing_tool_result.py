@@ -52,9 +52,11 @@ part of the stored calls, outputs of an assistants run that are submitted one by
 when the rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no
 `invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name
 the call. Silent are calls that are put aside or handed to a function that may answer them, answers made up afterwards
-(also in `finally`), histories that are mended or cut back, tools that end the conversation, and errors of parsing
-arguments, which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants), Anthropic,
-Gemini, Bedrock and LangChain, and constructors that say that they hold one.
+(also in `finally`), histories that are cut back, or that go through a function which looks for the ids of calls among
+others (whatever it is called; one that cannot be read may mend the list, if its result takes the list's place), tools
+that end the conversation, and errors of parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat
+completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
+one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
@@ -79,7 +81,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.open_calls import asked_too_early, left_out, one_output_each, unsent
-from lint_rules.anatomy.calls.open_ends import MENDS, mended
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
 from lint_rules.anatomy.calls.waiting import Taken
@@ -96,14 +97,15 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _unparsed(anatomy)
     yield from _unlinked(anatomy)
     answers = Answers(anatomy.facts, anatomy.calls)
-    if not answers.made or mended(anatomy):
+    if not answers.made:
         return
     for function in anatomy.module.functions:
-        if function.kind not in {"function", "module"} or MENDS.search(function.name):
+        if function.kind not in {"function", "module"}:
             continue
         seen: set[cst.CSTNode] = set()
-        for draft in _of(anatomy, WaysOut(anatomy, answers, function), function):
-            if draft.node not in seen:
+        ways = WaysOut(anatomy, answers, function)
+        for draft in _of(anatomy, ways, function):
+            if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
 

@@ -57,8 +57,10 @@ The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[le
 may hold tool results: they are stored in it, in this file or by a method that is handed on together with `tools=`, or
 (for a history that is stored again) its elements are of a class that has a field for tool calls. Messages of OpenAI,
 Anthropic, Gemini, Bedrock and LangChain are known. The rule is silent where somebody looks at what the messages are:
-the cut is moved to a user message, the list is mended before or after it, in the same function, in a helper that gets
-the list, or in the caller that gets what is left.
+the cut is moved to a user message in the same function, in a helper that gets the list, or in the caller that gets what
+is left; or the list goes, here or on its way to the model, through a function that looks for the ids of calls among
+others or takes messages away by what they carry. What a function is called does not matter. One that cannot be read
+may mend the list, if its result takes the list's place.
 
 ## Known problems
 A history that only other files write tool results to is not known to hold any. Cuts that pick messages one by one

@@ -67,7 +67,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.calls.open_ends import mended
 from lint_rules.anatomy.calls.order import Intruder, Order
 from lint_rules.anatomy.rounds.model_hooks import stored_behind_calls
 from lint_rules.anatomy.values.slots import describe
@@ -79,13 +78,13 @@ _HELP = "store the results of the round first, right behind the message with the
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _behind_calls(anatomy)
     answers = Answers(anatomy.facts, anatomy.calls)
-    if not answers.made or mended(anatomy):
+    if not answers.made:
         return
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"}:
             seen: set[cst.CSTNode] = set()
             for found in Order(anatomy, answers, function).intruders():
-                if found.stored.node not in seen:
+                if found.stored.node not in seen and not anatomy.mending.reaches({found.stored.slot}):
                     seen.add(found.stored.node)
                     yield _draft(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -18,28 +17,8 @@ from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk_scope
 
-MENDS = re.compile(
-    r"orphan|backfill|dangling|unanswered|unpaired|unresolved|incomplete|roll_?back|repair|sanitiz|pairing|"
-    r"(missing|pending|skipped|cancel\w*|abort\w*|remaining|interrupt\w*)_?\w*(tool|result|call|response|history)|"
-    r"(fix|patch|ensure|heal|close|fill|complete|clean\w*)_\w*(tool|message|history|pair|turn|transcript|call)",
-    re.I,
-)
-"""Names of functions that give unanswered calls an answer, or take them out again."""
 _FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
 _DEEPEST = 4
-
-
-_MENDED = re.compile(
-    r"orphan|backfill|dangling|unanswered|unpaired|roll_?back_|sanitiz\w*(messages|history|tool|pair|transcript)|"
-    r"(repair|fix|patch|heal|validate|clean|ensure|fill)_\w*(messages|history|pairs?|pairing|missing|transcript|tool_calls)$"
-    r"|missing_tool|incomplete_(tool|messages)|repair_",
-    re.I,
-)
-
-
-def mended(anatomy: Anatomy) -> bool:
-    """Whether a file runs a helper that puts histories in order, by its name, before they are sent."""
-    return any(_MENDED.search(ex.called_name(call)) for call in anatomy.module.nodes_of(cst.Call))
 
 
 class OpenEnds:
@@ -93,7 +72,7 @@ class OpenEnds:
         return False
 
     def takes_back(self, point: Point) -> bool:
-        """Whether a point cuts the history, or runs a helper that says it puts it in order."""
+        """Whether a point cuts the history, or runs what puts its calls and results together."""
         found = self._takes_back.get(point)
         if found is None:
             found = self._takes_back[point] = self._may_take_back(point)
@@ -102,11 +81,16 @@ class OpenEnds:
     def _may_take_back(self, point: Point) -> bool:
         for part in point.expressions():
             for node in walk_scope(part):
-                if type(node) is cst.Call and MENDS.search(ex.called_name(node)):
+                if type(node) is cst.Call and self.anatomy.mending.at(node, self.histories):
                     return True
         return point.statement is not None and any(
             self.anatomy.module.inside(node, point.statement) for node in self._cuts
         )
+
+    @cached_property
+    def are_mended(self) -> bool:
+        """Whether the histories are put in order somewhere else in the file, before they are sent."""
+        return self.anatomy.mending.reaches(self.histories)
 
     @cached_property
     def _cuts(self) -> list[cst.CSTNode]:

@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.anatomy.messages.role_tests import is_repair, role_tests
+from lint_rules.anatomy.messages.role_tests import role_tests
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -45,13 +45,12 @@ class Alignment:
         self.module = anatomy.module
         self.slots = anatomy.facts.slots
         self.contents = contents
-        self._repairs: bool | None = None
 
     def of(self, cut: Cut, *, system: bool = False) -> bool:
         """Whether somebody looks at what the messages are; with `system`, at the system role as well."""
-        if not system and self._runs_repair():
-            return True
         lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node)}
+        if not system and self.anatomy.mending.reaches(lists):
+            return True
         decisive = self._decisive(cut.function, lists, self._names(cut.size))
         if self._is_looked_at(cut.function, decisive, system):
             return True
@@ -68,12 +67,6 @@ class Alignment:
 
     def _given_back(self, node: cst.CSTNode) -> set[Slot]:
         return set(self.contents.lists_in(node.value)) if isinstance(node, cst.Return) and node.value else set()
-
-    def _runs_repair(self) -> bool:
-        """Whether the file runs a helper that, by its name, is there for pairs of calls and results."""
-        if self._repairs is None:
-            self._repairs = any(is_repair(ex.called_name(call)) for call in self.module.nodes_of(cst.Call))
-        return self._repairs
 
     # -- what decides -----------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class Contents:
         known = self.facts.kinds(node).get(Kind.HISTORY)
         if known is not None:
             return Proof(known.root.node, f"the message history: {known.clause}")
-        for slot in self._flowing_into(node):
+        for slot in self.flowing_into(node):
             known = self.facts.of(slot).get(Kind.HISTORY)
             if known is not None and slot[0] in {"call", "return"}:
                 return Proof(known.root.node, f"the message history: {known.clause}")
@@ -67,7 +67,7 @@ class Contents:
     def tool_results(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may hold the results of tool calls."""
         told: Proof | None = None
-        for slot in self._flowing_into(node):
+        for slot in self.flowing_into(node):
             for stored, reason in self._stored.get(slot, ()):
                 return Proof(stored, reason)
             element = self._elements.of(slot)
@@ -80,7 +80,7 @@ class Contents:
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may begin with a system message."""
-        for slot in self._flowing_into(node):
+        for slot in self.flowing_into(node):
             for value in self.facts.assigned(slot):
                 first = _first(value)
                 if first is not None and self._is_system(first):
@@ -102,7 +102,7 @@ class Contents:
 
     # -- which lists a list is made of ------------------------------------------------------------------------
 
-    def _flowing_into(self, node: cst.BaseExpression) -> Iterator[Slot]:
+    def flowing_into(self, node: cst.BaseExpression) -> Iterator[Slot]:
         """The slots of a list and of all lists whose elements it gets, nearest first."""
         queue = deque(self.lists_in(node))
         seen = set(queue)

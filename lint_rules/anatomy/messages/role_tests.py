@@ -18,11 +18,6 @@ _CALL_KEYS = frozenset(
 )  # fmt: skip
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "SYSTEM", "System", "system_prompt"})
 _ASKS = re.compile(r"(^|_)(is|has|starts?|find|contains|keeps?|check)_|tool|role|user|turn|assistant|boundary|safe")
-_REPAIRS = re.compile(
-    r"orphan|backfill|dangling|unpaired|repair|sanitiz|sanitis|heal|boundary|"
-    r"(tool|call|message|history|context|turn)_?pair|pair_?(tool|call|message|result)|"
-    r"(fix|valid|normal|clean|ensure|complete|match|align|legal|safe)\w*_?(tool|call|message|history|context|turn|start|cut)"
-)
 
 
 def role_tests(nodes: list[cst.CSTNode], *, system: bool = False) -> Iterator[cst.BaseExpression]:
@@ -90,11 +85,6 @@ def _asked(node: cst.Call, system: bool) -> Iterator[cst.BaseExpression]:
         yield given[0]
     elif base is not None and not node.args and name.startswith(("is_", "has_")) and _ASKS.search(name[3:]):
         yield base
-
-
-def is_repair(name: str) -> bool:
-    """Whether a function, by its name, puts calls and results together again."""
-    return bool(_REPAIRS.search(name.lower()))
 
 
 def named_roles(test: cst.BaseExpression) -> frozenset[str] | None:

@@ -1,0 +1,209 @@
+"""Calls that put the tool calls and results of a list of messages together again.
+
+What mends is told by a body, not by a name: it looks for the id of a call among others, or takes messages away by what
+they carry, and the list gets what comes of it. A body that is not at hand may do so, where its result takes the place
+of the list; the standard library knows no messages.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.role_tests import role_tests
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk, walk_scope
+
+if TYPE_CHECKING:
+    from lint_rules.anatomy.agent import Anatomy
+
+_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"})
+_TAKE_AWAY = frozenset({"pop", "popleft", "remove"})
+_PASSES_ON = (cst.Await, cst.StarredElement, cst.List, cst.BinaryOperation, cst.BooleanOperation, cst.Element)
+_DEEPEST = 3
+
+
+class Mending:
+    """Answers for one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.slots = anatomy.facts.slots
+        self._bodies: dict[Scope, bool] = {}
+
+    def reaches(self, lists: Collection[Slot | None]) -> bool:
+        """Whether a call somewhere in the file mends one of these lists, or one that gets their messages."""
+        return any(slot in given for _, given in self._mended for slot in lists)
+
+    def at(self, call: cst.Call, lists: set[Slot]) -> bool:
+        """Whether this call mends one of these lists."""
+        return any(node is call and lists & given for node, given in self._mended)
+
+    @cached_property
+    def _mended(self) -> list[tuple[cst.Call, set[Slot]]]:
+        """The calls that mend, each with the lists that it gets."""
+        return [(call, given) for call in self.module.nodes_of(cst.Call) if (given := self._given(call))]
+
+    def _given(self, call: cst.Call) -> set[Slot]:
+        """The lists that a call mends; none where it mends nothing."""
+        if self.anatomy.calls.asks(call):
+            return set()
+        callee = self.slots.callee(call)
+        if callee is not None:
+            return self._lists_of(call, callee) if self._mends(callee) and self._counts(call, callee) else set()
+        if is_logging(call) or sources(call) or not self._takes_place(call):
+            return set()
+        imported = self.anatomy.imported_function(call.func.value) if type(call.func) is cst.Name else None
+        if imported is not None:
+            there, function = imported
+            return self._passed(call) if there.mending._mends(function) else set()
+        return self._passed(call) if self._is_unknown(call) else set()
+
+    def _passed(self, call: cst.Call) -> set[Slot]:
+        """The lists whose messages a call gets by its arguments."""
+        return {
+            slot
+            for arg in call.args
+            if self.anatomy.contents.history(arg.value) is not None
+            for slot in self.anatomy.contents.flowing_into(arg.value)
+        }
+
+    def _lists_of(self, call: cst.Call, callee: Scope) -> set[Slot]:
+        """The lists that a function of this file gets from a call, and those of its object that it names."""
+        named = (self.slots.of(node) for node in callee.nodes_of(cst.Attribute)) if is_method(callee) else ()
+        return self._passed(call) | {slot for slot in named if slot is not None and slot[0] == "attr"}
+
+    def _is_unknown(self, call: cst.Call) -> bool:
+        """Whether nobody can say here what a call does with its arguments."""
+        name = ex.dotted(call.func) or ""
+        if not name or ex.called_name(call)[:1].isupper():
+            return False
+        full = self.module.imports.resolve(name)
+        if type(call.func) is cst.Name and full == name:
+            return name in {p.name.value for p in parameters(self.module.scope_of[call].function)}
+        return full.partition(".")[0] not in sys.stdlib_module_names
+
+    # -- what becomes of the result ---------------------------------------------------------------------------
+
+    def _counts(self, call: cst.Call, callee: Scope) -> bool:
+        """Whether the list itself is changed, or the result takes its place."""
+        own = {self.slots.parameter(callee, p.name.value) for p in parameters(callee)}
+        changed = (w.slot for w in self.anatomy.writes.reached_from(callee))
+        return any(slot in own or slot[0] == "attr" for slot in changed) or self._takes_place(call)
+
+    def _takes_place(self, call: cst.Call) -> bool:
+        """Whether the result of a call is sent, stored or given back as a list of messages."""
+        here: cst.CSTNode = call
+        for outer in self.module.ancestors(call):
+            if isinstance(outer, cst.Return):
+                return True
+            if isinstance(outer, (cst.Assign, cst.AnnAssign)):
+                kinds = (self.anatomy.facts.kinds(self._whole(target)) for target in ex.targets(outer))
+                return any(Kind.HISTORY in known for known in kinds)
+            if isinstance(outer, cst.Arg):
+                return isinstance(passed := self.module.parent[outer], cst.Call) and self.anatomy.calls.asks(passed)
+            if not isinstance(outer, _PASSES_ON):
+                return False
+            here = outer
+        return here is not call
+
+    @staticmethod
+    def _whole(target: cst.BaseExpression) -> cst.BaseExpression:
+        """`h` of `h[:] = ...`."""
+        return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
+
+    # -- what a body does -------------------------------------------------------------------------------------
+
+    def _mends(self, function: Scope, depth: int = 0) -> bool:
+        """Whether a function keeps calls and results together, itself or by one that it hands its list to."""
+        found = self._bodies.get(function)
+        if found is None:
+            self._bodies[function] = False  # while it is looked at: functions call each other
+            found = self._bodies[function] = self._looks_for_ids(function) or self._takes_away(function)
+            if not found and depth < _DEEPEST:
+                own = {p.name.value for p in parameters(function)}
+                sites = (s for s in self.anatomy.calls.calls[function] if self._hands_on(s.node, own))
+                found = self._bodies[function] = any(self._mends(site.callee, depth + 1) for site in sites)
+        return found
+
+    @staticmethod
+    def _hands_on(call: cst.Call, own: set[str]) -> bool:
+        return any(isinstance(n, cst.Name) and n.value in own for arg in call.args for n in walk(arg.value))
+
+    def _looks_for_ids(self, function: Scope) -> bool:
+        """`if call["id"] in answered`, `m.tool_call_id not in known`, `calls - answered`: it hangs on pairs."""
+        return any(
+            isinstance(node.comparisons[0].operator, (cst.In, cst.NotIn))
+            and self._is_id(node.left)
+            and self._decides(node)
+            for node in function.nodes_of(cst.Comparison)
+        ) or any(
+            isinstance(node.operator, cst.Subtract) and self._holds_ids(node.left) and self._holds_ids(node.right)
+            for node in function.nodes_of(cst.BinaryOperation)
+        )
+
+    def _is_id(self, node: cst.BaseExpression) -> bool:
+        """The id of a call or of a result, or a name for one."""
+        slot = self.slots.of(node) if type(node) is cst.Name else None
+        values = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
+        return any(
+            (pair := ex.member(part)) is not None and pair[1] in _IDS
+            for value in values
+            for part in ex.alternatives(value)
+        )
+
+    def _holds_ids(self, node: cst.BaseExpression) -> bool:
+        """A collection of ids: `{call["id"] for call in calls}`, or a name for what such ids are put into."""
+        slot = self.slots.of(node) if type(node) is cst.Name else None
+        values = [node]
+        if slot is not None:
+            values += [*self.anatomy.facts.assigned(slot), *self.anatomy.facts.put(slot)]
+        inside = (part.elt if isinstance(part, (cst.SetComp, cst.ListComp)) else part for part in values)
+        return any(self._is_id(part) for part in inside)
+
+    def _decides(self, test: cst.CSTNode) -> bool:
+        here = test
+        for outer in self.module.ancestors(test):
+            if isinstance(outer, (cst.CompIf, cst.IfExp, cst.If, cst.While)):
+                return isinstance(outer, cst.CompIf) or here is outer.test
+            if not isinstance(outer, (cst.UnaryOperation, cst.BooleanOperation)):
+                return False
+            here = outer
+        return False
+
+    def _takes_away(self, function: Scope) -> bool:
+        """`while h[0]["role"] == "tool": h.pop(0)`; `[m for m in h if "tool_calls" not in m]`."""
+        for node in function.nodes_of(cst.While, cst.CompIf):
+            if not any(True for _ in role_tests(list(walk(node.test)))):
+                continue
+            if isinstance(node, cst.CompIf):
+                if any(isinstance(outer, cst.ListComp) for outer in self._around(node)):
+                    return True
+            elif any(self._is_cut(inside) for inside in walk_scope(node.body)):
+                return True
+        return False
+
+    def _around(self, node: cst.CompIf) -> Iterator[cst.CSTNode]:
+        for outer in self.module.ancestors(node):
+            yield outer
+            if not isinstance(outer, cst.CompFor):
+                return
+
+    @staticmethod
+    def _is_cut(node: cst.CSTNode) -> bool:
+        """`h.pop(0)`, `del h[0]`, `start += 1`, `h = h[1:]`."""
+        if isinstance(node, cst.Call):
+            return ex.called_name(node) in _TAKE_AWAY
+        if isinstance(node, cst.Assign):
+            return ex.slice_of(node.value) is not None
+        return isinstance(node, (cst.Del, cst.AugAssign))
