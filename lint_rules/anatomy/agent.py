@@ -110,7 +110,7 @@ class Anatomy:
 
     @cached_property
     def rounds(self) -> list[RoundLoop]:
-        return round_loops(self.calls, self.writes)
+        return round_loops(self.calls, self.writes, self.flow)
 
     @cached_property
     def round_at(self) -> dict[cst.CSTNode, RoundLoop]:

@@ -8,7 +8,7 @@ of the list; the standard library knows no messages.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -183,21 +183,28 @@ class Mending:
 
     def _takes_away(self, function: Scope) -> bool:
         """`while h[0]["role"] == "tool": h.pop(0)`; `[m for m in h if "tool_calls" not in m]`."""
-        for node in function.nodes_of(cst.While, cst.CompIf):
-            if not any(True for _ in role_tests(list(walk(node.test)))):
-                continue
-            if isinstance(node, cst.CompIf):
-                if any(isinstance(outer, cst.ListComp) for outer in self._around(node)):
+        own = {self.slots.parameter(function, p.name.value) for p in parameters(function)}
+        for loop in function.nodes_of(cst.While):
+            subjects = role_tests(list(walk(loop.test)))
+            if any(self._is_list(self._base(subject), own) for subject in subjects):
+                if any(self._is_cut(inside) for inside in walk_scope(loop.body)):
                     return True
-            elif any(self._is_cut(inside) for inside in walk_scope(node.body)):
-                return True
-        return False
+        return any(
+            comp.for_in.ifs
+            and any(True for test in comp.for_in.ifs for _ in role_tests(list(walk(test))))
+            and self._is_list(comp.for_in.iter, own)
+            for comp in function.nodes_of(cst.ListComp)
+        )
 
-    def _around(self, node: cst.CompIf) -> Iterator[cst.CSTNode]:
-        for outer in self.module.ancestors(node):
-            yield outer
-            if not isinstance(outer, cst.CompFor):
-                return
+    def _is_list(self, node: cst.BaseExpression, own: set[Slot]) -> bool:
+        """Whether an expression is a list of messages that a function got: a parameter, the history of its object."""
+        return any(slot in own for slot in self.anatomy.contents.lists_in(node)) or (
+            self.anatomy.contents.history(node) is not None
+        )
+
+    @staticmethod
+    def _base(node: cst.BaseExpression) -> cst.BaseExpression:
+        return node.value if isinstance(node, cst.Subscript) else node
 
     @staticmethod
     def _is_cut(node: cst.CSTNode) -> bool:

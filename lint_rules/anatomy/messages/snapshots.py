@@ -16,6 +16,7 @@ from lint_rules.anatomy.messages.passing import Parameter, parameter_path, passe
 from lint_rules.anatomy.messages.sending import Loop, Sending
 from lint_rules.anatomy.messages.views import Views
 from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.values.copies import Path, path_of
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot
@@ -276,7 +277,7 @@ class _Finder:
 def _is_round_loop(anatomy: Anatomy, loop: Loop, function: Scope) -> bool:
     """A loop whose rounds answer the model: not one over items that each get a request of their own."""
     calls = anatomy.calls.calls_within(loop.body, function)
-    if any(isinstance(call.func, cst.Name) and call.func.value == "input" for call in calls):
+    if Waits(anatomy.calls, anatomy.flow, is_input).in_each_round(loop, function) is not None:
         return False
     asking = [call for call in calls if anatomy.calls.asks(call)]
     if not asking:

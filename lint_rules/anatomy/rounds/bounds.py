@@ -1,17 +1,22 @@
-"""What bounds the rounds of a loop: tests of what grows by itself, or of what is called like a limit.
+"""What bounds the rounds of a loop: tests of what moves with the rounds.
 
-A counter, the clock, the length of what the loop fills grow with each round; a comparison with one of them is a limit,
-unless the other side is none: `float("inf")`, `10**15`.
+A counter, the clock, the length of what the loop fills, tokens used so far: they grow with each round, and a comparison
+with one of them is a limit, unless the other side is none: `float("inf")`, `10**15`. What no round changes is no limit,
+whatever it is called. What the code of somebody else decides or counts in each round may be one.
 """
 
 from __future__ import annotations
 
+import builtins
 import re
+import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
 import libcst as cst
 
+from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.slices import FILLERS, Slice
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -23,20 +28,15 @@ _ORDER = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual
 _EQUALITY = (cst.Equal, cst.NotEqual)
 COMPARES = (*_ORDER, *_EQUALITY)
 _CLOCKS = frozenset({"time", "monotonic", "perf_counter", "now", "utcnow", "process_time", "total_seconds", "elapsed"})
-_QUANTITY = re.compile(
-    r"(max|limit|budget|deadline|timeout|remaining|quota|attempt|retr(y|ies)|iter|round|turn|step|count|tries|depth"
-    r"|elapsed|cost|token|spen[dt]|usage|duration|time|_left|credit|cycle|loop|usd|price|calls_made|requests)",
+_GUARDS_REPEATS = re.compile(r"stuck|loop|repeat|duplicate|stall|limit|exceed|exhaust|circuit", re.IGNORECASE)
+"""Names by which somebody else's object, that is shown each reply, says that it counts them. Breaks a tie, no more."""
+OUTSIDE = re.compile(
+    r"(?<!should_)(stop|cancel|interrupt|abort|shut_?down|is_set|running|closed|disconnect|kill|alive|active|quit|exit|"
+    r"terminat|paused)",
     re.IGNORECASE,
 )
-"""Names of things that grow with the rounds, or bound them; for comparisons."""
-_LIMIT = re.compile(
-    r"(max_|_max|limit|budget|deadline|time_?d?_?out|exceed|exhaust|remaining|quota|too_(many|long)|expired|_left"
-    r"|(retries|attempts|iterations|rounds|turns|steps)$|circuit|stuck|loop_detect|repeat|duplicate|stall)",
-    re.IGNORECASE,
-)
-"""Names that say so themselves, without a comparison."""
-_VERDICT = re.compile(r"should_(stop|continue|exit|end|break)|can_continue", re.IGNORECASE)
-"""Names of what somebody has decided: a limit may be behind it where the file does not show how."""
+"""Names by which somebody else's code says that a person or another program decides. Breaks a tie, no more."""
+_BUILTIN = frozenset(dir(builtins))
 _TRUTHS = (cst.UnaryOperation, cst.BooleanOperation, cst.Call, cst.Attribute, cst.Await, cst.NamedExpr)
 _HUGE = 1_000_000
 
@@ -51,29 +51,31 @@ class Bounds:
 
     def limit_in(self, part: cst.CSTNode) -> cst.CSTNode | None:
         """The limit that an expression tests."""
-        for node in walk_scope(part):
+        for node in self.slice.without_requests(part):
             if isinstance(node, cst.Comparison):
                 if self.is_limit(node):
                     return node
             elif isinstance(node, (cst.Name, cst.Attribute)):
-                if self._is_called_limit(node) and self._stands_alone(node):
-                    return node
                 if self.is_counter(node) and self._stands_alone(node):
                     return node
         return None
 
-    def _is_called_limit(self, node: cst.Name | cst.Attribute) -> bool:
-        name = ex.last_name(node)
-        return bool(_LIMIT.search(name)) or (bool(_VERDICT.search(name)) and not self._is_shown(node))
+    def verdict_in(self, tested: list[cst.CSTNode]) -> cst.CSTNode | None:
+        """What somebody else's code decides, in each round anew: `budget.is_used_up()`, `plan.done`."""
+        for truth in self.slice.truths(tested):
+            if isinstance(truth, cst.Attribute):
+                if self._is_moved(truth) and not OUTSIDE.search(truth.attr.value):
+                    return truth
+            elif isinstance(truth, cst.Call) and self._is_verdict(truth):
+                return truth.func
+        return None
 
-    def _is_shown(self, node: cst.Name | cst.Attribute) -> bool:
-        """Whether functions of this file work out all that a variable holds: then they say what it hangs on."""
-        slot = self.facts.slots.of(node)
-        values = [ex.inner(value) for value in self.facts.assigned(slot)] if slot is not None else []
-        calls = [value.expression if isinstance(value, cst.Await) else value for value in values]
-        return bool(calls) and all(
-            isinstance(call, cst.Call) and self.facts.slots.callee(call) is not None for call in calls
-        )
+    def _is_verdict(self, call: cst.Call) -> bool:
+        if not self._is_elsewhere(call) or OUTSIDE.search(ex.source(call.func, 100)):
+            return False
+        if not self.slice.hold_reply([arg.value for arg in call.args]):
+            return not self._is_of_reply(call)
+        return isinstance(call.func, cst.Attribute) and _GUARDS_REPEATS.search(call.func.attr.value) is not None
 
     def _stands_alone(self, node: cst.CSTNode) -> bool:
         """Whether the truth of a name, or of what it is called for, is what a test or a value here is made of."""
@@ -94,21 +96,14 @@ class Bounds:
             return False
         if not all(isinstance(target.operator, COMPARES) for target in test.comparisons):
             return isinstance(test.comparisons[0].operator, (cst.In, cst.NotIn)) and self._remembers(*sides[:2])
-        if any(ex.text(side) is not None for side in sides):
-            return False
-        if any(self._measures_calls(side) for side in sides):
+        if any(ex.text(side) is not None for side in sides) or any(map(self._measures_calls, sides)):
             return False
         if any(self.grows(side) for side in sides):
             return True
-        if not isinstance(test.comparisons[0].operator, _ORDER):
-            return False
-        names = [ex.last_name(node) for side in sides for node in walk(side)]
-        if any(name and _QUANTITY.search(name) for name in names):
-            return True
-        return not self.slice.hold_reply(self.slice.of(list(sides)))
+        return isinstance(test.comparisons[0].operator, _ORDER) and any(self._moves(side) for side in sides)
 
     def _remembers(self, key: cst.BaseExpression, seen: cst.BaseExpression) -> bool:
-        """`signature in seen`, where the loop adds to `seen`: rounds that repeat themselves are noticed."""
+        """`signature in seen`, where the rounds add to `seen`: those that repeat themselves are noticed."""
         slot = self.facts.slots.of(seen)
         return slot is not None and ex.text(key) is None and slot in self._filled
 
@@ -135,6 +130,110 @@ class Bounds:
                         return True
         return False
 
+    def _moves(self, side: cst.BaseExpression) -> bool:
+        """Whether something that grows with the rounds, or that somebody else may move in each, goes into a value."""
+        if self._is_word(side):
+            return False
+        return any(
+            self._is_moving(node) for part in self.slice.of([side]) for node in self.slice.without_requests(part)
+        )
+
+    def _is_moving(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call):
+            if ex.called_name(node) in _CLOCKS:
+                return True
+            return self._is_elsewhere(node) and not self._is_of_reply(node)
+        if not isinstance(node, (cst.Name, cst.Attribute)):
+            return False
+        slot = self.facts.slots.of(node)
+        if slot is not None and any(
+            s in self._counters or s in self._filled for s in (slot, *self._passed.get(slot, ()))
+        ):
+            return True
+        return isinstance(node, cst.Attribute) and (node.attr.value == "usage" or self._is_moved(node))
+
+    @cached_property
+    def _passed(self) -> dict[Slot, set[Slot]]:
+        """What the parameters of the functions that a round calls may stand for."""
+        found: defaultdict[Slot, set[Slot]] = defaultdict(set)
+        for _, node in self.slice.run():
+            callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+            if callee is not None and isinstance(node, cst.Call):
+                for parameter, value in self.facts.slots.bindings(node, callee):
+                    if (slot := self.facts.slots.of(value)) is not None:
+                        found[parameter].add(slot)
+        return found
+
+    def _is_word(self, side: cst.BaseExpression) -> bool:
+        """What the model said, as such: not how many tokens it took."""
+        return self.slice.hold_reply([side]) and not any(
+            isinstance(node, cst.Attribute) and node.attr.value == "usage" for node in walk(side)
+        )
+
+    def _is_of_reply(self, call: cst.Call) -> bool:
+        """`judge(reply)`, `reply.score()`: the model's word in another form."""
+        return self.slice.hold_reply([call])
+
+    def _is_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a call runs code that nobody can read here; builtins and the standard library keep no count."""
+        if self.facts.slots.callee(call) is not None or self.slice.anatomy.calls.asks(call):
+            return False
+        name = ex.dotted(call.func)
+        if name is None or name in _BUILTIN:
+            return False
+        return self.module.imports.resolve(name).partition(".")[0] not in sys.stdlib_module_names
+
+    def _is_moved(self, node: cst.Attribute) -> bool:
+        """Whether a round hands the object of an attribute to code that may change it: `run(state)`."""
+        slot = self.facts.slots.of(node)
+        if slot is not None and self.facts.assigned(slot):
+            return False  # this file says what it is set to
+        if self.slice.hold_reply([node]):
+            return False
+        root = node.value
+        while True:
+            if root_slot := self.facts.slots.of(root):
+                if root_slot in self._handled:
+                    return True
+            if not isinstance(root, cst.Attribute):
+                return False
+            root = root.value
+
+    @cached_property
+    def _handled(self) -> set[Slot]:
+        """The objects that a round calls methods of, or passes on, where nobody can read here what becomes of them."""
+        found = set()
+        for _, node in self.slice.run():
+            if isinstance(node, cst.Call) and self.facts.slots.callee(node) is None and not is_logging(node):
+                base = ex.receiver(node)
+                for part in [*([base] if base is not None else []), *(arg.value for arg in node.args)]:
+                    if (slot := self.facts.slots.of(part)) is not None:
+                        found.add(slot)
+        return found
+
+    def _is_carried(self, slot: Slot) -> bool:
+        """Whether a value lives from one round to the next: no local of a called function, nor set anew each time."""
+        if slot[0] == "var" and slot[1] in self.slice.called and slot[1] is not self.slice.function:
+            return False
+        return slot not in self._set_anew
+
+    @cached_property
+    def _set_anew(self) -> set[Slot]:
+        """What each round sets at its own level, without looking at the old value."""
+        found: set[Slot] = set()
+        body = self.slice.node.body
+        for line in body.body if isinstance(body, cst.IndentedBlock) else ():
+            for node in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None:
+                    read = {
+                        self.facts.slots.of(n) for n in walk(node.value) if isinstance(n, (cst.Name, cst.Attribute))
+                    }
+                    for target in ex.targets(node):
+                        slot = self.facts.slots.of(target)
+                        if slot is not None and slot not in read and not isinstance(ex.inner(node.value), cst.Call):
+                            found.add(slot)
+        return found
+
     @cached_property
     def _filled(self) -> set[Slot]:
         """The collections that a round adds to, or stores keys in."""
@@ -148,7 +247,7 @@ class Bounds:
             ):
                 base = node.target.value
             slot = self.facts.slots.of(base) if base is not None else None
-            if slot is not None:
+            if slot is not None and self._is_carried(slot):
                 found.add(slot)
         return found
 
@@ -159,11 +258,16 @@ class Bounds:
     @cached_property
     def _counters(self) -> set[Slot]:
         """What the loop counts: `n += 1`, `n = n - 1`, `self.cost += price`, `n = next(numbers)`."""
-        found = set()
+        own = self.slice.node.target if isinstance(self.slice.node, cst.For) else None
+        found = {slot for name in _names(own) if (slot := self.facts.slots.of(name)) is not None}
         for _, node in self.slice.run():
             target = _counted(node)
             slot = self.facts.slots.of(target) if target is not None else None
-            if slot is not None and not {Kind.HISTORY, Kind.MODEL_TEXT, Kind.CALLS} & self.facts.of(slot).keys():
+            if (
+                slot is not None
+                and self._is_carried(slot)
+                and not {Kind.HISTORY, Kind.MODEL_TEXT, Kind.CALLS} & self.facts.of(slot).keys()
+            ):
                 found.add(slot)
         return found
 
@@ -199,6 +303,10 @@ def _defaults(slot: Slot) -> list[cst.BaseExpression]:
     if slot[0] != "var":
         return []
     return [p.default for p in parameters(slot[1]) if p.name.value == slot[2] and p.default is not None]
+
+
+def _names(target: cst.BaseExpression | None) -> list[cst.Name]:
+    return [node for node in walk(target) if isinstance(node, cst.Name)] if target is not None else []
 
 
 def _counted(node: cst.CSTNode) -> cst.BaseExpression | None:

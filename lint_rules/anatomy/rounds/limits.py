@@ -15,10 +15,10 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.bounds import COMPARES, Bounds, comparisons, sides_of
+from lint_rules.anatomy.rounds.bounds import COMPARES, OUTSIDE, Bounds, comparisons, sides_of
 from lint_rules.anatomy.rounds.exits import Exits, Loop
 from lint_rules.anatomy.rounds.slices import Slice
-from lint_rules.anatomy.rounds.waits import wait_in
+from lint_rules.anatomy.rounds.waits import Waits
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -77,11 +77,6 @@ _OVER = re.compile(r"(exceed|exhaust|expired|timed_out|too_(many|long))", re.IGN
 """Names that say that a limit is passed: where the loop goes on then, it is none of the loop's."""
 _RATE = re.compile(r"(^|[._])(rate|rpm|tpm|rps|throttle)", re.IGNORECASE)
 """What slows the rounds down, and ends none."""
-_OUTSIDE = re.compile(
-    r"(stop|cancel|interrupt|abort|shut_?down|is_set|running|closed|disconnect|kill|alive|active|quit|exit|terminat|"
-    r"paused)",
-    re.IGNORECASE,
-)
 _GUARDS = frozenset({"timeout", "timeout_at", "move_on_after", "fail_after", "move_on_at", "fail_at", "wait_for"})
 
 
@@ -113,8 +108,8 @@ class Limits:
 
     @cached_property
     def waits(self) -> cst.Call | None:
-        """A call in the loop that waits for a person or a message: each round is then somebody's wish."""
-        return wait_in(self.anatomy, self.node, self.function)
+        """A call that waits for a person or a message in each round: it is then somebody's wish."""
+        return Waits(self.anatomy.calls, self.anatomy.flow).in_each_round(self.node, self.function)
 
     def by_reply(self) -> list[Point]:
         """Where the loop goes on to when the model's reply ends it."""
@@ -128,12 +123,13 @@ class Limits:
         tested = self.exits.tested(point)
         parts = list(self.slice.of(tested))
         limit = next((found for part in parts if (found := self.bounds.limit_in(part)) is not None), None)
+        limit = limit or self.bounds.verdict_in(tested)
         if limit is not None and not (limit in self._plain(point) and self.exits.stays_when_true(point)):
             return Decision(point.statement, Cause.LIMIT, limit)
         if self.slice.hold_reply(parts):
             return Decision(point.statement, Cause.REPLY)
         names = [ex.last_name(node) for part in tested for node in walk(part)]
-        outside = any(name and _OUTSIDE.search(name) for name in names)
+        outside = any(name and OUTSIDE.search(name) for name in names)
         return Decision(point.statement, Cause.OUTSIDE if outside else Cause.UNKNOWN)
 
     def _plain(self, point: Point) -> list[cst.CSTNode]:

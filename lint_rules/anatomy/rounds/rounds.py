@@ -9,6 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.messages.writes import GROWING, Writes
 from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.rounds.waits import Flow, Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -27,13 +28,16 @@ class RoundLoop:
     asks: cst.Call
 
 
-def round_loops(graph: CallGraph, writes: Writes) -> list[RoundLoop]:
+def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> list[RoundLoop]:
     """The round loops of a file, outer ones of nested loops included where each goes round itself."""
     found = []
+    prompts = Waits(graph, flow, is_input)
     for function in graph.facts.module.functions:
         for node in function.nodes_of(cst.While, cst.For) if graph.reaches_llm(function) else ():
             asks = _asks(node, function, graph)
-            if asks is not None and _goes_round(node, function, graph, writes):
+            if asks is None or prompts.in_each_round(node, function) is not None:
+                continue
+            if _goes_round(node, function, graph, writes):
                 found.append(RoundLoop(node, function, asks))
     loops: defaultdict[Scope, list[RoundLoop]] = defaultdict(list)
     for loop in found:
@@ -58,11 +62,9 @@ def _asks(node: cst.While | cst.For, function: Scope, graph: CallGraph) -> cst.C
 
 
 def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, writes: Writes) -> bool:
-    """Not a prompt for the next turn, a retry or a map over items: the loop handles tool calls or grows a history."""
+    """Not a retry or a map over items: the loop handles tool calls or grows a history."""
     facts = graph.facts
     calls = graph.calls_within(node.body, function)
-    if any(isinstance(c.func, cst.Name) and c.func.value == "input" for c in calls):
-        return False
     if isinstance(node, cst.For) and _over_messages(node, graph):
         return False
     if any(

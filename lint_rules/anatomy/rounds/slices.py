@@ -48,7 +48,7 @@ class Slice:
                 continue
             seen.add(id(part))
             yield part
-            for node in walk(part):
+            for node in self.without_requests(part):
                 if type(node) is cst.Call:
                     callee = self.facts.slots.callee(node)
                     if callee is not None and callee not in slots:
@@ -59,6 +59,49 @@ class Slice:
                     if slot is not None and slot not in slots:
                         slots.add(slot)
                         queue.extend(self._sources.get(slot, ()))
+
+    def truths(self, tested: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+        """The expressions whose truth decides a test: its operands, what flags are set to, what functions return."""
+        queue = list(tested)
+        seen: set[object] = set()
+        while queue and len(seen) < _MOST_PARTS:
+            part = queue.pop(0)
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            yield part
+            if isinstance(part, (cst.Await, cst.UnaryOperation)):
+                queue.append(part.expression)
+            elif isinstance(part, cst.BooleanOperation):
+                queue += [part.left, part.right]
+            elif isinstance(part, cst.NamedExpr):
+                queue.append(part.value)
+            elif isinstance(part, cst.Call):
+                callee = self.facts.slots.callee(part)
+                queue += self._returned(callee) if callee is not None else ()
+            elif isinstance(part, (cst.Name, cst.Attribute)):
+                queue += self._flags.get(self.facts.slots.of(part), ())
+
+    @cached_property
+    def _flags(self) -> dict[Slot | None, list[cst.CSTNode]]:
+        """What the loop assigns to names and attributes, each with the tests it stands under."""
+        found: defaultdict[Slot | None, list[cst.CSTNode]] = defaultdict(list)
+        for function, node in self.run():
+            if isinstance(node, cst.Assign):
+                for target in node.targets:
+                    found[self.facts.slots.of(target.target)] += [node.value, *self.tests(node, function)]
+        return found
+
+    def without_requests(self, part: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes of an expression without what a request is made of: the reply is the model's, whatever is sent."""
+        skipped: set[cst.CSTNode] = set()
+        for node in walk(part):
+            if node in skipped or self.module.parent.get(node) in skipped:
+                skipped.add(node)
+                continue
+            yield node
+            if type(node) is cst.Call and self.anatomy.calls.asks(node):
+                skipped.update((node.func, *node.args))
 
     def run(self) -> Iterator[tuple[Scope, cst.CSTNode]]:
         """The nodes that a round may run, in the loop and in the functions of this file that it calls."""

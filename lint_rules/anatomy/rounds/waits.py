@@ -1,14 +1,18 @@
-"""Calls that wait for a person or a message: each round of a loop with one of them is somebody's wish."""
+"""Calls that wait for a person or a message on every way round a loop: each round is then somebody's wish."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
-from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.exits import Loop
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Graph, Point
 from lint_rules.syntax.module import Scope
 
+Flow = Callable[[Scope], Graph]
 _WAITS = frozenset(
     {
         "input", "raw_input", "prompt", "Prompt", "prompt_async", "chat_input", "readline", "getline", "accept", "recv",
@@ -18,22 +22,11 @@ _WAITS = frozenset(
         "get_multiline_input",
     }
 )  # fmt: skip
+_DEEPEST = 3
 
 
-def wait_in(anatomy: Anatomy, node: Loop, function: Scope) -> cst.Call | None:
-    """A call in a loop, or in a function of this file that it calls, that waits for somebody outside."""
-    calls = anatomy.calls.calls_within(node, function)
-    for call in calls:
-        if _is_waiting(call):
-            return call
-    for call in calls:
-        callee = anatomy.facts.slots.callee(call)
-        if callee is not None and any(isinstance(n, cst.Call) and _is_waiting(n) for n in callee.nodes):
-            return call
-    return None
-
-
-def _is_waiting(call: cst.Call) -> bool:
+def is_waiting(call: cst.Call) -> bool:
+    """Whether a call of somebody else's function waits for a person or a message."""
     name = ex.called_name(call)
     if name in _WAITS:
         return True
@@ -47,3 +40,62 @@ def _is_waiting(call: cst.Call) -> bool:
     if name in {"read", "wait"}:
         return "stdin" in owner or "event" in owner
     return False
+
+
+def is_input(call: cst.Call) -> bool:
+    """`input()`: whoever has to answer sits there."""
+    return type(call.func) is cst.Name and call.func.value == "input"
+
+
+class Waits:
+    """What a file waits for. `flow` gives the control-flow graph of a function; `waiting` knows the calls that wait."""
+
+    def __init__(self, calls: CallGraph, flow: Flow, waiting: Callable[[cst.Call], bool] = is_waiting) -> None:
+        self.calls = calls
+        self.flow = flow
+        self.module = calls.facts.module
+        self.slots = calls.facts.slots
+        self._waiting = waiting
+
+    def in_each_round(self, node: cst.While | cst.For, function: Scope) -> cst.Call | None:
+        """A call that waits, where no way round the loop goes past all of those; None where one does."""
+        waiting = [call for call in self.calls.calls_within(node, function) if self._waits(call)]
+        if not waiting:
+            return None
+        graph = self.flow(function)
+        heads = set(graph.at(node))
+        met = self._points(graph, waiting) | self._loops_over_calls(graph, node, function, waiting)
+        begins = [target for head in heads for target, kind in head.successors if kind == "true"]
+        past = not heads & met and graph.reaches([p for p in begins if p not in met], heads, met, exceptions=False)
+        return None if past else waiting[0]
+
+    def _loops_over_calls(
+        self, graph: Graph, node: cst.While | cst.For, function: Scope, waiting: list[cst.Call]
+    ) -> set[Point]:
+        """The heads of loops over the calls of a reply that wait for each: where there is no call, the rounds end."""
+        met = self._points(graph, waiting)
+        found = set()
+        for loop in self.module.nodes_inside(node.body, function, cst.For):
+            if Kind.CALLS in self.calls.facts.kinds(loop.iter):
+                heads = graph.at(loop)
+                begins = [t for head in heads for t, kind in head.successors if kind == "true" and t not in met]
+                if not graph.reaches(begins, heads, met, exceptions=False):
+                    found.update(heads)
+        return found
+
+    def _waits(self, call: cst.Call, depth: int = 0) -> bool:
+        callee = self.slots.callee(call)
+        if callee is None:
+            return self._waiting(call)
+        return depth < _DEEPEST and self._always_waits(callee, depth + 1)
+
+    def _always_waits(self, function: Scope, depth: int) -> bool:
+        """Whether no way through a function goes past its calls that wait."""
+        waiting = [call for call in function.nodes_of(cst.Call) if self._waits(call, depth)]
+        if not waiting or not isinstance(function.node, cst.FunctionDef):
+            return False
+        graph = self.flow(function)
+        return not graph.reaches(graph.entry, graph.exit, self._points(graph, waiting), exceptions=False)
+
+    def _points(self, graph: Graph, calls: list[cst.Call]) -> set[Point]:
+        return {point for call in calls for point in graph.enclosing(call, self.module.parent)}
