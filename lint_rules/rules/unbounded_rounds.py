@@ -35,20 +35,20 @@ def run(client, messages, tools, execute):
 ## How it decides
 The branches that lead out of the loop are found on its control-flow graph. What they test is followed backwards:
 through flags and other variables that the loop sets, through functions of the same file, and through objects that the
-loop makes to read the reply. The loop is reported when
-all that is found there is the model's reply. A limit is a test that leaves the loop, of something that moves with the
-rounds and lives on from one to the next: a counter, the clock, the length of what the loop fills, tokens used; a guard
-against repeats; a timeout around the loop or around a call of its function; tools that are no longer offered after some
-rounds; an exception that a called function raises on such a test. What such a thing is called does not matter, and no
-name makes a limit: `max_workers > 1` is none, nor is a counter of attempts that each round sets back, nor the length of
-the history where it is only shortened. A bound of `inf`, `sys.maxsize` or `10**15`, also as a parameter's default, is no
-limit; a test after which the loop goes on is none either, nor what the loop overwrites before anybody reads it. What
-code that cannot be read here decides in each round, or counts in an object that it gets, may be a limit.
+loop makes to read the reply. The loop is reported when all that is found there is the model's reply. A limit is a test
+that leaves the loop, of something that moves with the rounds and lives on from one to the next: a counter, the clock,
+the length of what the loop fills, tokens used; a guard against repeats; a timeout around the loop or around a call of
+its function; tools that are no longer offered after some rounds; an exception that a called function raises on such a
+test. What such a thing is called does not matter, and no name makes a limit: `max_workers > 1` is none, nor is a
+counter of attempts that each round sets back, nor the length of the history where it is only shortened. A bound of
+`inf`, `sys.maxsize` or `10**15`, also as a parameter's default, is no limit; a test after which the loop goes on is
+none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in each
+round, or counts in an object that it gets, may be a limit.
 
 Loops are silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is
 on some ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports
-that). Replies are known in the forms of OpenAI (chat
-completions, responses), Anthropic, Google, Bedrock, Mistral, Ollama, LiteLLM and LangChain, and of wrappers of these.
+that). Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral,
+Ollama, LiteLLM and LangChain, and of wrappers of these.
 
 ## Known problems
 Rounds by recursion are not seen. A loop whose end neither the model nor a limit decides (a plan, the state of another
