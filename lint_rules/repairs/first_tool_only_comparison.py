@@ -8,6 +8,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -119,6 +120,7 @@ def _first(anatomy: Anatomy, node: cst.BaseExpression) -> cst.Subscript | None:
     return found[0] if len(found) == 1 and _is_calls(anatomy, found[0].value) else None
 
 
+@once(circular=False)
 def _is_calls(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
     """A list of tool calls, or a name that one is kept under, or one that holds something for each call."""
     facts = anatomy.facts

@@ -74,7 +74,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.guards.outcomes import only_shows
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.origins import Origin, any_firsts
+from lint_rules.anatomy.values.origins import Firsts, Origin
 from lint_rules.repairs.first_tool_only_comparison import repair, repair_zip
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -88,10 +88,11 @@ _EQUALITY = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     module = anatomy.module
     decided: set[cst.CSTNode] = set()  # one decision often compares names and arguments apart: one finding
-    for node in module.nodes_of(cst.Comparison) if any_firsts(anatomy.facts) else ():
+    firsts = Firsts(anatomy.facts)
+    for node in module.nodes_of(cst.Comparison) if firsts.any() else ():
         if len(node.comparisons) == 1:
             statement = module.statement(node)
-            for draft in _compared(anatomy, node, module.scope_of[node].function) if statement not in decided else ():
+            for draft in _compared(anatomy, firsts, node) if statement not in decided else ():
                 decided.add(statement)
                 yield draft
     for call in module.nodes_of(cst.Call):
@@ -99,7 +100,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield from _zipped(anatomy, call, module.scope_of[call].function)
 
 
-def _compared(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> Iterator[Draft]:
+def _compared(anatomy: Anatomy, firsts: Firsts, node: cst.Comparison) -> Iterator[Draft]:
+    function = anatomy.module.scope_of[node].function
     target = node.comparisons[0]
     this, other = node.left, target.comparator
     stored = isinstance(target.operator, (cst.In, cst.NotIn))
@@ -108,10 +110,10 @@ def _compared(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> Iterat
         (this, other), stored = counted, True
     elif not isinstance(target.operator, _EQUALITY):
         return
-    left = Origin(anatomy.facts).of(this)
+    left = Origin(firsts).of(this)
     if not left.firsts or left.whole:
         return
-    right = Origin(anatomy.facts, stored=stored).of(other)
+    right = Origin(firsts, stored=stored).of(other)
     if right.whole or not right.firsts or not (left.tells and right.tells):
         return
     if left.places == right.places and not (left.carried(node, function) or right.carried(node, function)):

@@ -12,6 +12,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -145,17 +146,18 @@ class Heads:
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if isinstance(self.module.parent[part], (cst.Slice, cst.Subscript)):
                     continue
-                if _SAYS_HOW_MUCH.search(name) or self._stands_for_a_note(part, name):
+                if _SAYS_HOW_MUCH.search(name) or self._stands_for_a_note(part):
                     return True
         return False
 
-    def _stands_for_a_note(self, node: cst.Name | cst.Attribute, name: str) -> bool:
+    @once(circular=False)
+    def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
         """A constant of this file whose text says so, or one of another file."""
         slot = self.facts.slots.of(node)
         values = self.facts.assigned(slot) if slot is not None else []
         if any(isinstance(v, (cst.SimpleString, cst.ConcatenatedString)) and self._tells(v) for v in values):
             return True
-        return name.isupper() and not values
+        return not values and ex.last_name(node).isupper()
 
     def _grows_a_note(self, slot: Slot) -> bool:
         """`text += "... [truncated]"` somewhere behind the cut."""

@@ -10,6 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.program.call_graph import CallGraph, CallSite
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, decorators
 from lint_rules.syntax.walk import walk
 
@@ -19,6 +20,7 @@ _SAID = re.compile(
     r"|hold(s|ing)? (the |its |our |this )?\w* ?\w*lock|under (the |its )?\w* ?lock|with (the |its )?\w* ?lock held",
     re.IGNORECASE,
 )
+_NONE_TAKEN: tuple[Slot, ...] = ()
 UNKNOWN: Slot = ("lock", "unknown")
 """A lock that holds, but could not be told by name: taken by a decorator, or said to be held."""
 
@@ -114,15 +116,17 @@ class Locks:
             below = outer
         return None
 
-    def _taken(self, item: cst.BaseExpression) -> list[Slot]:
+    @once(circular=_NONE_TAKEN)
+    def _taken(self, item: cst.BaseExpression) -> tuple[Slot, ...]:
         lock = self.lock_of(item)
         if lock is not None and lock[0] != "return":
-            return [lock]
+            return (lock,)
         callee = self.facts.slots.callee(item) if isinstance(item, cst.Call) else None
         if callee is not None:  # a context manager of this file that yields while it holds a lock
             yields = [n for n in callee.nodes if isinstance(n, cst.Yield)]
-            return [held for node in yields[:1] for held in self.around(node, callee)] or ([lock] if lock else [])
-        return []
+            held = tuple(held for node in yields[:1] for held in self.around(node, callee))
+            return held or ((lock,) if lock else ())
+        return ()
 
     def _by_hand(self, node: cst.CSTNode, function: Scope) -> set[Slot]:
         """Locks that were acquired before `node` and are released after it."""

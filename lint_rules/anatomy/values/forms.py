@@ -43,8 +43,7 @@ class Forms(Known):
         found: Kinds = {**known, **told, **known} if known else told
         if slot is not None and slot[0] == "member" and slot[1] in self._elements:
             # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
-            for kind, evidence in self.of(("member", self._elements[slot[1]], slot[2])).items():
-                found.setdefault(kind, evidence)
+            found = {**found, **self.of(("member", self._elements[slot[1]], slot[2])), **found}
         return found
 
     def _form(self, node: cst.BaseExpression) -> Kinds:
@@ -66,7 +65,7 @@ class Forms(Known):
             kinds = self.kinds(node.elt)
             return {CONTAINER[k]: Evidence(e.reason, node, False, e) for k, e in kinds.items() if k in CONTAINER}
         if type(node) is cst.BooleanOperation or type(node) is cst.IfExp:
-            found: Kinds = {}
+            found: dict[Kind, Evidence] = {}
             for part in ex.alternatives(node):
                 for kind, evidence in self.kinds(part).items():
                     found.setdefault(kind, evidence)
@@ -136,7 +135,7 @@ class Forms(Known):
         }
 
     def _display(self, node: cst.List | cst.Tuple | cst.Set) -> Kinds:
-        found: Kinds = {}
+        found: dict[Kind, Evidence] = {}
         for element in node.elements:
             kinds = self.kinds(element.value)
             for kind, evidence in kinds.items():
@@ -176,7 +175,7 @@ class Forms(Known):
             return {Kind.MESSAGE: Evidence(f"is a `{name}`, which has a role and content", node)}
         if name in words.MODEL_FACTORIES or self._makes_model(node):
             return {Kind.MODEL: Evidence(f"is made by `{name}`", node)}
-        found: Kinds = {}
+        found: dict[Kind, Evidence] = {}
         base = ex.receiver(node)
         for source in sources(node):
             kinds = self.kinds(source)
@@ -197,7 +196,7 @@ class Forms(Known):
 
     def _text_of(self, node: cst.Call) -> Kinds:
         """What a function of text passes on: the kind of its receiver or of an argument."""
-        found: Kinds = {}
+        found: dict[Kind, Evidence] = {}
         base = ex.receiver(node)
         for part in [*([base] if base is not None else []), *ex.positional(node)]:
             kinds = {**self.kinds(part), **self._items_of(part)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 
 import libcst as cst
@@ -78,7 +78,8 @@ class LLMCall:
     history: cst.BaseExpression | None = None
 
 
-Kinds = dict[Kind, Evidence]
+Kinds = Mapping[Kind, Evidence]
+"""What a value is. Never changed once it was given: whoever goes through it may learn more meanwhile."""
 
 ELEMENT = {Kind.HISTORY: Kind.MESSAGE, Kind.CALLS: Kind.CALL, Kind.CALLED_HISTORY: Kind.CALLED_MESSAGE}
 CONTAINER = {element: container for container, element in ELEMENT.items()}

@@ -25,6 +25,8 @@ PLAIN = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedString,
 TWO_WAY = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 """Kinds that a use gives back to where the value came from: what can be changed in place."""
 
+_NOTHING: Kinds = {}
+
 _COPIERS = frozenset({"list", "tuple", "sorted", "reversed", "deque", "copy", "deepcopy", "iter", "set", "cast"})
 _COPY_METHODS = frozenset({"copy", "model_copy", "__copy__", "__deepcopy__"})
 _DUMPS = frozenset({"model_dump", "to_dict", "dict", "model_validate", "asdict", "to_param"})
@@ -59,10 +61,10 @@ class Known:
     # -- asking -----------------------------------------------------------------------------------------------
 
     def of(self, slot: Slot) -> Kinds:
-        """What is known of a slot."""
+        """What is known of a slot by now: what is learned later makes another mapping, and leaves this one as it is."""
         if self._running is not None:
             self._readers[slot].add(self._running)
-        return self._known.get(slot, {})
+        return self._known.get(slot, _NOTHING)
 
     def kinds(self, node: cst.BaseExpression) -> Kinds:
         """What the value of an expression is, with evidence for each kind."""
@@ -204,10 +206,10 @@ class Known:
         """Note that a slot is of a kind. The first evidence stays, unless a use replaces what merely flowed in."""
         if slot is None:
             return
-        kinds = self._known.setdefault(slot, {})
+        kinds = self._known.get(slot, _NOTHING)
         known = kinds.get(kind)
         if known is None or (evidence.used and not known.used):
-            kinds[kind] = evidence
+            self._known[slot] = {**kinds, kind: evidence}
             self._changed = True
             self._waiting.update(self._readers.get(slot, ()))
 
@@ -215,7 +217,7 @@ class Known:
         """Facts that flow forwards into a slot."""
         if slot is None or not kinds:
             return
-        known = self._known.get(slot, {})
+        known = self._known.get(slot, _NOTHING)
         for kind, evidence in kinds.items():
             if kind not in known:
                 self.learn(slot, kind, Evidence(evidence.reason, evidence.node, False, evidence.since))

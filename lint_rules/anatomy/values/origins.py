@@ -8,6 +8,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children
 
@@ -16,17 +17,41 @@ _DISPLAYS = frozenset({cst.Tuple, cst.List})
 _DEEPEST = 5
 
 
-def any_firsts(facts: Facts) -> bool:
-    """Whether anything in a file takes the first of some tool calls: a cheap look before values are traced."""
-    module, origin = facts.module, Origin(facts)
-    if any(origin.is_first(node) for node in module.nodes_of(cst.Subscript)):
-        return True
-    if any(ex.called_name(call) == "next" and origin.is_first(call) for call in module.nodes_of(cst.Call)):
-        return True
-    return any(
-        type(node.targets[0].target) in _DISPLAYS and facts.is_kind(node.value, Kind.CALLS)
-        for node in module.nodes_of(cst.Assign)
-    )
+class Firsts:
+    """Which expressions of a file take the first of some tool calls."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def any(self) -> bool:
+        """Whether there is one: a cheap look before values are traced."""
+        module = self.facts.module
+        if any(self.has(node) for node in module.nodes_of(cst.Subscript)):
+            return True
+        if any(ex.called_name(call) == "next" and self.has(call) for call in module.nodes_of(cst.Call)):
+            return True
+        return any(
+            type(node.targets[0].target) in _DISPLAYS and self.facts.is_kind(node.value, Kind.CALLS)
+            for node in module.nodes_of(cst.Assign)
+        )
+
+    @once(circular=False)
+    def has(self, node: cst.BaseExpression) -> bool:
+        """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
+        if type(node) is cst.Subscript and ex.integer(ex.index(node)) == 0:
+            if self._is_one(node.value):
+                return False
+            of_all = self.facts.is_kind(node.value, Kind.CALLS) or Origin(self).of(node.value).is_list
+            return of_all and "delta" not in ex.source(node.value)
+        if type(node) is cst.Call and ex.dotted(node.func) == "next" and node.args:
+            return self.facts.is_kind(node.args[0].value, Kind.CALLS)
+        return False
+
+    def _is_one(self, node: cst.BaseExpression) -> bool:
+        """`calls[i]`: one call, or the record of one, whose element 0 is its name."""
+        return (
+            isinstance(node, cst.Subscript) and ex.slice_of(node) is None and self.facts.is_kind(node.value, Kind.CALLS)
+        )
 
 
 class Origin:
@@ -37,10 +62,11 @@ class Origin:
     (`seen.add(signature)`) counts as its value.
     """
 
-    def __init__(self, facts: Facts, *, stored: bool = False, seen: frozenset[Slot] = frozenset()) -> None:
-        self._facts = facts
+    def __init__(self, firsts: Firsts, *, stored: bool = False) -> None:
+        self._firsts = firsts
+        self._facts = firsts.facts
         self._stored = stored
-        self._seen = set(seen)
+        self._seen: set[Slot] = set()
         self._slots: list[Slot] = []
         self.firsts: list[cst.BaseExpression] = []
         self.places: set[str] = set()
@@ -71,7 +97,7 @@ class Origin:
 
     def _trace(self, node: cst.CSTNode, depth: int) -> None:
         if isinstance(node, cst.BaseExpression) and depth <= _DEEPEST:
-            if self.is_first(node):
+            if self._firsts.has(node):
                 self._found(node, not self._is_identity(node))
                 return
             if type(node) is cst.Call and ex.dotted(node.func) in {"len", "bool"}:
@@ -97,29 +123,6 @@ class Origin:
         self.firsts.append(node)
         self.places.add(ex.source(node))
         self.tells = self.tells or tells
-
-    def is_first(self, node: cst.BaseExpression) -> bool:
-        """`calls[0]`, `next(c for c in calls)`, and element 0 of a list made of one value per call."""
-        if type(node) is cst.Subscript and ex.integer(ex.index(node)) == 0:
-            if self._is_one(node.value):
-                return False
-            of_all = self._facts.is_kind(node.value, Kind.CALLS) or self._apart().of(node.value).is_list
-            return of_all and "delta" not in ex.source(node.value)
-        if type(node) is cst.Call and ex.dotted(node.func) == "next" and node.args:
-            return self._facts.is_kind(node.args[0].value, Kind.CALLS)
-        return False
-
-    def _is_one(self, node: cst.BaseExpression) -> bool:
-        """`calls[i]`: one call, or the record of one, whose element 0 is its name."""
-        return (
-            isinstance(node, cst.Subscript)
-            and ex.slice_of(node) is None
-            and self._facts.is_kind(node.value, Kind.CALLS)
-        )
-
-    def _apart(self) -> Origin:
-        """An origin of its own for a part of the value, that does not go round in circles with this one."""
-        return Origin(self._facts, seen=frozenset(self._seen))
 
     def _is_all(self, node: cst.BaseExpression) -> bool:
         if type(node) is cst.ListComp or type(node) is cst.GeneratorExp or type(node) is cst.SetComp:
