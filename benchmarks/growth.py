@@ -50,6 +50,24 @@ METHOD = """
             self.history.append({{"role": "tool", "tool_call_id": call.id, "content": self.execute(call)}})
         return self.turn_{next}(text) if message.tool_calls else message.content
 """
+LOCKED = """import asyncio
+class Agent:
+    def __init__(self, client):
+        self.client = client
+        self.lock = asyncio.Lock()
+        self.history = []
+
+    async def ask(self, text):
+        async with self.lock:
+            self.history.append({"role": "user", "content": text})
+            reply = await self.client.chat.completions.create(model="gpt-5", messages=self.history)
+            self.history.append(reply.choices[0].message)
+"""
+WAITING = """
+    async def turn_{n}(self, text):
+        self.history.append({{"role": "user", "content": text}})
+        await self.turn_{next}(text)
+"""
 STEP = """    history.append({{"role": "user", "content": "step {n}"}})
     message = client.chat.completions.create(model="gpt-5", messages=history).choices[0].message
     history.append(message)
@@ -94,6 +112,11 @@ def many_functions(lines: int) -> str:
 def one_class(lines: int) -> str:
     head = "class Agent:\n    def __init__(self, client):\n        self.client = client\n        self.history = []\n"
     return head + "".join(METHOD.format(n=n, next=n + 1) for n in range(lines // METHOD.count("\n")))
+
+
+def beside_a_lock(lines: int) -> str:
+    """Methods that wait for each other, and write without the lock that one of them takes."""
+    return LOCKED + "".join(WAITING.format(n=n, next=n + 1) for n in range(lines // WAITING.count("\n")))
 
 
 def one_function(lines: int) -> str:
@@ -146,6 +169,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     for shape in (
         many_functions,
         one_class,
+        beside_a_lock,
         one_function,
         many_rounds,
         long_function,

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
-from lint_rules.finding import Finding, Misread, Related, Report
+from lint_rules.errors import PLEASE_REPORT, describe
+from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Related, Report, Span
 from lint_rules.gate import mentions
 from lint_rules.gate.signs import Signs
 from lint_rules.gate.speaking import NEED_NO_FACTS
 from lint_rules.gate.surroundings import seen
+from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
 from lint_rules.repairs.edits import Fix
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, Rule
@@ -34,6 +36,9 @@ from lint_rules.syntax.twins import Unplaced
 if TYPE_CHECKING:
     from lint_rules.suppress import Suppressions
 
+_MISSING = AttributeError, Unplaced
+"""What comes of a bare tree if somebody asks it for formatting, or for a place that only libcst tells."""
+
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
 
@@ -43,13 +48,13 @@ def report(
 ) -> Report:
     """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable."""
 
-    def found(read: Reader) -> Report:
+    def found(read: Reader, *passed: type[Exception]) -> Report:
         with closing(_anatomy(read(source, path, tree), options, neighbours, read)) as anatomy:
-            return _report(anatomy, options.codes, noqa)
+            return _report(anatomy, options.codes, noqa, (MemoryError, *passed))
 
     if isinstance(tree, ast.Module):
-        with suppress(AttributeError, Unplaced):  # somebody asks for formatting, or for a place that only libcst tells
-            return found(_read_bare)
+        with suppress(*_MISSING):
+            return found(_read_bare, *_MISSING)
     return found(_read)
 
 
@@ -58,9 +63,7 @@ def fixes(
 ) -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
     """The file, and its findings that have a fix, each with it, in order of place. Raises Unreadable."""
     anatomy = _anatomy(_read(source, path, tree), options, neighbours, _read)
-    fixable = [
-        (_finding(rule, draft, anatomy), draft.fix) for rule, draft in _drafts(anatomy, options.codes) if draft.fix
-    ]
+    fixable = [pair for rule in _rules(anatomy, options.codes) for pair in _fixes(anatomy, rule)]
     return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
 
 
@@ -74,6 +77,10 @@ def outlined(source: bytes, path: str, tree: Tree, options: Options, neighbours:
 def levels(source: bytes, tree: Tree) -> int:
     """How deep the tree of a file is, at most."""
     return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
+
+
+def _is_large(tree: Tree, options: Options) -> bool:
+    return isinstance(tree, ast.Module) and too_many(options.limits, Signs(tree).size) is not None
 
 
 # -- reading ------------------------------------------------------------------------------------------------------
@@ -94,7 +101,7 @@ def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | No
     def nearby(path: str, source: bytes) -> Anatomy | None:
         try:
             tree = parse(source)
-            if levels(source, tree) > SHALLOW:
+            if levels(source, tree) > SHALLOW or _is_large(tree, options):
                 return None
             return _anatomy(read(source, path, tree), options, None, read)
         except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
@@ -126,21 +133,29 @@ def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
 # -- judging ------------------------------------------------------------------------------------------------------
 
 
-def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool) -> Report:
-    findings = sorted(
-        (_finding(rule, draft, anatomy) for rule, draft in _drafts(anatomy, codes)),
-        key=lambda found: (found.span, found.code),
-    )
-    if not noqa or not findings:
-        return Report(tuple(findings))
+def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool, passed: tuple[type[Exception], ...]) -> Report:
+    """What rules find. One that fails costs its own findings, unless by an exception that is to be `passed` on."""
+    found: list[Finding] = []
+    failed: dict[str, list[Rule]] = {}
+    for rule in _rules(anatomy, codes):
+        try:
+            found += [_finding(rule, draft, anatomy) for draft in rule.check(anatomy)]
+        except passed:
+            raise
+        except Exception as problem:
+            failed.setdefault(describe(problem), []).append(rule)
+    failures = tuple(_failure(anatomy.module.path, rules, what) for what, rules in failed.items())
+    found.sort(key=lambda finding: (finding.span, finding.code))
+    if not noqa or not found:
+        return Report((*failures, *found))
     from lint_rules.suppress import Suppressions
 
     suppressions = Suppressions(anatomy.module.text)
     kept: list[Finding] = []
     hidden: list[Finding] = []
-    for found in findings:
-        (hidden if suppressions.covers(found.code, found.span.line) else kept).append(found)
-    return Report(tuple(kept), len(hidden), tuple(_misread(suppressions, hidden)))
+    for finding in found:
+        (hidden if suppressions.covers(finding.code, finding.span.line) else kept).append(finding)
+    return Report((*failures, *kept), len(hidden), tuple(_misread(suppressions, hidden)))
 
 
 def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[Misread]:
@@ -159,11 +174,23 @@ def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[
         yield Misread(line, f"`{text}` is no list of codes, so it hides all findings here: {advice}")
 
 
-def _drafts(anatomy: Anatomy, codes: frozenset[str]) -> Iterator[tuple[Rule, Draft]]:
+def _failure(path: str, rules: list[Rule], what: str) -> Finding:
+    """That rules failed, all for one reason."""
+    names = ", ".join(f"{rule.code} {rule.name}" for rule in rules)
+    message = f"{names} failed on this file ({what}), so findings may be missing; {PLEASE_REPORT}"
+    return Finding(path, Span(1, 1, 1, 2), NOT_ANALYSED, "not-analysed", message)
+
+
+def _rules(anatomy: Anatomy, codes: frozenset[str]) -> list[Rule]:
     if not anatomy.knows_agent:
         codes &= NEED_NO_FACTS
-    rules = [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
-    return ((rule, draft) for rule in rules for draft in rule.check(anatomy))
+    return [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
+
+
+def _fixes(anatomy: Anatomy, rule: Rule) -> list[tuple[Finding, Fix]]:
+    with suppress(Exception):  # of one that fails `report` says so
+        return [(_finding(rule, draft, anatomy), draft.fix) for draft in rule.check(anatomy) if draft.fix]
+    return []
 
 
 def _finding(rule: Rule, draft: Draft, anatomy: Anatomy) -> Finding:

@@ -19,6 +19,7 @@ from lint_rules.layer import (
     selectors,
     suggestion,
 )
+from lint_rules.limits import Limits
 
 Command = Callable[[argparse.Namespace], int]
 """Does what it is told, and returns the exit code."""
@@ -40,6 +41,9 @@ def layer(args: argparse.Namespace) -> Layer:
         force_exclude=getattr(args, "force_exclude", None),
         output_format=getattr(args, "output_format", None),
         cache_dir=getattr(args, "cache_dir", None),
+        max_file_bytes=getattr(args, "max_file_bytes", None),
+        max_file_nodes=getattr(args, "max_file_nodes", None),
+        max_file_seconds=getattr(args, "max_file_seconds", None),
         **values,  # type: ignore[arg-type]  # each reader in _LISTS returns what its field holds
     )
 
@@ -146,6 +150,7 @@ def _add_check(commands: argparse._SubParsersAction[_Parser]) -> argparse.Argume
     _add_fix_options(parser)
     _add_rule_options(parser)
     _add_file_options(parser)
+    _add_limits(parser)
     _add_configuration_options(parser)
     _add_output_options(parser)
     return parser
@@ -190,6 +195,17 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="leave out what is excluded or ignored even if it is named as PATH",
     )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "limits", "A file that costs more is not analysed, and said to be; 0 is no limit. No file of people comes near."
+    )
+    for name, most in Limits()._asdict().items():
+        what = {"bytes": "so large", "nodes": "of so many syntax nodes", "seconds": "in so many seconds of CPU time"}
+        group.add_argument(
+            f"--max-file-{name}", type=_limit, metavar="N", help=f"analyse files {what[name]} (default: {most:,})"
+        )
 
 
 def _add_configuration_options(parser: argparse.ArgumentParser) -> None:
@@ -244,6 +260,12 @@ def _add_map(commands: argparse._SubParsersAction[_Parser]) -> argparse.Argument
 
 def _add_list(group: argparse._ActionsContainer, option: str, metavar: str, text: str) -> None:
     group.add_argument(option, action="append", metavar=metavar, help=text)
+
+
+def _limit(word: str) -> int:
+    if not word.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0 up (0 is no limit), got {word!r}")
+    return int(word)
 
 
 def _jobs(word: str) -> int:

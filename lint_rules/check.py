@@ -6,14 +6,17 @@ Most files stop at the gate. What they do not need (trees, libcst, anatomy) is i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lint_rules.anatomy.vocabulary import Vocabulary
+from lint_rules.errors import PLEASE_REPORT, describe
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
 from lint_rules.gate import mentions
+from lint_rules.limits import OverTime, reached, too_long, too_many
 from lint_rules.options import Neighbours, Options
 from lint_rules.rules.catalogue import BY_CODE
-from lint_rules.syntax.python import TOO_DEEP, Unreadable, is_python
+from lint_rules.syntax.python import Unreadable, is_python
 
 if TYPE_CHECKING:
     import ast
@@ -57,19 +60,21 @@ def check_source(
             return Report()
         from lint_rules import analysis
         from lint_rules.syntax.depth import with_room
+        from lint_rules.watch import within
 
-        speaking, known = options._replace(codes=seen.speaking), seen.tree
-        return with_room(seen.levels, lambda: analysis.report(source, path, known, speaking, neighbours, noqa=noqa))
+        speaking, known, seconds = options._replace(codes=seen.speaking), seen.tree, options.limits.seconds
+        work = partial(analysis.report, source, path, known, speaking, neighbours, noqa=noqa)
+        return with_room(seen.levels, lambda: within(seconds, work))
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
-    except RecursionError:
-        return _not_analysed(path, TOO_DEEP)
+    except OverTime:
+        return _not_analysed(path, too_long(options.limits))
+    except MemoryError:
+        return _not_analysed(path, f"there is not enough memory to analyse {len(source):,} bytes of code")
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as problem:  # a panic of libcst's native parser is no Exception; it costs this file only
-        return _not_analysed(
-            path, f"looplint failed on this file ({type(problem).__name__}: {problem}); please report it"
-        )
+        return _not_analysed(path, f"looplint failed on this file ({describe(problem)}); {PLEASE_REPORT}")
 
 
 def passes_gate(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> bool:
@@ -94,7 +99,7 @@ def find_fixes(
     """
     from lint_rules import analysis
 
-    return _with_tree(source, lambda tree: analysis.fixes(source, path, tree, options, neighbours))
+    return _with_tree(source, path, lambda tree: analysis.fixes(source, path, tree, options, neighbours))
 
 
 def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> str:
@@ -104,17 +109,15 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
     """
     from lint_rules import analysis
 
-    try:
-        return _with_tree(source, lambda tree: analysis.outlined(source, path, tree, options, neighbours))
-    except RecursionError:
-        raise Unreadable(TOO_DEEP) from None
+    return _with_tree(source, path, lambda tree: analysis.outlined(source, path, tree, options, neighbours))
 
 
-def _with_tree(source: bytes, function: Callable[[Tree], Result]) -> Result:
-    """What `function` makes of the tree of a file. Raises Unreadable, and RecursionError for what is too deep."""
+def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> Result:
+    """What `function` makes of the tree of a file. Raises Unreadable."""
     from lint_rules.analysis import levels
     from lint_rules.syntax.depth import with_room
 
+    _refuse_notebook(path)
     tree = _parsed(source)
     return with_room(levels(source, tree), lambda: function(tree))
 
@@ -128,7 +131,9 @@ class _Look(NamedTuple):
 
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
-    """Raises Unreadable for what is no Python, so that a broken file is never called clean."""
+    """Raises Unreadable for what is no Python, so that a broken file is never called clean, and what is too large."""
+    _refuse_notebook(path)
+    _refuse(reached(options.limits, source))
     if not mentions.agent(source, options.vocabulary):
         if tree is None and not is_python(source):
             _parsed(source)
@@ -136,7 +141,7 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
     import ast
 
     from lint_rules.gate.speaking import Gate
-    from lint_rules.syntax.depth import levels_of_text
+    from lint_rules.syntax.depth import levels_of_text, with_room
 
     parsed = tree or _parsed(source)
     if not isinstance(parsed, ast.Module):
@@ -147,9 +152,21 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
         return found[1] if found is not None else None
 
     seen = Gate(parsed, nearby)
+    _refuse(too_many(options.limits, seen.size))
     if mentions.user_words(source, options.vocabulary):
         return _Look(options.codes, seen.levels, parsed)
-    return _Look(seen.speaking(options.codes), seen.levels, parsed)
+    return _Look(with_room(seen.levels, lambda: seen.speaking(options.codes)), seen.levels, parsed)
+
+
+def _refuse(why: str | None) -> None:
+    if why is not None:
+        raise Unreadable(why)
+
+
+def _refuse_notebook(path: str) -> None:
+    """What a notebook holds is JSON, and most JSON is Python, which nothing is found in."""
+    if path.lower().endswith(".ipynb"):
+        raise Unreadable("notebooks cannot be analysed yet: `jupyter nbconvert --to script` makes a .py file of one")
 
 
 def _parsed(source: bytes) -> Tree:

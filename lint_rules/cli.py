@@ -257,7 +257,7 @@ def _complain_of(troubles: Sequence[Trouble], paths: Sequence[str], plan: Plan, 
 def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles: Iterable[Trouble]) -> str:
     """`Found 3 problems in 2 files (12 files checked).` and its kin."""
     problems = [finding for finding in findings if finding.code != NOT_ANALYSED]
-    not_analysed = len(findings) - len(problems)
+    not_analysed = len({finding.path for finding in findings if finding.code == NOT_ANALYSED})
     unread = sum(outcome.error is not None for outcome in outcomes)
     suppressed = sum(outcome.suppressed for outcome in outcomes)
     unsaved = sum(outcome.unsaved is not None for outcome in outcomes)
@@ -398,7 +398,9 @@ _NOT_ANALYSED_PAGE = f"""\
 # not-analysed ({NOT_ANALYSED})
 
 The file could not be analysed: it is not valid Python for the interpreter that runs looplint, it cannot be decoded,
-or looplint itself failed on it. Nothing is known about the file, which is why `looplint check` exits with 2.
+it is larger than `max-file-bytes` or `max-file-nodes` allow or took longer than `max-file-seconds`, it is a notebook,
+or looplint itself failed on it. Nothing is known about the file, or, where one rule failed, nothing of what that rule
+would have found; so `looplint check` exits with 2.
 
 Correct the file, run looplint with a Python that understands it, or leave the file out with `--exclude`."""
 

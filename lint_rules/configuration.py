@@ -106,6 +106,13 @@ def _boolean(value: object) -> bool:
     return value if isinstance(value, bool) else _expected("true or false", value)
 
 
+def _limit(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    shown_value = value if type(value) is int else _kind(value)
+    raise SettingsError(f"expected a whole number from 0 up (0 is no limit), got {shown_value}")
+
+
 def _output_format(value: object) -> str:
     if not isinstance(value, str):
         _expected("a string", value)
@@ -144,4 +151,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "llm-calls": _strings,
     "history-names": _strings,
     "tool-call-attributes": _strings,
+    "max-file-bytes": _limit,
+    "max-file-nodes": _limit,
+    "max-file-seconds": _limit,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+PLEASE_REPORT = "this is a bug in looplint: please report it, with the file"
+
 
 def reason(error: Exception) -> str:
     """Why a path could not be looked at: `error` is an OSError, or the ValueError of a path that is none."""

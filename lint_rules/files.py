@@ -139,10 +139,10 @@ def _leads_back(link: str) -> bool:
 # -- bytes --------------------------------------------------------------------------------------------------------
 
 
-def read(path: str) -> bytes:
-    """The bytes of a file. Raises OSError."""
+def read(path: str, most: int = 0) -> bytes:
+    """The bytes of a file; of a larger one than `most`, if that is not 0, one byte more than that. Raises OSError."""
     with open(path, "rb") as file:
-        return file.read()
+        return file.read(most + 1 if most else -1)
 
 
 def decode(source: bytes) -> str:

@@ -59,7 +59,8 @@ class Misread(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Findings in order of place. A file that could not be analysed has exactly one: AGL000."""
+    """Findings in order of place. A file that could not be analysed has exactly one, AGL000; before those of a file in
+    which a rule failed comes one that says so."""
 
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0

@@ -12,8 +12,10 @@ from itertools import takewhile
 from typing import Any, ClassVar, Protocol
 
 from lint_rules import check
+from lint_rules.errors import PLEASE_REPORT
 from lint_rules.finding import NOT_ANALYSED, Finding, Related
 from lint_rules.layer import SettingsError, selectors
+from lint_rules.limits import Limits
 from lint_rules.rules import catalogue
 
 Entry = tuple[int, int, str, type]
@@ -59,6 +61,15 @@ class AgentLoopPlugin:
             option_manager.add_option(
                 name, default="", metavar="WORDS", comma_separated_list=True, parse_from_config=True, help=text
             )
+        for name, most in Limits()._asdict().items():
+            option_manager.add_option(
+                f"--agl-max-file-{name}",
+                type=int,
+                default=most,
+                metavar="N",
+                parse_from_config=True,
+                help=f"{name} that the analysis of a file may take, 0 for no limit (default: {most:,})",
+            )
 
     @classmethod
     def parse_options(cls, option_manager: _OptionManager, options: argparse.Namespace, args: Sequence[str]) -> None:
@@ -73,6 +84,7 @@ class AgentLoopPlugin:
                 history_names=tuple(options.agl_history_names),
                 tool_call_attributes=tuple(options.agl_tool_call_attributes),
             ),
+            limits=Limits(*(getattr(options, f"agl_max_file_{name}") for name in Limits._fields)),
         )
 
     def run(self) -> Iterator[Entry]:
@@ -82,7 +94,7 @@ class AgentLoopPlugin:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a panic in libcst's native parser is not an Exception
-            reason = f"{NOT_ANALYSED} looplint failed on this file ({type(error).__name__}: {error}); please report it"
+            reason = f"{NOT_ANALYSED} looplint failed on this file ({type(error).__name__}: {error}); {PLEASE_REPORT}"
             entries = [(1, 0, _one_line(reason), type(self))]
         yield from entries
 

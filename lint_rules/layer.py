@@ -43,6 +43,9 @@ class Layer(NamedTuple):
     llm_calls: tuple[str, ...] | None = None
     history_names: tuple[str, ...] | None = None
     tool_call_attributes: tuple[str, ...] | None = None
+    max_file_bytes: int | None = None
+    max_file_nodes: int | None = None
+    max_file_seconds: int | None = None
 
 
 def selectors(words: Iterable[str]) -> Selectors:

@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.finding import Applicability, FixOffer
+from lint_rules.limits import Limits
 
 Neighbours = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written, e.g. `turn` or `..core.store`) -> (path, source), or None."""
 
 
 class Options(NamedTuple):
-    """What to look for in one file: codes of the enabled rules, and the user's words."""
+    """What to look for in one file: codes of the enabled rules, the user's words, and what it may cost."""
 
     codes: frozenset[str]
     vocabulary: Vocabulary = Vocabulary()
+    limits: Limits = Limits()
 
 
 class Wish(NamedTuple):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.connection import Connection
     from multiprocessing.context import BaseContext
     from multiprocessing.process import BaseProcess
 
@@ -31,8 +32,8 @@ class Work(Generic[Item, Result]):
     function: Callable[[Item], Result]
     settle: Callable[[Item, Result], Result]
     """Called here, as soon as a result is in; what it gives takes its place."""
-    died: Callable[[Item], Result]
-    """What comes of an item with which a process died."""
+    died: Callable[[Item, int], Result]
+    """What comes of an item with which a process died; with its exit code, or the signal that ended it, negative."""
     before_fork: Callable[[], None]
     """Called once here, where processes are forked: they share what it leaves in memory."""
     begin: Callable[[], None]
@@ -44,42 +45,65 @@ def map_in_processes(
 ) -> Iterator[Result]:
     """The results in the order of the items. `sizes` tells, in bytes, how long each of them takes.
 
-    The largest chunks begin first, so that all processes end at nearly the same time.
+    The largest chunks begin first, so that all processes end at nearly the same time. When one dies, the items that
+    were begun are done again, each in a process of its own, so that the one to blame is known; then the others go on.
     """
-    from concurrent.futures import as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
     if _context().get_start_method() == "fork":
         work.before_fork()
     settled: dict[int, Result] = {}
     done = 0
-    try:
-        with _pool(workers, work.begin) as pool:
-            chunks = list(_chunks(sizes, workers))
-            by_size = sorted(chunks, key=lambda chunk: -sum(sizes[place] for place in chunk))
-            running = {
-                pool.submit(_do_chunk, work.function, items[chunk.start : chunk.stop]): chunk for chunk in by_size
-            }
-            for future in as_completed(running):
-                for place, result in zip(running.pop(future), future.result(), strict=True):
-                    settled[place] = work.settle(items[place], result)
+
+    def settle(results: Mapping[int, Result]) -> None:
+        settled.update({place: work.settle(items[place], result) for place, result in results.items()})
+
+    while done < len(items):
+        if done in settled:
+            yield settled.pop(done)
+            done += 1
+            continue
+        rest = {place: items[place] for place in range(done, len(items)) if place not in settled}
+        begun: set[int] = set()
+        try:
+            for results in _results(work, rest, sizes, workers, begun):
+                settle(results)
                 while done in settled:
                     yield settled.pop(done)
                     done += 1
-        return
+        except (ImportError, NotImplementedError, OSError):
+            # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
+            for place in range(done, len(items)):
+                if place not in settled:
+                    settle({place: work.function(items[place])})
+                yield settled.pop(place)
+            return
+        # If none of them was at work, one item is done all the same, so that this comes to an end.
+        for place in sorted(begun) or range(done, len(items))[:1]:
+            settle({place: _alone(work, items[place])})
+
+
+def _results(
+    work: Work[Item, Result], items: Mapping[int, Item], sizes: Sequence[int], workers: int, begun: set[int]
+) -> Iterator[dict[int, Result]]:
+    """The results of chunks of items, as they come. When a process dies, that is all, and `begun` what was at work."""
+    from concurrent.futures import as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    places = list(items)
+    running: set[Future[dict[int, Result]]] = set()
+    states = _context().RawArray("b", max(places) + 1)
+    try:
+        with _pool(workers, work.begin, states) as pool:
+            sized = [sizes[place] for place in places]
+            chunks = [tuple(places[chunk.start : chunk.stop]) for chunk in _chunks(sized, workers)]
+            by_size = sorted(chunks, key=lambda chunk: -sum(sizes[place] for place in chunk))
+            for chunk in by_size:
+                running.add(pool.submit(_do_chunk, work.function, [(place, items[place]) for place in chunk]))
+            for future in as_completed(running):
+                running.discard(future)
+                yield future.result()
     except BrokenProcessPool:
-        redo = _do_carefully
-    except (ImportError, NotImplementedError, OSError):
-        # Some systems (a sandbox, a lambda) have no semaphores to share, or allow no more processes.
-        redo = _do_here
-    places = range(done, len(items))
-    rest = redo(work, [items[place] for place in places if place not in settled])
-    for place in places:
-        yield settled.pop(place) if place in settled else work.settle(items[place], next(rest))
-
-
-def _do_here(work: Work[Item, Result], items: Sequence[Item]) -> Iterator[Result]:
-    return map(work.function, items)
+        yield from (future.result() for future in running if future.done() and future.exception() is None)
+        begun.update(place for place in places if states[place] == _BEGUN)
 
 
 def _chunks(sizes: Sequence[int], workers: int) -> Iterator[range]:
@@ -95,34 +119,55 @@ def _chunks(sizes: Sequence[int], workers: int) -> Iterator[range]:
         yield range(start, len(sizes))
 
 
-def _do_chunk(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    return [function(item) for item in items]
+def _alone(work: Work[Item, Result], item: Item) -> Result:
+    """The result of an item in a process of its own."""
+    context = _context()
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_do_alone, args=(work, item, theirs), daemon=True)  # type: ignore[attr-defined]
+    process.start()
+    theirs.close()
+    try:
+        result: Result = ours.recv()
+    except EOFError:
+        process.join()
+        return work.died(item, process.exitcode or 0)
+    finally:
+        process.terminate()
+        process.join()
+        ours.close()
+    return result
 
 
-def _do_carefully(work: Work[Item, Result], items: Sequence[Item]) -> Iterator[Result]:
-    """After a process died: one item at a time in a process of its own, so that the one to blame is known."""
-    from concurrent.futures.process import BrokenProcessPool
+# -- in a process -------------------------------------------------------------------------------------------------
 
-    rest = list(reversed(items))
-    while rest:
-        try:
-            with _pool(1, work.begin) as pool:
-                while rest:
-                    yield pool.submit(work.function, rest[-1]).result()
-                    rest.pop()
-        except BrokenProcessPool:
-            yield work.died(rest.pop())
+_BEGUN, _DONE = 1, 2
+_states: Any = None
+"""What became of each item so far: shared by all processes, and read when one has died."""
+
+
+def _do_chunk(function: Callable[[Item], Result], items: Sequence[tuple[int, Item]]) -> dict[int, Result]:
+    results = {}
+    for place, item in items:
+        _states[place] = _BEGUN
+        results[place] = function(item)
+        _states[place] = _DONE
+    return results
+
+
+def _do_alone(work: Work[Item, Result], item: Item, results: Connection) -> None:
+    _begin(work.begin)
+    results.send(work.function(item))
 
 
 @contextmanager
-def _pool(workers: int, begin: Callable[[], None]) -> Iterator[ProcessPoolExecutor]:
+def _pool(workers: int, begin: Callable[[], None], states: Any) -> Iterator[ProcessPoolExecutor]:
     """Processes that are gone when the block ends: at rest if all went well, at once if not (Ctrl-C)."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     others = set(multiprocessing.active_children())
     most = min(workers, 61) if sys.platform == "win32" else workers  # Windows cannot wait for more
-    pool = ProcessPoolExecutor(most, mp_context=_context(), initializer=_begin, initargs=(begin,))
+    pool = ProcessPoolExecutor(most, mp_context=_context(), initializer=_begin, initargs=(begin, states))
     try:
         yield pool
     except BaseException:
@@ -142,7 +187,7 @@ def _context() -> BaseContext:
     return multiprocessing.get_context("fork" if is_safe else "spawn")
 
 
-def _begin(begin: Callable[[], None]) -> None:
+def _begin(begin: Callable[[], None], states: Any = None) -> None:
     """Ctrl-C goes to all processes of a terminal: let one answer it, without a traceback from each of the others.
 
     And end when the parent does, however that came about: nobody would read what is found.
@@ -151,6 +196,8 @@ def _begin(begin: Callable[[], None]) -> None:
     import signal
     import threading
 
+    global _states
+    _states = states
     begin()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

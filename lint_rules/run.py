@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check, files, saving
 from lint_rules.cache import Cache, Digests, digest
-from lint_rules.errors import describe, reason
+from lint_rules.errors import PLEASE_REPORT, describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Report, Span
 from lint_rules.gate import mentions
@@ -196,7 +196,7 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
     if task.fix or task.source is not None:
         return None
     try:
-        source = files.read(task.path)
+        source = files.read(task.path, task.options.limits.bytes)
     except OSError:
         return None
     noted = _Neighbours()
@@ -257,7 +257,7 @@ def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
     for place in sorted(range(len(tasks)), key=sizes.__getitem__)[:AHEAD_FILES]:
         task = tasks[place]
         with suppress(Exception):  # what is wrong with a file is told where it is checked
-            source = files.read(task.path)
+            source = files.read(task.path, task.options.limits.bytes)
             if not mentions.plainly(source):
                 continue
             held += len(source)
@@ -271,7 +271,7 @@ def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
 def check_task(task: Task) -> Outcome:
     """Check one file. Never raises: what goes wrong is an outcome, too."""
     try:
-        source = files.read(task.path) if task.source is None else task.source
+        source = files.read(task.path, task.options.limits.bytes) if task.source is None else task.source
     except OSError as error:
         return Outcome(task.path, error=reason(error))
     neighbours = _Neighbours()
@@ -339,13 +339,21 @@ def clear(tasks: Iterable[Task]) -> Iterator[Trouble]:
             yield Trouble(shown(path), advice)
 
 
-def _died(task: Task) -> Outcome:
-    return _failure(task.path, "the process that checked this file died")
+def _died(task: Task, code: int) -> Outcome:
+    import signal
+
+    how = f"exit code {code}"
+    if code < 0:
+        with suppress(ValueError):  # a signal that has no name
+            how = signal.Signals(-code).name
+    if how == "SIGKILL":
+        how += ": memory may have run out"
+    return _failure(task.path, f"the process that checked this file died ({how})")
 
 
 def _failure(path: str, message: str) -> Outcome:
     """The outcome of a file that brought looplint down."""
-    advice = "this is a bug in looplint: please report it, with the file; `--exclude` leaves the file out until then"
+    advice = f"{PLEASE_REPORT}; `--exclude` leaves the file out until then"
     return Outcome(path, (Finding(path, Span(1, 1, 1, 2), NOT_ANALYSED, "not-analysed", message, help=advice),))
 
 

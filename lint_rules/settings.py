@@ -10,6 +10,7 @@ from typing import Any
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.configuration import read_config, read_pyproject
 from lint_rules.layer import Layer, Selectors, SettingsError
+from lint_rules.limits import Limits
 from lint_rules.options import Options
 from lint_rules.paths import upwards
 from lint_rules.patterns import Patterns, alternatives
@@ -59,7 +60,7 @@ class Settings:
             for selector in selectors
             for code in matching(selector)
         )
-        return Options(self.codes - silent, self._vocabulary)
+        return Options(self.codes - silent, self._vocabulary, self._limits)
 
     def excludes(self, path: str, is_dir: bool = False) -> bool:
         """Whether this very path, met on a walk, is left out."""
@@ -90,6 +91,11 @@ class Settings:
             history_names=self._first("history_names") or (),
             tool_call_attributes=self._first("tool_call_attributes") or (),
         )
+
+    @cached_property
+    def _limits(self) -> Limits:
+        said = {name: self._first(f"max_file_{name}") for name in Limits._fields}
+        return Limits()._replace(**{name: most for name, most in said.items() if most is not None})
 
     @cached_property
     def _excluded(self) -> tuple[Patterns, ...]:

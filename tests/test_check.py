@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import textwrap
 import weakref
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,16 @@ from typing import Any
 import libcst
 import pytest
 
-from lint_rules.check import Options, Report, check_source, find_fixes, map_source
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.locks import Locks
+from lint_rules.check import Options, Report, Vocabulary, check_source, find_fixes, map_source
 from lint_rules.files import neighbours
 from lint_rules.finding import NOT_ANALYSED
 from lint_rules.rules.catalogue import BY_CODE
 from lint_rules.syntax import depth
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.python import Unreadable
 
 ALL = Options(codes=frozenset({"AGL101", "AGL201", "AGL301", "AGL401", "AGL501"}))
 """What the samples here are about; what other rules say of them is not."""
@@ -102,7 +107,7 @@ def test_room_gives_back_what_it_took() -> None:
     assert depth.with_room(99, lambda: depth.with_room(99, lambda: "in one room")) == "in one room"
     with pytest.raises(KeyError):
         depth.with_room(depth.SHALLOW + 1, lambda: {}["x"])
-    with pytest.raises(RecursionError):
+    with pytest.raises(Unreadable, match="nested too deeply"):
         depth.with_room(depth.DEEPEST + 1, int)
 
 
@@ -125,17 +130,27 @@ def test_deep_code_in_the_other_doors() -> None:
         (b"# coding: unheard-of\nx = 1\n", "unknown encoding: unheard-of", 1, 1),
         (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", "a byte order mark says UTF-8", 1, 1),
         (b"x = 1\ny = '\xff'\n", "the file is not valid utf-8: byte 0xff", 2, 6),
+        (b"x = 1\n# caf\xe9 au lait\n", "the file is not valid utf-8: byte 0xe9", 2, 6),
+        ("x = 1\r# é ".encode() + b"\xe9\n", "the file is not valid utf-8: byte 0xe9", 2, 5),
+        (b"# coding: utf-8\n# \xe9\n", "the file is not valid utf-8: byte 0xe9", 2, 3),
         ("x = 'é' é\n".encode(), "syntax error: invalid syntax", 1, 9),
         ("# coding: latin-1\nx = 'é' é\n".encode("latin-1"), "syntax error: invalid syntax", 2, 9),
         (b"def f(:\n", "syntax error: ", 1, 7),
     ],
-    ids=["utf-16", "nul", "encoding", "bom", "bytes", "columns", "latin", "syntax"],
 )
-def test_a_broken_file_is_told_in_one_clear_line(source: bytes, message: str, line: int, column: int) -> None:
-    [finding] = check(source).findings
+@pytest.mark.parametrize("words", [b"", b"messages = 'role'"], ids=["no agent", "an agent"])
+def test_a_broken_file_is_told_in_one_clear_line(
+    source: bytes, message: str, line: int, column: int, words: bytes
+) -> None:
+    [finding] = check(source + words).findings
     assert finding.code == NOT_ANALYSED
     assert finding.message.startswith(message)
     assert (finding.span.line, finding.span.column) == (line, column)
+
+
+@pytest.mark.parametrize("words", [b"", b"# messages\n"], ids=["no agent", "an agent"])
+def test_other_encodings_may_be_in_comments(words: bytes) -> None:
+    assert not check(b"# coding: latin-1\n# caf\xe9\n" + words).findings
 
 
 @pytest.mark.parametrize("words", ["", "# messages\n"], ids=["no agent", "an agent"])
@@ -149,6 +164,107 @@ def test_encodings_that_python_reads(encoding: str) -> None:
     cookie = "# coding: latin-1\n" if encoding == "latin-1" else ""
     report = check(f"{cookie}{BAD}\nx = 'é'\n".replace("—", "-").encode(encoding, "replace"))
     assert codes(report) == FOUND
+
+
+def test_a_notebook_is_no_python_even_if_its_json_is() -> None:
+    for path in ("a.ipynb", "A.IPYNB"):
+        [finding] = check_source(b'{"cells": [{"role": "messages"}]}', path, ALL).findings
+        assert finding.code == NOT_ANALYSED
+        assert finding.message.startswith("notebooks cannot be analysed yet")
+        with pytest.raises(ValueError, match="notebooks"):
+            map_source(b"{}", path, ALL)
+
+
+# -- values that come back to themselves --------------------------------------------------------------------------
+
+CIRCLES = {
+    "a list that its elements come from": """
+        def run(calls, seen):
+            for calls in calls:
+                seen.add(calls["tool_calls"])
+                handle(calls, seen)
+
+        def handle(message, seen):
+            for call in message["tool_calls"]:
+                seen.add(call["id"])
+            return client.chat.completions.create(model="m", messages=[message])
+        """,
+    "a function that unwraps what it is given": """
+        def unwrap(message):
+            if isinstance(message, list):
+                return unwrap(message[0])
+            message["tool_calls"] = []
+            return message
+
+        def run(messages):
+            reply = client.chat.completions.create(model="m", messages=messages).choices[0].message
+            messages.append(unwrap(reply))
+        """,
+    "the first of what a function gives of its own parts": """
+        def depth(schema):
+            return max(depth(child)[0] for child in schema["properties"].values()) + 1, "items" in schema
+
+        def run(messages, last):
+            calls = client.chat.completions.create(model="m", messages=messages).choices[0].message.tool_calls
+            return depth(calls)[0] == depth(last)[0]
+        """,
+    "a text that is made of itself": """
+        def shorten(messages, text):
+            note = "a" f"{note}"
+            text = text[:200] + note
+            messages.append({"role": "tool", "tool_call_id": "1", "content": text})
+            return client.chat.completions.create(model="m", messages=messages)
+        """,
+}
+
+
+def test_context_managers_that_take_each_other_hold_no_lock() -> None:
+    source = """
+        class Agent:
+            def first(self):
+                with self.second():
+                    yield
+
+            def second(self):
+                with self.first():
+                    yield
+        """
+    anatomy = Anatomy(SourceModule(textwrap.dedent(source).encode(), "a.py"), Vocabulary())
+    locks = Locks(anatomy.calls)
+    managers = [function for function in anatomy.module.functions if function.nodes_of(libcst.Yield)]
+    assert len(managers) == 2
+    for function in managers:
+        assert locks.around(function.nodes_of(libcst.Yield)[0], function) == frozenset()
+
+
+def test_each_question_is_answered_once_and_no_chain_of_them_is_long() -> None:
+    class Numbers:
+        def __init__(self) -> None:
+            self.asked: list[int] = []
+
+        @once(circular=-1)
+        def last(self, number: int) -> int:
+            self.asked.append(number)
+            return self.last((number + 1) % 1000) if number else 0
+
+    numbers = Numbers()
+    assert (numbers.last(999), numbers.last(999), numbers.asked) == (0, 0, [999, 0])
+    assert numbers.last(1) == -1
+    assert len(numbers.asked) < 20
+
+    class Circle:
+        @once(circular="round")
+        def of(self, thing: str) -> str:
+            return self.of("b" if thing == "a" else "a")
+
+    assert Circle().of("a") == "round"
+
+
+@pytest.mark.parametrize("circle", CIRCLES)
+def test_what_leads_back_to_itself_has_an_end(circle: str) -> None:
+    source = "from openai import OpenAI\n\nclient = OpenAI()\n" + textwrap.dedent(CIRCLES[circle])
+    report = check_source(source.encode(), "a.py", Options(frozenset(BY_CODE)))
+    assert [finding.message for finding in report.findings if finding.code == NOT_ANALYSED] == []
 
 
 # -- libcst and rules that fail -----------------------------------------------------------------------------------

@@ -139,7 +139,10 @@ def test_a_failure_becomes_one_entry_and_the_run_goes_on(folder: Folder) -> None
     run = folder.flake8()
     assert (run.code, run.err) == (1, "")
     assert run.places == ["a.py:1:1 AGL000", "b.py:1:1 AGL000", "c.py:2:6 AGL000", "d.py:1:6 AGL101"]
-    assert "AGL000 looplint failed on this file (RuntimeError: first line second line); please report it\n" in run.out
+    assert (
+        "AGL000 looplint failed on this file (RuntimeError: first line second line); this is a bug in looplint"
+        in run.out
+    )
 
 
 def test_silent_where_flake8_reports_that_it_cannot_read(folder: Folder) -> None:
@@ -221,7 +224,9 @@ def test_options_reach_the_workers(folder: Folder, start: str) -> None:
 def test_help_lists_the_options_and_none_is_eaten(folder: Folder) -> None:
     help_text = folder.flake8("--help").out
     options = re.findall(r"^  (--agl-\S+)", help_text, re.MULTILINE)
-    assert sorted(options) == ["--agl-history-names", "--agl-llm-calls", "--agl-select", "--agl-tool-call-attributes"]
+    limits = [f"--agl-max-file-{name}" for name in ("bytes", "nodes", "seconds")]
+    words = ["--agl-history-names", "--agl-llm-calls", "--agl-select", "--agl-tool-call-attributes"]
+    assert sorted(options) == sorted(words + limits)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from marked_engine import Project, seeing
 
 from lint_rules import check, layer, output, settings
 from lint_rules.layer import Layer
+from lint_rules.limits import Limits
 from lint_rules.rules import catalogue
 from lint_rules.rules.catalogue import Rule
 
@@ -164,6 +165,9 @@ def test_every_option_can_be_configured(project: Project) -> None:
         llm-calls = ["my.ask"]
         history-names = ["log"]
         tool-call-attributes = ["calls"]
+        max-file-bytes = 1_000
+        max-file-nodes = 0
+        max-file-seconds = 7
         [tool.looplint.per-file-ignores]
         "b.py" = ["AGL9"]
         """
@@ -172,8 +176,8 @@ def test_every_option_can_be_configured(project: Project) -> None:
     seen = options(project, ".", "left/a.py")
     words = check.Vocabulary(("my.ask",), ("log",), ("calls",))
     assert seen == {
-        "a.py": check.Options(frozenset({"AGL101", "AGL201", "AGL901"}), words),
-        "b.py": check.Options(frozenset({"AGL101", "AGL201"}), words),
+        "a.py": check.Options(frozenset({"AGL101", "AGL201", "AGL901"}), words, Limits(1000, 0, 7)),
+        "b.py": check.Options(frozenset({"AGL101", "AGL201"}), words, Limits(1000, 0, 7)),
     }
     assert project.run("check").out == "", "the concise format has no summary"
 
@@ -184,14 +188,17 @@ def test_the_command_line_beats_the_file(project: Project) -> None:
         exclude = ["left"]
         output-format = "github"
         history-names = ["log"]
+        max-file-bytes = 1
         per-file-ignores = { "*" = ["AGL3"] }
         """
     )
     project.write("left/a.py", "right/a.py")
     words = ["--exclude=right", "--output-format=text", "--history-names=memory", "--per-file-ignores=*:AGL1"]
+    words.append("--max-file-bytes=100")
     seen = options(project, *words)
     assert set(seen) == {"left/a.py"}
     assert seen["left/a.py"].vocabulary.history_names == ("memory",)
+    assert seen["left/a.py"].limits == Limits(bytes=100)
     assert seen["left/a.py"].codes == DEFAULT - {"AGL101", "AGL102"}
     assert project.run("check", *words).out == "All clear: 1 file checked.\n"
 
@@ -312,6 +319,8 @@ def test_a_named_configuration_file_that_cannot_be_used(project: Project, conten
         ("exclude = ['a\\']", "in 'exclude': 'a\\\\' is not a pattern of paths: nothing follows its last backslash"),
         ("per-file-ignores = {'[a-' = []}", "in 'per-file-ignores': '[a-' is not a pattern of paths: its `[` is never"),
         (f"exclude = ['{'{a,b}' * 40}']", "in 'exclude': '{a,b}"),
+        ("max-file-bytes = -1", "in 'max-file-bytes': expected a whole number from 0 up (0 is no limit), got -1"),
+        ("max-file-nodes = true", "in 'max-file-nodes': expected a whole number from 0 up (0 is no limit), got a bool"),
         ("select = [", "is not valid TOML"),
         ("a = " + "[" * 20_000, "is not valid TOML"),
     ],

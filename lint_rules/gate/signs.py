@@ -65,6 +65,11 @@ class Signs:
         return any(self.nodes.get(kind) for kind in kinds)  # asking for a kind leaves an empty list
 
     @property
+    def size(self) -> int:
+        """The number of nodes; names and operators that are fields of others are none."""
+        return sum(map(len, self.nodes.values()))
+
+    @property
     def levels(self) -> int:
         """How deep libcst's tree will be: the levels of this one, and the most that is flat here, and deep there."""
         nodes = self.nodes

@@ -17,6 +17,7 @@ from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import decorators
 from lint_rules.syntax.walk import walk
 
@@ -53,11 +54,7 @@ class _Wrap:
             for other in races.anatomy.writes.by_slot[write.slot]
             if other.function is write.function and not races.held(other)
         ]
-        self.regions = [
-            node
-            for node in self.module.scope_of
-            if isinstance(node, cst.With) and any(races.locks.lock_of(item.item) == lock for item in node.items)
-        ]
+        self.regions = _regions(races, lock)
 
     # -- what to write ----------------------------------------------------------------------------------------
 
@@ -202,14 +199,39 @@ class _Wrap:
             node not in started and not isinstance(self.module.parent[node], cst.FunctionDef) for node in references
         ):
             return True  # a callback: who knows who calls it
-        names, waiting = {self.function.name}, [self.function.name]
-        while waiting:
-            name = waiting.pop()
-            for node, scope in self.module.scope_of.items():
-                if isinstance(node, cst.Call) and ex.called_name(node) == name:
-                    if self.lock in self.races.locks.held(node, scope.function):
-                        return True
-                    if scope.function.kind == "function" and scope.function.name not in names:
-                        names.add(scope.function.name)
-                        waiting.append(scope.function.name)
-        return False
+        return self.function.name in _called_under(self.races, self.lock)
+
+
+# -- one lock in one file -----------------------------------------------------------------------------------------
+
+_NO_REGIONS: list[cst.With] = []
+
+
+@once(circular=_NO_REGIONS)
+def _regions(races: Races, lock: Slot) -> list[cst.With]:
+    """The statements that take a lock."""
+    return [
+        node
+        for node in races.module.nodes_of(cst.With)
+        if any(races.locks.lock_of(item.item) == lock for item in node.items)
+    ]
+
+
+@once(circular=frozenset[str]())
+def _called_under(races: Races, lock: Slot) -> frozenset[str]:
+    """The names of what is called where a lock is held, or in a function of such a name."""
+    module = races.module
+    called: dict[str, set[str]] = {}
+    waiting: list[str] = []
+    for node in module.nodes_of(cst.Call):
+        function, name = module.scope_of[node].function, ex.called_name(node)
+        if lock in races.locks.held(node, function):
+            waiting.append(name)
+        elif function.kind == "function":
+            called.setdefault(function.name, set()).add(name)
+    found = set(waiting)
+    while waiting:
+        further = called.get(waiting.pop(), set()) - found
+        found |= further
+        waiting += further
+    return frozenset(found)

@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from lint_rules.syntax.python import TOO_DEEP, Unreadable
+
 SHALLOW = 60
 """Levels that even the smallest stack (512 KiB, of threads on macOS) has room for."""
 DEEPEST = 2_000
@@ -29,10 +31,10 @@ Result = TypeVar("Result")
 def with_room(levels: int, function: Callable[[], Result]) -> Result:
     """What `function` returns or raises; where `levels` are many, it runs in a thread with a large stack.
 
-    Raises RecursionError when they are more than DEEPEST.
+    Raises Unreadable when they are more than DEEPEST. So a RecursionError is none of deep code, it is a bug.
     """
     if levels > DEEPEST:
-        raise RecursionError(f"{levels} levels of nesting")
+        raise Unreadable(TOO_DEEP)
     has_room = levels <= SHALLOW or threading.current_thread().name == _NAME
     return function() if has_room else _in_thread(function)
 
@@ -96,3 +98,8 @@ def levels_of_text(source: bytes) -> int:
             counts[-1] = 0
         deepest = max(deepest, here)
     return deepest + source.count(b"lambda") + source.count(b"elif") + _INDENTS
+
+
+def is_deep(source: bytes) -> bool:
+    """Whether a text is nested so deeply that Python's parser may refuse it for that."""
+    return levels_of_text(source) > SHALLOW + _INDENTS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import codecs
-import io
+import re
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Union
 
-from lint_rules.syntax.depth import DEEPEST, levels_of_text, with_room
-from lint_rules.syntax.python import TOO_DEEP, Unreadable
+from lint_rules.syntax.depth import DEEPEST, is_deep, levels_of_text, with_room
+from lint_rules.syntax.python import TOO_DEEP, Unreadable, declared_encoding, is_text
 
 if TYPE_CHECKING:
     import libcst
@@ -20,7 +20,9 @@ Tree = Union[ast.Module, "libcst.Module"]
 
 
 def parse(source: bytes) -> Tree:
-    """Raises Unreadable for what neither Python nor libcst can parse."""
+    """Raises Unreadable for what neither Python nor libcst can parse, MemoryError where memory is short."""
+    if not is_text(source):
+        raise unreadable(source, ValueError("no text"))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -31,6 +33,8 @@ def parse(source: bytes) -> Tree:
             raise unreadable(source, problem) from None
         return newer
     except (RecursionError, MemoryError):
+        if not is_deep(source):
+            raise
         raise Unreadable(TOO_DEEP) from None
 
 
@@ -47,15 +51,12 @@ def _parsed_as_newer_python(source: bytes) -> libcst.Module | None:
 
 def unreadable(source: bytes, problem: Exception) -> Unreadable:
     """What is wrong, in words, and where: in characters, while Python counts bytes."""
-    import tokenize
-
     if source.startswith((b"\xff\xfe", b"\xfe\xff")):
         return Unreadable("the file is UTF-16: Python reads UTF-8, or the encoding that a coding comment names")
     if b"\0" in source:
         return Unreadable("the file holds a NUL byte", *_place(source, source.index(b"\0")))
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-        text = source.decode(encoding)
+        text = source.decode(declared_encoding(source))
     except UnicodeDecodeError as undecodable:
         at = undecodable.start
         return Unreadable(f"the file is not valid {undecodable.encoding}: byte 0x{source[at]:02x}", *_place(source, at))
@@ -74,6 +75,6 @@ def unreadable(source: bytes, problem: Exception) -> Unreadable:
 
 
 def _place(source: bytes, offset: int) -> tuple[int, int]:
-    """Line and column, from 1, of a byte among bytes that may be no text."""
-    before = source[:offset]
-    return before.count(b"\n") + 1, offset - before.rfind(b"\n")
+    """Line and column, from 1, of a byte among bytes that may be no text: before it, in its line, they mostly are."""
+    *above, line = re.split(rb"\r\n|\r|\n", source[:offset])
+    return len(above) + 1, len(line.removeprefix(codecs.BOM_UTF8).decode(errors="replace")) + 1
