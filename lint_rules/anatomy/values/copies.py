@@ -231,10 +231,17 @@ class Copies:
     def _copy(self, node: cst.CSTNode, source: cst.BaseExpression, fresh: int, state: State) -> Copy | None:
         """A copy, when what is copied is part of an agent's messages and somebody else still holds it.
 
-        A copy of a copy is new at least as far down as the first one was.
+        A copy of a copy is new at least as far down as the first one was: also of one that has no name.
         """
         if is_owned(state, path_of(source)):
             return None
+        if self._is_copy(source):
+            first = self.part(source, state).get(())
+            if first is None:
+                return None
+            deeper = max(fresh, first.copy.fresh - first.depth)
+            known = Copy(node, first.copy.source, deeper, first.copy.evidence, self.function)
+            return self._made.setdefault(node, known)
         kinds = self.facts.kinds(source)
         evidence = next((kinds[kind] for kind in _KINDS if kind in kinds), None)
         shared = lookup(state, path_of(source))
@@ -245,6 +252,10 @@ class Copies:
         if shared is not None:
             fresh = max(fresh, shared.copy.fresh - shared.depth)
         return self._made.setdefault(node, Copy(node, source, fresh, evidence, self.function))
+
+    def _is_copy(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a copy by its form."""
+        return path_of(node) is None and self._copied(ex.inner(node)) is not None
 
     def rest(self, node: cst.CSTNode, source: cst.BaseExpression, state: State) -> Part:
         """`first, *rest = xs`: rest is a new list of the same elements."""
@@ -345,7 +356,8 @@ class Copies:
         if isinstance(node.func, cst.Name) and name == "dict" and given:
             return given[0], 1, replaced
         if isinstance(node.func, cst.Name) and name in _LISTERS and len(given) == 1:
-            return (given[0], 1, {}) if path_of(given[0]) is not None and not self._is_run(given[0]) else None
+            named = path_of(given[0]) is not None and not self._is_run(given[0])
+            return (given[0], 1, {}) if named or self._is_copy(given[0]) else None
         if (full == "dataclasses.replace" or name == "_replace") and (given or base is not None):
             source = given[0] if given else base
             return (source, 1, replaced) if source is not None else None
