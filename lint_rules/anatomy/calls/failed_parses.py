@@ -86,8 +86,8 @@ def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpressio
 
 
 def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
-    evidence = anatomy.facts.kinds(call.args[0].value).get(Kind.ARGUMENTS_TEXT)
-    return evidence is not None and any("stream" in e.reason or "pieces" in e.reason for e in evidence.chain())
+    shown = anatomy.facts.evidence(call.args[0].value, Kind.ARGUMENTS_TEXT)
+    return any("stream" in step.reason or "pieces" in step.reason for fact in shown for step in fact.chain())
 
 
 def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:

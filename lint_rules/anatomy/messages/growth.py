@@ -8,7 +8,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
-from lint_rules.anatomy.values.kinds import Evidence
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -86,13 +86,13 @@ def grown_by_method(anatomy: Anatomy, method: Scope) -> HistoryWrite | None:
         root = root_of(slot)
         if root is not None and root[0] == "attr" and any(w.function in reach for w in writes):
             write = growing(anatomy, slot, [w for w in writes if w.function.name not in SETUPS], method, reach)
-            if write is not None and (anatomy.calls.reaches_llm(method) or _is_sent(write.evidence)):
+            if write is not None and (anatomy.calls.reaches_llm(method) or _is_sent(anatomy, slot)):
                 return write
     return None
 
 
-def _is_sent(evidence: Evidence) -> bool:
-    return any("is sent" in fact.reason for fact in evidence.chain())
+def _is_sent(anatomy: Anatomy, slot: Slot) -> bool:
+    return any("is sent" in fact.reason for shown in anatomy.facts.shown(slot, Kind.HISTORY) for fact in shown.chain())
 
 
 def grown_by_call(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> tuple[Anatomy, HistoryWrite] | None:

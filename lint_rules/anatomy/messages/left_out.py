@@ -95,8 +95,8 @@ def _is_value(anatomy: Anatomy, stored: Stored, value: cst.BaseExpression) -> bo
 
 def _is_plain(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a message is known to be a dict with role and content."""
-    known = anatomy.facts.kinds(value).get(Kind.MESSAGE)
-    return known is not None and any(step.reason.startswith("has `role`") for step in known.chain())
+    shown = anatomy.facts.evidence(value, Kind.MESSAGE)
+    return any(step.reason.startswith("has `role`") for fact in shown for step in fact.chain())
 
 
 def _has_identity(node: cst.BaseExpression) -> bool:

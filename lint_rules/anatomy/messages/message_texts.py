@@ -131,8 +131,8 @@ def _changed(anatomy: Anatomy) -> Iterator[MessageText]:
 
 
 def _is_shown_message(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
-    known = anatomy.facts.kinds(node).get(Kind.MESSAGE)
-    return known is not None and not any(fact.reason.startswith("is called `") for fact in known.chain())
+    shown = anatomy.facts.evidence(node, Kind.MESSAGE)
+    return any(not any(step.reason.startswith("is called `") for step in fact.chain()) for fact in shown)
 
 
 def _reads_content(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

@@ -185,7 +185,8 @@ class Messages:
         if Kind.REPLY in kinds:
             return [Message(node, "assistant", node)]
         if Kind.MESSAGE in kinds:
-            read = any("`tool_calls`" in step.reason for step in kinds[Kind.MESSAGE].chain())
+            shown = self.facts.evidence(node, Kind.MESSAGE)
+            read = any("`tool_calls`" in step.reason for fact in shown for step in fact.chain())
             return [Message(node, "assistant" if read else None, node if read else None)]
         return []
 

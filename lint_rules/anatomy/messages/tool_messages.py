@@ -41,8 +41,7 @@ def _is_tool_message(anatomy: Anatomy, value: cst.BaseExpression, depth: int = 0
 
 
 def _calls_read(anatomy: Anatomy, slot: Slot) -> bool:
-    reply = anatomy.facts.of(slot).get(Kind.REPLY)
-    return reply is not None and "tool_calls" in reply.reason
+    return any("tool_calls" in fact.reason for fact in anatomy.facts.shown(slot, Kind.REPLY))
 
 
 def _holds_results(anatomy: Anatomy, content: cst.BaseExpression) -> bool:

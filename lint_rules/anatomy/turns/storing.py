@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.values.kinds import Kind, Kinds
+from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
@@ -50,9 +50,9 @@ class Transfer:
     held: str
 
 
-def _tells(kinds: Kinds) -> bool:
+def _tells(shown: Callable[[Kind], list[Evidence]]) -> bool:
     """Whether a value is a part of a history; the figures of a run have `tool_calls`, too, and prove nothing."""
-    return any(kind in kinds and not kinds[kind].root.reason.startswith("its `tool_calls`") for kind in _KINDS)
+    return any(not fact.root.reason.startswith("its `tool_calls`") for kind in _KINDS for fact in shown(kind))
 
 
 @lru_cache(maxsize=4096)
@@ -68,8 +68,8 @@ class Storing:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self._holders: dict[Slot, str] = {}
-        for slot, kinds in anatomy.facts.all_known().items():
-            if _tells(kinds) and slot[0] in {"member", "item"}:
+        for slot in anatomy.facts.all_known():
+            if slot[0] in {"member", "item"} and _tells(partial(anatomy.facts.shown, slot)):
                 self._holders.setdefault(slot[1], "a history")
 
     def within(self, region: cst.CSTNode) -> Iterator[Transfer]:
@@ -174,12 +174,11 @@ class Storing:
             node = stack.pop()
             if isinstance(node, cst.BaseExpression):
                 slot = self.anatomy.facts.slots.of(node)
-                kinds = self.anatomy.facts.kinds(node)
-                if _tells(kinds) or (slot is not None and self._is_held(slot)):
+                if _tells(partial(self.anatomy.facts.evidence, node)) or (slot is not None and self._is_held(slot)):
                     return None if self._is_notice(node, slot) else ex.source(node, 40)
             pair = ex.member(node)
             if pair is not None:  # of `x.content` the message x counts, not an object that holds a history somewhere
-                if _tells(self.anatomy.facts.kinds(pair[0])):
+                if _tells(partial(self.anatomy.facts.evidence, pair[0])):
                     return ex.source(pair[0], 40)
             elif isinstance(node, cst.Call):
                 stack.extend(arg.value for arg in node.args)
@@ -197,7 +196,7 @@ class Storing:
         return bool(roles) and set(roles) == {"system"}
 
     def _is_held(self, slot: Slot) -> bool:
-        return _tells(self.anatomy.facts.of(slot)) or slot in self._holders
+        return _tells(partial(self.anatomy.facts.shown, slot)) or slot in self._holders
 
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory: writing to it does not fail."""

@@ -49,6 +49,7 @@ class Known:
         self.calls: dict[cst.Call, LLMCall] = {}
         self.call_attributes = words.CALLS_ATTRIBUTES | frozenset(vocabulary.tool_call_attributes)
         self._known: dict[Slot, Kinds] = {}
+        self._more: defaultdict[tuple[Slot, Kind], dict[str, Evidence]] = defaultdict(dict)
         self._lists: set[Slot] = set()
         self._replies: set[Slot] = set()
         self._elements: dict[Slot, Slot] = {}
@@ -74,6 +75,16 @@ class Known:
         if found is None:
             found = self._memo[node] = self._evaluate(node)
         return found
+
+    def shown(self, slot: Slot, kind: Kind) -> list[Evidence]:
+        """All that shows a slot to be of a kind, one for each reason: first the one that `of` gives."""
+        known = self.of(slot)
+        return [known[kind], *self._more[slot, kind].values()] if kind in known else []
+
+    def evidence(self, node: cst.BaseExpression, kind: Kind) -> list[Evidence]:
+        """All that shows the value of an expression to be of a kind: first the one that `kinds` gives."""
+        slot, first = self.slots.of(node), self.kinds(node).get(kind)
+        return [] if first is None else [first, *(self.shown(slot, kind) if slot is not None else ())]
 
     def is_kind(self, node: cst.BaseExpression | None, kind: Kind) -> bool:
         return node is not None and kind in self.kinds(node)
@@ -212,6 +223,9 @@ class Known:
             self._known[slot] = {**kinds, kind: evidence}
             self._changed = True
             self._waiting.update(self._readers.get(slot, ()))
+            evidence = known or evidence
+        if kinds[kind].reason != evidence.reason:
+            self._more[slot, kind].setdefault(evidence.reason, evidence)
 
     def _learn_all(self, slot: Slot | None, kinds: Kinds, node: cst.CSTNode) -> None:
         """Facts that flow forwards into a slot."""
@@ -219,7 +233,7 @@ class Known:
             return
         known = self._known.get(slot, _NOTHING)
         for kind, evidence in kinds.items():
-            if kind not in known:
+            if kind not in known or known[kind].reason != evidence.reason:
                 self.learn(slot, kind, Evidence(evidence.reason, evidence.node, False, evidence.since))
 
     def _learn_list(self, slot: Slot) -> None:

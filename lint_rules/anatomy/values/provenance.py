@@ -149,5 +149,6 @@ def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the text is taken from a reply that has just come: `choices[0].message`."""
-    replies = (anatomy.facts.of(slot).get(Kind.REPLY) for slot, _ in _way_back(anatomy, call.args[0].value))
-    return any(reply is not None and reply.root.reason == "is a model's message" for reply in replies)
+    way = (slot for slot, _ in _way_back(anatomy, call.args[0].value))
+    shown = (fact for slot in way for fact in anatomy.facts.shown(slot, Kind.REPLY))
+    return any(fact.root.reason == "is a model's message" for fact in shown)
