@@ -178,3 +178,47 @@ def test_a_message_is_known_by_the_calls_it_is_asked_for(read: str) -> None:
 def test_a_word_in_a_text_makes_no_message_of_it() -> None:
     source = "def f(lines):\n    return [line for line in lines if 'tool_calls' in line]"
     assert outline(source) == "no parts of an agent found"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "client.models.generate_content(model='m', contents={}).text",
+        "client.responses.create(model='m', input={}).output_text",
+        "client.complete({}, 'm').choices[0].message.content",
+        "answer(client, {})",
+    ],
+    ids=["gemini", "responses", "wrapper", "helper"],
+)
+def test_a_list_of_answers_is_no_history(ask: str) -> None:
+    text = outline(
+        f"""
+        def collect(client, questions):
+            answers = []
+            for question in questions:
+                answers.append({ask.format("question")})
+            return client.responses.create(model="m", input=answers)
+
+        def answer(client, question):
+            return client.responses.create(model="m", input=question).output_text
+        """
+    )
+    assert "(history)" not in text
+
+
+@pytest.mark.parametrize(
+    "growth",
+    ["log.append(reply.output_text)", "log.extend(more)", "log += more", "log.append(read())"],
+)
+def test_texts_that_are_a_conversation_or_unknown_stay_a_history(growth: str) -> None:
+    text = outline(
+        f"""
+        def talk(client, lines, more):
+            log = ["You are a guide."]
+            for line in lines:
+                log.append(f"User: {{line}}")
+                reply = client.responses.create(model="m", input=log)
+                {growth}
+        """
+    )
+    assert "log" in values(text, "history")

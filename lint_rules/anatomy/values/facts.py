@@ -46,6 +46,8 @@ class Facts(Flows):
         steps = [(flow, node, scope_of[node]) for _, flow, node in sorted(placed)]
         self._waiting.update(range(len(steps)))
         self._settle(steps)
+        if self._learn_sent():
+            self._settle(steps)
         if self._learn_called():
             self._settle(steps)
         self._memo = {}

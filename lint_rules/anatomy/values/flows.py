@@ -20,7 +20,9 @@ _GROWERS = frozenset({"append", "appendleft", "add", "insert"})
 _DICTS = frozenset({cst.Dict, cst.Call})
 _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Integer, cst.Float, cst.Comparison})
 """What is no part of an agent, whatever becomes of it, nor are its parts."""
+_TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 _EXTENDERS = frozenset({"extend", "extendleft"})
+_MIXERS = _EXTENDERS | _GROWERS - {"append"}
 
 
 class Flows(Forms):
@@ -339,8 +341,10 @@ class Flows(Forms):
         how = f"is sent as `{found.keyword}=` to `{found.name}`" if found.keyword else f"is sent to `{found.name}`"
         evidence = Evidence(how, node, used=True)
         sent = found.history
-        if sent is not None and (found.keyword == "messages" or self._listlike(sent)):
+        if sent is not None and found.keyword == "messages":
             self.use(sent, Kind.HISTORY, evidence)
+        elif sent is not None and self._listlike(sent):
+            self._sent_lists[sent] = evidence
         for arg in node.args:
             if arg.star == "**":
                 slot = self.slots.of(arg.value)
@@ -348,6 +352,41 @@ class Flows(Forms):
                     inside: Slot = ("member", slot, found.keyword or "messages")
                     if self.of(inside) or self._has_key(slot, found.keyword or "messages"):
                         self.learn(inside, Kind.HISTORY, evidence)
+
+    def _learn_sent(self) -> bool:
+        """Lists that are sent under a keyword that takes texts, too, are histories; not those of prompts or answers."""
+        self._changed = False
+        for sent, evidence in self._sent_lists.items():
+            if not self._collects_texts(sent):
+                self.use(sent, Kind.HISTORY, evidence)
+        return self._changed
+
+    def _collects_texts(self, sent: cst.BaseExpression) -> bool:
+        """Whether all that a list holds are texts, and none of them answers what was sent with the list itself."""
+        slot = self.slots.of(sent)
+        if slot is not None and (slot in self._extended or not self.assigned(slot)):
+            return False
+        held = [arg for call in self.put(slot) for arg in ex.positional(call)] if slot is not None else []
+        for value in self.assigned(slot) if slot is not None else [sent]:
+            if type(value) is not cst.List:
+                return False
+            held += [element.value for element in value.elements]
+        return bool(held) and all(self._is_text(part, slot) for value in held for part in ex.alternatives(value))
+
+    def _is_text(self, node: cst.BaseExpression, collected: Slot | None) -> bool:
+        kinds = self.kinds(node)
+        if Kind.MODEL_TEXT in kinds and Kind.MESSAGE not in kinds:
+            asked = self.calls.get(kinds[Kind.MODEL_TEXT].root.node)  # type: ignore[call-overload]
+            return asked is None or asked.history is None or self.slots.of(asked.history) != collected
+        return type(node) in _TEXTS
+
+    @cached_property
+    def _extended(self) -> set[Slot | None]:
+        """The lists that get other elements than by `append`, and the parameters, which come with some."""
+        grown = (ex.receiver(call) for call in self.module.nodes_of(cst.Call) if ex.called_name(call) in _MIXERS)
+        summed = (node.target for node in self.module.nodes_of(cst.AugAssign))
+        given = {self.slots.parameter(f, param.name.value) for f in self.module.functions for param in parameters(f)}
+        return given | {self.slots.of(base) for base in (*grown, *summed) if base is not None}
 
     def _has_key(self, slot: Slot, key: str) -> bool:
         return any(key in ex.dict_items(value) for value in self.assigned(slot))

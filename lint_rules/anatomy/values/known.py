@@ -51,6 +51,7 @@ class Known:
         self._known: dict[Slot, Kinds] = {}
         self._more: defaultdict[tuple[Slot, Kind], dict[str, Evidence]] = defaultdict(dict)
         self._lists: set[Slot] = set()
+        self._sent_lists: dict[cst.BaseExpression, Evidence] = {}
         self._replies: set[Slot] = set()
         self._elements: dict[Slot, Slot] = {}
         self._changed = False
