@@ -57,9 +57,9 @@ turn that comes by the clock. On an event loop there must be an `await` within t
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks and threads whose end the function
 that starts them waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or
-pool's `with` block); executors with one worker; objects made for each run; tasks for hooks, typing signs and single
-tools. A history that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent (AGL104)
-reports it.
+pool's `with` block); executors with one worker; objects made for each run, also by a helper, a caller or `Depends`, and
+the body of a request; tasks for hooks, typing signs and single tools. A history that each run begins anew is the run's
+state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
 
 ## Known problems
 Objects of classes from installed packages are not known to keep a history. Two entry points of a class that another

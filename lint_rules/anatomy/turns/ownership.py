@@ -9,8 +9,9 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, decorators, parameters
 
+_DEEPEST = 4
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 
@@ -32,11 +33,7 @@ class Ownership:
             base = write.node.targets[0].target
         while isinstance(base, (cst.Attribute, cst.Subscript)):
             base = base.value
-        made = self._made_in(base, write.function)
-        return bool(made) and all(
-            self.facts.slots.constructed(call) is not None or ex.dotted(call.func) in {"cls", "type(self)"}
-            for call in made
-        )
+        return base is not None and self.is_own(base, write.function)
 
     def is_connection(self, function: Scope, name: str) -> bool:
         """Whether a parameter is a WebSocket: each connection has one, and a handler of its own."""
@@ -46,20 +43,64 @@ class Ownership:
     def on_own_object(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the running function has made for itself."""
         base = ex.receiver(call)
-        made = ex.inner(base) if base is not None else None
-        if isinstance(made, cst.Call):
-            return self.facts.slots.constructed(made) is not None
-        calls = self._made_in(base, function)
-        return bool(calls) and all(self.facts.slots.constructed(call) is not None for call in calls)
+        return base is not None and self.is_own(base, function)
 
-    def _made_in(self, base: cst.BaseExpression | None, function: Scope) -> list[cst.Call]:
-        """The calls that make what a local name holds, if nothing else does."""
-        slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
+    def is_own(self, node: cst.BaseExpression, function: Scope, depth: int = 0) -> bool:
+        """Whether a value is an object of this run alone: made by it, or by a caller or a framework for it."""
+        parts = [*ex.alternatives(node)] if depth <= _DEEPEST else []
+        return bool(parts) and all(
+            self._is_made(part, depth) if isinstance(part, cst.Call) else self._is_held(part, function, depth)
+            for part in parts
+        )
+
+    def _is_made(self, call: cst.Call, depth: int) -> bool:
+        """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""
+        callee = self.facts.slots.callee(call)
+        if self.facts.slots.constructed(call) is not None or ex.dotted(call.func) in {"cls", "type(self)"}:
+            return True
+        return callee is not None and self._makes(callee, depth)
+
+    def _makes(self, function: Scope, depth: int) -> bool:
+        """Whether all that a function gives back are new objects; decorated, it may keep what it made."""
+        if any(ex.dotted(decorator) not in {"staticmethod", "classmethod"} for decorator in decorators(function)):
+            return False
+        given = [node.value for node in function.nodes_of(cst.Return)]
+        return bool(given) and all(value is not None and self.is_own(value, function, depth + 1) for value in given)
+
+    def _is_held(self, node: cst.BaseExpression, function: Scope, depth: int) -> bool:
+        """Whether a local name only holds such objects, as a parameter from all callers."""
+        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
         if slot is None or slot[0] != "var" or slot[1] is not function:
-            return []
+            return False
         values = self.facts.assigned(slot)
-        calls = [value for value in values if isinstance(value, cst.Call)]
-        return calls if len(calls) == len(values) else []
+        param = next((param for param in parameters(function) if param.name.value == slot[2]), None)
+        if param is not None:
+            return not values and self._is_given(param, slot, function, depth)
+        return bool(values) and all(self.is_own(value, function, depth + 1) for value in values)
+
+    def _is_given(self, param: cst.Param, slot: Slot, function: Scope, depth: int) -> bool:
+        """Whether what a function gets is made for the call: by each caller, or by a framework for each request."""
+        graph = self.anatomy.calls
+        if function in graph.servings:
+            return self._is_of_request(param, slot, depth)
+        sites = graph.sites[function]
+        if not sites or graph.references[function] or any(start.function is function for start in self.starts):
+            return False
+        given = [
+            (v, site.caller) for site in sites for s, v in self.facts.slots.bindings(site.node, function) if s == slot
+        ]
+        return len(given) == len(sites) and all(self.is_own(value, caller, depth + 1) for value, caller in given)
+
+    def _is_of_request(self, param: cst.Param, slot: Slot, depth: int) -> bool:
+        """The body of a request, read into a model, and what `Depends` has a function or class make."""
+        if isinstance(param.default, cst.Call) and ex.called_name(param.default) == "Depends":
+            given = ex.positional(param.default)
+            maker = self.facts.slots.function(given[0]) if given else None
+            return maker is not None and (maker.name == "__init__" or self._makes(maker, depth))
+        cls = self.facts.slots.classes.get(slot)
+        bases = [base.node for base in (cls, *self.module.base_classes(cls))] if cls is not None else []
+        named = [ex.last_name(base.value) for node in bases if isinstance(node, cst.ClassDef) for base in node.bases]
+        return param.default is None and "BaseModel" in named
 
     def is_owned(self, start: Start) -> bool:
         """A start on an object that is made anew for it: `for x in xs: Thread(target=Agent(x).run)`."""
@@ -68,7 +109,7 @@ class Ownership:
             return False
         base = ex.inner(target.value)
         if isinstance(base, cst.Call):
-            return self.facts.slots.constructed(base) is not None
+            return self._is_made(base, 0)
         slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
         if slot is None or slot[0] != "var":
             return False
