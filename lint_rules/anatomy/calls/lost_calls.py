@@ -23,7 +23,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -103,7 +103,8 @@ class _Finder:
         self.function = function
         self.again = Again(anatomy, function)
         self.carriers = Carriers(self.again)
-        self.asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
+        asks = (call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call))
+        self.asks = [call for call in asks if not self._asks_apart(call)]
         self._histories: dict[Slot | None, _History] = {}
 
     def of(self, results: list[Stored]) -> Iterator[LostCall]:
@@ -224,6 +225,24 @@ class _Finder:
                 place = self._place_of(result)
                 yield LostCall(How.NEVER, place, result, ask)
                 return
+
+    def _asks_apart(self, call: cst.Call) -> bool:
+        """Whether a call runs a function that only asks with messages of its own: a tool, which its results are of."""
+        callee = self.facts.slots.callee(call)
+        asked = [
+            self.facts.slots.of(request.history) if request.history is not None else None
+            for function in (self.anatomy.calls.reachable(callee) if callee is not None else ())
+            for node in self.anatomy.calls.llm_calls.get(function, ())
+            if (request := self.facts.calls.get(node)) is not None
+        ]
+        return bool(asked) and all(slot is not None and self._is_local(slot) for slot in asked)
+
+    def _is_local(self, slot: Slot) -> bool:
+        """Whether a name holds what its own function makes."""
+        if slot[0] != "var" or slot[1] is self.function or slot[1].kind != "function":
+            return False
+        made = self.facts.assigned(slot)
+        return slot[2] not in parameter_names(slot[1]) and all(isinstance(v, (cst.List, cst.ListComp)) for v in made)
 
     def _may_precede(self, history: _History, result: Stored) -> bool:
         """Whether one of the places that may store the calls leads to the result, within one round."""

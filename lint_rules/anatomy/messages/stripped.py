@@ -21,6 +21,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _CALL_FIELDS = frozenset({"tool_calls", "function_call", "tool_call_id"})
+_CONTENT_ONLY = ("messages.create", "messages.stream", "converse", "converse_stream")
 _SCHEMA_FIELDS = frozenset({"parameters", "description", "strict"})
 
 
@@ -39,6 +40,8 @@ class Stripped:
 def stripped_copies(anatomy: Anatomy) -> Iterator[Stripped]:
     """Copies of role and content of messages that may have tool calls, for all roles alike."""
     sent: Sent | None = None
+    if _has_content_only(anatomy):
+        return
     for node, items in anatomy.made:
         base = _copied_from(anatomy, node, items)
         if base is None or _is_filtered(anatomy, node, base):
@@ -113,6 +116,12 @@ def _carries(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> cst.CSTNode
         ),
         None,
     )
+
+
+def _has_content_only(anatomy: Anatomy) -> bool:
+    """Whether the messages of the APIs that a file asks are role and content, with calls and results in the content."""
+    names = [call.name for call in anatomy.facts.calls.values()]
+    return bool(names) and all(name.endswith(_CONTENT_ONLY) for name in names)
 
 
 def _history_of(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> Slot | None:

@@ -80,7 +80,7 @@ class Overlaps:
         for function in reach:
             for turn in self.turns.by_function.get(function, ()):
                 if not self._is_safe(turn) and (reach[function] or self._gives_way(turn)):
-                    if not self._is_begun_anew(turn, start):
+                    if not self._is_begun_anew(turn, start) and not self._is_on_own_object(turn):
                         yield turn
 
     def _is_begun_anew(self, turn: Turn, start: Start) -> bool:
@@ -90,6 +90,13 @@ class Overlaps:
         return bool(grown) and all(
             any(begun_anew(self.anatomy, turn.slot, writes, write, entry) for entry in (turn.function, start.function))
             for write in grown
+        )
+
+    def _is_on_own_object(self, turn: Turn) -> bool:
+        """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`."""
+        return all(
+            isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
+            for node in turn.grows
         )
 
     def _is_safe(self, turn: Turn) -> bool:
