@@ -5,7 +5,10 @@ A program is a file, or a folder of files (`bad_x/`): these are one project, and
 `# expect: AGL101` (or several, `# expect: AGL101,AGL601`): reported on this line. A line without it: nothing.
 `# known-miss: AGL101`: a defect we accept not to see; once it is reported, promote it to `# expect:`.
 `# known-false: AGL101`: a false alarm we accept; once it is gone, remove the comment.
-On each fixture the rule of its folder is active, and those that its marks name.
+On each fixture the rule of its folder is active, and those that its marks name. Beside these, all default rules run on
+the good programs and on the fixed ones:
+`# also AGL302: why`: another defect that the program really has, and that is not its subject.
+`# wrongly AGL606: why`: a false alarm of another rule, to be mended there.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 ALL_CODES = frozenset(BY_CODE)
 MARK = re.compile(r"#\s*(expect|known-miss|known-false):\s*(AGL\d{3}(?:\s*,\s*AGL\d{3})*)\s*$")
+OTHER = re.compile(r"#\s*(?:also|wrongly) (AGL\d{3}(?:, AGL\d{3})*): \S+")
+DEFAULT = frozenset(rule.code for rule in RULES if rule.default)
+SOUND = sorted(path for kind in ("good_*.py", "*.fixed.py") for path in FIXTURES.glob(f"*/{kind}"))
 ATTEMPT = re.compile(r"#\s*(expect|known).?(miss|false)?\s*:?\s*AGL")
 
 Place = tuple[str, int, str]
@@ -74,6 +80,19 @@ def test_fixture(path: Path) -> None:
     found_after_all = reported & marked["known-miss"]
     assert not found_after_all, f"known misses are reported now, mark them `# expect:`: {sorted(found_after_all)}"
     assert reported == marked["expect"] | marked["known-false"]
+
+
+@pytest.mark.parametrize("path", SOUND, ids=name)
+def test_sound_program_has_no_finding_of_any_rule_but_those_it_gives_a_reason_for(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    explained = {
+        (number, code)
+        for number, line in enumerate(lines, 1)
+        if (match := OTHER.search(line))
+        for code in match[1].split(", ")
+    }
+    report = check_source(path.read_bytes(), str(path), Options(DEFAULT), neighbours=None)
+    assert {(finding.span.line, finding.code) for finding in report.findings} == explained
 
 
 @pytest.mark.parametrize("path", programs("bad", "good", "known"), ids=name)
