@@ -219,14 +219,16 @@ class Known:
         if slot is None:
             return
         kinds = self._known.get(slot, _NOTHING)
-        known = kinds.get(kind)
-        if known is None or (evidence.used and not known.used):
+        first = other = kinds.get(kind, evidence)
+        if kind not in kinds or (evidence.used and not first.used):
             self._known[slot] = {**kinds, kind: evidence}
             self._changed = True
             self._waiting.update(self._readers.get(slot, ()))
-            evidence = known or evidence
-        if kinds[kind].reason != evidence.reason:
-            self._more[slot, kind].setdefault(evidence.reason, evidence)
+            first = evidence
+        else:
+            other = evidence
+        if other.reason != first.reason:
+            self._more[slot, kind].setdefault(other.reason, other)
 
     def _learn_all(self, slot: Slot | None, kinds: Kinds, node: cst.CSTNode) -> None:
         """Facts that flow forwards into a slot."""
