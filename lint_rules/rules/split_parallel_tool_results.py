@@ -43,12 +43,13 @@ def run(client, messages, tools, execute):
 ## How it decides
 A loop or comprehension stores, for each thing it goes through, a message whose content is a list of exactly one tool
 result made of that thing: a `tool_result` block (Anthropic), a `toolResult` (Bedrock), a function response (Gemini).
-This includes adapters that turn tool messages of another form into these. Silent where results are joined: added to
-the last message, or merged afterwards by a function that says so; where the loop ends with its first result, where each
-result has its own assistant message, and where parallel calls are switched off.
+This includes adapters that turn tool messages of another form into these. Silent where results are joined: added to the
+last message, or merged by a function that gets the list and holds roles of neighbours against each other, or groups by
+role (whatever it is called; one that cannot be read may do so, if its result takes the list's place); where the loop
+ends with its first result, where each result has its own assistant message, and where parallel calls are switched off.
 
 ## Known problems
-Messages that another file joins before the request, under a name that does not say so, are reported.
+Messages that a method of an object from another file joins, in a list that it keeps itself, are reported.
 
 ## Fix safety
 There is no fix: where the joined message belongs depends on what else the loop stores.

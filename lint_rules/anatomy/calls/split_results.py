@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import libcst as cst
@@ -14,15 +13,9 @@ from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
-
-_JOINS = re.compile(
-    r"(merge|join|consolidat|coalesc|combine|collapse|squash|alternat|group)\w*"
-    r"(message|turn|role|content|result|neighbou?r|user|history)|consecutive|adjacent|alternat",
-    re.I,
-)
-"""Names of functions that join messages of one role."""
 
 _Loop = cst.For | cst.CompFor
 
@@ -122,12 +115,11 @@ def _is_made_in(anatomy: Anatomy, slot: Slot | None, loop: cst.For) -> bool:
 
 
 def _is_joined(anatomy: Anatomy, stored: Stored, loop: _Loop) -> bool:
-    """Whether results are added to the last message, or messages are merged by a function that says so."""
-    if any(_JOINS.search(ex.called_name(call)) for call in anatomy.module.nodes_of(cst.Call)):
+    """Whether results are added to the last message, or messages of one role are merged before they are sent."""
+    calls = anatomy.module.nodes_of(cst.Call)
+    if any(stored.slot in anatomy.mending.lists_of(call, _joins_neighbours) for call in calls):
         return True
-    if any(_compares_roles(node) for node in stored.function.nodes if isinstance(node, cst.Comparison)):
-        return True
-    if _JOINS.search(stored.function.name) or _looks_back(anatomy, walk(loop), stored.slot):
+    if _joins_neighbours(anatomy, stored.function) or _looks_back(anatomy, walk(loop), stored.slot):
         return True
     write = stored.write
     if write is None or write.function is stored.function:
@@ -135,10 +127,23 @@ def _is_joined(anatomy: Anatomy, stored: Stored, loop: _Loop) -> bool:
     return _looks_back(anatomy, write.function.nodes, write.slot)  # a helper that the loop calls
 
 
+def _joins_neighbours(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function holds the role of a message against that of its neighbour, or groups messages by role."""
+    if any(map(_compares_roles, function.nodes_of(cst.Comparison))):
+        return True
+    groupings = (call for call in function.nodes_of(cst.Call) if ex.called_name(call) == "groupby")
+    return any(_is_role(node) for call in groupings for arg in call.args for node in walk(arg.value))
+
+
 def _compares_roles(test: cst.Comparison) -> bool:
-    """`message["role"] == last["role"]`: neighbours of one role are joined."""
-    sides = [ex.member(side) for side in (test.left, test.comparisons[0].comparator)]
-    return all(side is not None and side[1] == "role" for side in sides)
+    """`message["role"] == last["role"]`, `message.role == role`: neighbours of one role are joined."""
+    sides = (test.left, test.comparisons[0].comparator)
+    return any(map(_is_role, sides)) and all(_is_role(side) or type(side) is cst.Name for side in sides)
+
+
+def _is_role(node: cst.CSTNode) -> bool:
+    pair = ex.member(node) if isinstance(node, cst.BaseExpression) else None
+    return pair is not None and pair[1] == "role"
 
 
 def _looks_back(anatomy: Anatomy, nodes: Iterable[cst.CSTNode], slot: Slot | None) -> bool:

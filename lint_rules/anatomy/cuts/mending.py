@@ -8,7 +8,7 @@ of the list; the standard library knows no messages.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,21 +52,24 @@ class Mending:
     @cached_property
     def _mended(self) -> list[tuple[cst.Call, set[Slot]]]:
         """The calls that mend, each with the lists that it gets."""
-        return [(call, given) for call in self.module.nodes_of(cst.Call) if (given := self._given(call))]
+        calls = self.module.nodes_of(cst.Call)
+        return [(call, given) for call in calls if (given := self.lists_of(call, _mends))]
 
-    def _given(self, call: cst.Call) -> set[Slot]:
-        """The lists that a call mends; none where it mends nothing."""
+    def lists_of(self, call: cst.Call, does: Callable[[Anatomy, Scope], bool]) -> set[Slot]:
+        """The lists that a call changes, or puts something in the place of, by a function that `does` what is meant.
+
+        None where it does something else; where nobody can read here what it does, it may.
+        """
         if self.anatomy.calls.asks(call):
             return set()
         callee = self.slots.callee(call)
         if callee is not None:
-            return self._lists_of(call, callee) if self._mends(callee) and self._counts(call, callee) else set()
+            return self._of_callee(call, callee) if does(self.anatomy, callee) and self._counts(call, callee) else set()
         if is_logging(call) or sources(call) or not self._takes_place(call):
             return set()
         imported = self.anatomy.imported_function(call.func.value) if type(call.func) is cst.Name else None
         if imported is not None:
-            there, function = imported
-            return self._passed(call) if there.mending._mends(function) else set()
+            return self._passed(call) if does(*imported) else set()
         return self._passed(call) if self._is_unknown(call) else set()
 
     def _passed(self, call: cst.Call) -> set[Slot]:
@@ -78,7 +81,7 @@ class Mending:
             for slot in self.anatomy.contents.flowing_into(arg.value)
         }
 
-    def _lists_of(self, call: cst.Call, callee: Scope) -> set[Slot]:
+    def _of_callee(self, call: cst.Call, callee: Scope) -> set[Slot]:
         """The lists that a function of this file gets from a call, and those of its object that it names."""
         named = (self.slots.of(node) for node in callee.nodes_of(cst.Attribute)) if is_method(callee) else ()
         return self._passed(call) | {slot for slot in named if slot is not None and slot[0] == "attr"}
@@ -124,7 +127,7 @@ class Mending:
 
     # -- what a body does -------------------------------------------------------------------------------------
 
-    def _mends(self, function: Scope, depth: int = 0) -> bool:
+    def mends(self, function: Scope, depth: int = 0) -> bool:
         """Whether a function keeps calls and results together, itself or by one that it hands its list to."""
         found = self._bodies.get(function)
         if found is None:
@@ -133,7 +136,7 @@ class Mending:
             if not found and depth < _DEEPEST:
                 own = {p.name.value for p in parameters(function)}
                 sites = (s for s in self.anatomy.calls.calls[function] if self._hands_on(s.node, own))
-                found = self._bodies[function] = any(self._mends(site.callee, depth + 1) for site in sites)
+                found = self._bodies[function] = any(self.mends(site.callee, depth + 1) for site in sites)
         return found
 
     @staticmethod
@@ -214,3 +217,7 @@ class Mending:
         if isinstance(node, cst.Assign):
             return ex.slice_of(node.value) is not None
         return isinstance(node, (cst.Del, cst.AugAssign))
+
+
+def _mends(anatomy: Anatomy, function: Scope) -> bool:
+    return anatomy.mending.mends(function)
