@@ -41,9 +41,11 @@ def run(client, messages, tools, execute):
 ## How it decides
 The loop of rounds ends in two ways: by the model's reply, and by its number of rounds (the end of a `range`, a test of
 a counter). Both ways lead to one return. On the second, the returned name still has the empty value (`""`, `[]`, `{}`)
-it got before the loop; or it is the text of the last reply, which asked for tools. Silent is: an `else` of the loop, or
-anything on that way which raises, warns, asks the model once more, names the limit, tests or sets the value; a first
-value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in each round.
+it got before the loop; or it is the text of the last reply, which asked for tools. Silent is: a call, a warning or a
+text where only rounds come to that are used up (what an answer passes as well tells nothing, whatever its words);
+anything on that way which raises, asks the model once more, sets the value, or asks whether there is one, or what ended
+the loop; a first value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in
+each round.
 
 ## Known problems
 A caller that tests for the empty value is not looked at: it can't tell a used-up loop from an empty answer either.

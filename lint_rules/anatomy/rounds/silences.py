@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -19,7 +18,6 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_TELLS = re.compile(r"max|limit|iteration|round|turn|step|exceed|exhaust|incomplete|not finish|gave up|stopp", re.I)
 _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 
 
@@ -61,11 +59,12 @@ class _Way:
         if not parts:
             return
         passed = self._passed(self.way.after)
-        answered = self._passed(self.limits.by_reply()) | ({*passed} if not self.way.pure else set())
+        replied = self._passed(self.limits.by_reply())
+        answered = replied | ({*passed} if not self.way.pure else set())
         graph = self.anatomy.flow(self.loop.function)
         for node, part in parts:
             if any(p in passed and p in answered for p in graph.at(node)):
-                if not self._is_told(passed, self.slots.of(part)):
+                if not self._is_told(passed - replied, passed, self.slots.of(part)):
                     yield Silence(node, part, self.loop, self.way)
 
     def _passed(self, start: list[Point]) -> set[Point]:
@@ -152,28 +151,42 @@ class _Way:
 
     # -- what tells -------------------------------------------------------------------------------------------
 
-    def _is_told(self, passed: set[Point], slot: Slot | None) -> bool:
-        """Whether anything on the way out of a used-up loop tells it, or changes the value."""
+    def _is_told(self, alone: set[Point], passed: set[Point], slot: Slot | None) -> bool:
+        """Whether anything on the way out of a used-up loop tells it, or changes the value.
+
+        What an answer passes as well tells nothing, unless it asks which of the two it was; `alone` are the points that
+        only rounds come to that are used up.
+        """
+        if any(self._tells(node) for point in alone for part in point.expressions() for node in walk(part)):
+            return True
         return any(
-            self._tells(node, slot) for point in passed for part in point.expressions() for node in walk(part)
+            self._asks(node, slot) for point in passed for part in point.expressions() for node in walk(part)
         ) or any(
             isinstance(point.statement, (cst.Raise, cst.Yield)) or self._binds(point.statement, slot)
             for point in passed
         )
 
-    def _tells(self, node: cst.CSTNode, slot: Slot | None) -> bool:
+    def _tells(self, node: cst.CSTNode) -> bool:
+        """A call or a text that only rounds come to that are used up: a warning, a message, a note that is kept."""
         if isinstance(node, cst.Call):
-            return self.anatomy.calls.asks(node) or (is_logging(node) and ex.called_name(node) in _SEVERE)
-        if isinstance(node, (cst.SimpleString, cst.FormattedStringText)):
-            return _TELLS.search(node.value) is not None
-        if isinstance(node, (cst.Name, cst.Attribute)):
-            return self._is_tested(node, slot)
-        return False
+            return not is_logging(node) or ex.called_name(node) in _SEVERE
+        return isinstance(node, (cst.SimpleString, cst.FormattedStringText)) and not self._is_logged(node)
+
+    def _is_logged(self, node: cst.CSTNode) -> bool:
+        """Whether a text goes to a log that nobody reads: `print`, `logger.debug`."""
+        calls = (outer for outer in self.anatomy.module.ancestors(node) if isinstance(outer, cst.Call))
+        return any(is_logging(call) and ex.called_name(call) not in _SEVERE for call in calls)
+
+    def _asks(self, node: cst.CSTNode, slot: Slot | None) -> bool:
+        """The model for another answer, or whether there is one."""
+        if isinstance(node, cst.Call):
+            return self.anatomy.calls.asks(node)
+        return isinstance(node, (cst.Name, cst.Attribute)) and self._is_tested(node, slot)
 
     def _is_tested(self, node: cst.Name | cst.Attribute, slot: Slot | None) -> bool:
         """Whether a branch behind the loop asks for the value, the counter, or the calls."""
         if self.slots.of(node) != slot and Kind.CALLS not in self.anatomy.facts.kinds(node):
-            if not _TELLS.search(node.attr.value if isinstance(node, cst.Attribute) else node.value):
+            if not self._tells_ends_apart(node):
                 return False
         here: cst.CSTNode = node
         for outer in self.anatomy.module.ancestors(node):
@@ -185,6 +198,13 @@ class _Way:
                 return False
             here = outer
         return False
+
+    def _tells_ends_apart(self, node: cst.Name | cst.Attribute) -> bool:
+        """Whether a value is a counter of the rounds, or is set where the loop is left."""
+        slot = self.slots.of(node)
+        values = self.anatomy.facts.assigned(slot) if slot is not None else []
+        left = (v for v in values if self.anatomy.module.inside(v, self.loop.node))
+        return self.limits.bounds.is_counter(node) or any(map(self.limits.exits.leads_out, left))
 
     def _binds(self, statement: cst.CSTNode | None, slot: Slot | None) -> bool:
         return isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) and any(
