@@ -14,10 +14,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .moves import append_in_another_file, holder_of_history, request_in_class, request_in_function, request_two_deep
 from .project import Files
+from .shapes import class_of_calls, class_rendered_at_once, class_rendered_when_sent, factory, subclass_of_dict
+from .together import four_together
 from .words import own_words
 
 Rewrite = Callable[[Files, int, frozenset[str]], Files | None]
 """Files, seed, and words that others use and that must stay."""
 
-REWRITES: dict[str, Rewrite] = {function.__name__: function for function in (own_words,)}
+REWRITES: dict[str, Rewrite] = {
+    function.__name__: function
+    for function in (
+        own_words,
+        subclass_of_dict,
+        factory,
+        class_rendered_at_once,
+        class_rendered_when_sent,
+        class_of_calls,
+        request_in_function,
+        request_in_class,
+        request_two_deep,
+        holder_of_history,
+        append_in_another_file,
+        four_together,
+    )
+}

@@ -113,6 +113,13 @@ class Source:
         above = self.parent.get(self.parent[function])
         return above if isinstance(above, cst.ClassDef) else None
 
+    def is_variable(self, name: cst.Name) -> bool:
+        """Whether a Name is neither an attribute nor a keyword."""
+        above = self.parent[name]
+        if isinstance(above, cst.Attribute):
+            return above.value is name
+        return not (isinstance(above, cst.Arg) and above.keyword is name)
+
     def binder(self, name: cst.Name) -> Node:
         """The function, class or module whose variable a Name is."""
         within = name

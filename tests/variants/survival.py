@@ -116,6 +116,8 @@ def lint(programs: dict[str, Files]) -> dict[str, list[Finding]]:
             raise RuntimeError(f"looplint left with {done.returncode}: {done.stderr[-2000:]}")
     found: dict[str, list[Finding]] = defaultdict(list)
     for row in json.loads(done.stdout):
+        if row["code"] == "AGL000":
+            raise RuntimeError(f"looplint gave up on {row['path']}: {row['message']}")
         path = Path(row["path"])
         path = path.relative_to(top) if path.is_absolute() else path
         file = Path(*path.parts[1:]).as_posix()
