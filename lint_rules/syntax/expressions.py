@@ -6,7 +6,7 @@ They compare types, as libcst has no subclasses of its concrete nodes: an `isins
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -300,6 +300,25 @@ def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def targets(node: cst.Assign | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For) -> list[cst.BaseExpression]:
     """What an assignment or loop binds: `a` and `b.c` of `a = b.c = x`, the one target of the other forms."""
     return [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]
+
+
+def unpacked(
+    target: cst.BaseExpression, value: cst.BaseExpression
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
+    """The places that `target = value` binds, each with the expression that it gets: (a, x), (b, y) of `a, b = x, y`.
+
+    None where no expression is that part: `a, b = pair()`, `a, *b = x, y`.
+    """
+    value = inner(value)
+    if not isinstance(target, (cst.Tuple, cst.List)):
+        yield target, value
+        return
+    parts: Sequence[cst.BaseElement] = value.elements if isinstance(value, (cst.Tuple, cst.List)) else ()
+    starred = any(isinstance(element, cst.StarredElement) for element in (*target.elements, *parts))
+    apart = len(parts) == len(target.elements) and not starred
+    for index, element in enumerate(target.elements):
+        for place, part in unpacked(element.value, parts[index].value if apart else value):
+            yield place, part if apart else None
 
 
 def target_names(target: cst.CSTNode) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
@@ -25,6 +23,7 @@ _VALID = frozenset(
 )
 _OTHER_PARTS = frozenset({"text", "thinking", "inline_data", "executable_code", "thought"})
 _DISPLAYS = (cst.Tuple, cst.List, cst.Set)
+_UNTOLD = (None, False)
 
 
 class InHand:
@@ -41,33 +40,32 @@ class InHand:
         self.types: set[Slot] = set()
         self.told: dict[Slot, tuple[bool | None, bool]] = {}
         for node in region:  # in source order: what a value is made of is bound before it
-            if isinstance(node, cst.Assign):
-                for target in node.targets:
-                    self._bound(target.target, node.value)
-            elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
-                self._bound(node.target, node.value)
+            if isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+                for target in ex.targets(node):
+                    self._bound(target, node.value)
 
     def _bound(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
-        if not self.mentions(value):
-            return
-        for name in _targets(target):
+        made = self.mentions(value)
+        for name, part in ex.unpacked(target, value):
             slot = self.facts.slots.of(name)
             if slot is None or slot == self.slot:
                 continue
+            # `wanted = part.function_call`: a test of the name is one of the value, if it has no other in the region
+            told = self.truth(part) if part is not None else _UNTOLD
+            self.told[slot] = told if self.told.get(slot, told) == told else _UNTOLD
+            if not made:
+                continue
             self.derived.add(slot)
-            told = {self.truth(value) for value in self.facts.assigned(slot)}
-            if len(told) == 1:  # `wanted = part.function_call`: a test of the name is one of the value
-                self.told[slot] = told.pop()
             if self.hands_on(value):  # `wanted = resolve(call, tools)`
                 self.stands.add(slot)
             if self._is_type(value):
                 self.types.add(slot)
             if slot[-1] in _ID_PARTS or str(slot[-1]).endswith("call_id"):  # `name, call_id = read(call)`
                 self.ids.add(slot)
-            for part in ex.alternatives(value):
-                if self.is_id(part):
+            for either in ex.alternatives(value):
+                if self.is_id(either):
                     self.ids.add(slot)
-                if self.is_part(part):
+                if self.is_part(either):
                     self.plain.add(slot)
 
     def mentions(self, node: cst.CSTNode) -> bool:
@@ -199,7 +197,7 @@ class InHand:
         if self._is_valid(test):
             return True, False
         slot = self.facts.slots.of(test) if type(test) is cst.Name else None
-        return self.told.get(slot, (None, False)) if slot is not None else (None, False)
+        return self.told.get(slot, _UNTOLD) if slot is not None else _UNTOLD
 
     def _is_valid(self, node: cst.BaseExpression) -> bool:
         """A part that every sound call has: itself, its id, its function, its name."""
@@ -284,14 +282,6 @@ class InHand:
 
 def _opened(part: cst.CSTNode) -> cst.CSTNode:
     return part.item if isinstance(part, cst.WithItem) else part
-
-
-def _targets(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(node, (cst.Tuple, cst.List)):
-        for element in node.elements:
-            yield from _targets(element.value)
-    else:
-        yield node
 
 
 def _patterns(values: object) -> list[cst.MatchPattern]:

@@ -7,7 +7,6 @@ sent to a model, a message is appended to it) also flow backwards, to where the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -147,15 +146,13 @@ class Known:
     def _values(self) -> dict[Slot, list[cst.BaseExpression]]:
         found: dict[Slot, list[cst.BaseExpression]] = {}
         for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr):
-            pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = []
-            if type(node) is cst.Assign:
-                pairs = [pair for target in node.targets for pair in _pairs(target.target, node.value)]
-            elif (type(node) is cst.AnnAssign or type(node) is cst.NamedExpr) and node.value is not None:
-                pairs = [(node.target, node.value)]
-            for target, value in pairs:
-                slot = self.slots.of(target)
-                if slot is not None:
-                    found.setdefault(slot, []).append(value)
+            if not isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) or node.value is None:
+                continue
+            for target in ex.targets(node):
+                for place, value in ex.unpacked(target, node.value):
+                    slot = self.slots.of(place)
+                    if slot is not None and value is not None:
+                        found.setdefault(slot, []).append(value)
         return found
 
     def appended(self, slot: Slot) -> list[cst.BaseExpression]:
@@ -285,16 +282,3 @@ def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     if type(node) is cst.List or type(node) is cst.Tuple:
         return [element.value for element in node.elements if type(element) is cst.StarredElement]
     return []
-
-
-def _pairs(
-    target: cst.BaseExpression, value: cst.BaseExpression
-) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """`a, b = x, y` as (a, x), (b, y); any other assignment as it is."""
-    value = ex.inner(value)
-    if type(target) is cst.Tuple or type(target) is cst.List:
-        if (type(value) is cst.Tuple or type(value) is cst.List) and len(value.elements) == len(target.elements):
-            for left, right in zip(target.elements, value.elements, strict=True):
-                yield from _pairs(left.value, right.value)
-    else:
-        yield target, value
