@@ -145,7 +145,8 @@ def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool, passed: tuple[t
         except Exception as problem:
             failed.setdefault(describe(problem), []).append(rule)
     failures = tuple(_failure(anatomy.module.path, rules, what) for what, rules in failed.items())
-    found.sort(key=lambda finding: (finding.span, finding.code))
+    once = {(finding.span, finding.code): finding for finding in found}  # what was inlined, its own place tells, too
+    found = [once[key] for key in sorted(once)]
     if not noqa or not found:
         return Report((*failures, *found))
     from lint_rules.suppress import Suppressions

@@ -21,6 +21,7 @@ from lint_rules.syntax.python import Unreadable, is_python
 if TYPE_CHECKING:
     import ast
 
+    from lint_rules.gate.speaking import Gate
     from lint_rules.repairs.edits import Fix
     from lint_rules.syntax.module import SourceModule
     from lint_rules.syntax.parse import Tree
@@ -63,8 +64,15 @@ def check_source(
         from lint_rules.watch import within
 
         speaking, known, seconds = options._replace(codes=seen.speaking), seen.tree, options.limits.seconds
-        work = partial(analysis.report, source, path, known, speaking, neighbours, noqa=noqa)
-        return with_room(seen.levels, lambda: within(seconds, work))
+
+        def report(tree: Tree) -> Report:
+            work = partial(analysis.report, source, path, tree, speaking, neighbours, noqa=noqa)
+            return with_room(seen.levels, lambda: within(seconds, work))
+
+        found = report(known)
+        if seen.altered and any(finding.fix is not None for finding in found.findings):
+            return _with_offers(found, report(_parsed(source)))
+        return found
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
     except OverTime:
@@ -75,6 +83,13 @@ def check_source(
         raise
     except BaseException as problem:  # a panic of libcst's native parser is no Exception; it costs this file only
         return _not_analysed(path, f"looplint failed on this file ({describe(problem)}); {PLEASE_REPORT}")
+
+
+def _with_offers(found: Report, plain: Report) -> Report:
+    """Findings without the fixes that are only offered for a form of the file which it has not."""
+    offered = {(finding.code, finding.span) for finding in plain.findings if finding.fix is not None}
+    kept = (f if f.fix is None or (f.code, f.span) in offered else f._replace(fix=None) for f in found.findings)
+    return Report(tuple(kept), found.suppressed)
 
 
 def passes_gate(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> bool:
@@ -123,11 +138,15 @@ def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> 
 
 
 class _Look(NamedTuple):
-    """What the gate saw of a file: the rules that could find something in it, how deep it is nested, and its tree."""
+    """What the gate saw of a file: the rules that could find something in it, how deep it is nested, and its tree.
+
+    `altered` is a tree that does not stand in the file so: it is in normal form, or in the provider's words.
+    """
 
     speaking: frozenset[str] = frozenset()
     levels: int = 0
     tree: Tree | None = None
+    altered: bool = False
 
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
@@ -153,9 +172,40 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
     seen = Gate(parsed, nearby)
     _refuse(too_many(options.limits, seen.size))
-    if mentions.user_words(source, options.vocabulary):
-        return _Look(options.codes, seen.levels, parsed)
-    return _Look(with_room(seen.levels, lambda: seen.speaking(options.codes)), seen.levels, parsed)
+    return with_room(seen.levels, lambda: _form(source, path, options, seen, parsed, tree is None, neighbours))
+
+
+def _form(
+    source: bytes,
+    path: str,
+    options: Options,
+    seen: Gate,
+    tree: ast.Module,
+    is_ours: bool,
+    neighbours: Neighbours | None,
+) -> _Look:
+    """The form in which a file is analysed: in the provider's words, and in normal form. Only our tree is changed."""
+    own = None
+    if seen.has_own_words():
+        from lint_rules.anatomy.dialect import lowered
+
+        own = lowered(source, path, neighbours)
+    knows_all = own is not None or mentions.user_words(source, options.vocabulary)
+    speaking = options.codes if knows_all else seen.speaking(options.codes)
+    if not speaking:
+        return _Look()
+    import ast
+
+    from lint_rules.syntax.normal import normalize
+
+    if own is not None or not is_ours:
+        tree = own or ast.parse(source)
+        seen = seen.again(tree)
+    altered = normalize(tree, seen.nodes)
+    if altered:
+        seen = seen.again(tree)
+        speaking |= seen.speaking(options.codes)
+    return _Look(speaking, seen.levels, tree, altered or own is not None)
 
 
 def _refuse(why: str | None) -> None:

@@ -112,7 +112,8 @@ class _Fixing:
             for finding in wanted:
                 self._drop(finding, _said(problem))
             return None
-        candidates = self._built([pair for pair in fixes if pair[0] in wanted])
+        places = {(finding.code, finding.span) for finding in wanted}
+        candidates = self._built([pair for pair in fixes if (pair[0].code, pair[0].span) in places])
         while candidates:
             chosen = _apart(candidates, module)
             following = self._most(state, module, [], chosen)

@@ -12,32 +12,14 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
+from lint_rules.syntax.below import BELOW
 from lint_rules.syntax.names import resolved, written
 
 __all__ = ["Signs", "called_name", "dotted", "items", "last_name", "member", "text"]
 
-_LEAVES = frozenset(
-    {
-        "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "lineno",
-        "module", "op", "ops", "rest", "simple", "type_comment", "type_ignores",
-    }
-)  # fmt: skip
-"""Fields in which no node lies (operators are read off what they stand in)."""
 _LONGEST_KEY = 60
 """Characters; a longer string is prose, no key."""
 _KEY_METHODS = frozenset({"get", "pop", "setdefault"})
-
-
-class _Below(dict[type, tuple[str, ...]]):
-    """The fields of a class of nodes in which others may lie. Only fields: other flake8 plugins leave links there."""
-
-    def __missing__(self, kind: type) -> tuple[str, ...]:
-        fields = kind._fields if issubclass(kind, ast.AST) else ()
-        self[kind] = found = tuple(name for name in fields if name not in _LEAVES)
-        return found
-
-
-_BELOW = _Below({ast.Name: (), ast.Constant: ()})
 
 
 class Signs:
@@ -53,7 +35,7 @@ class Signs:
             for node in level:
                 kind = type(node)
                 nodes[kind].append(node)
-                for name in _BELOW[kind]:
+                for name in BELOW[kind]:
                     value = getattr(node, name, None)
                     if type(value) is list:
                         below += value

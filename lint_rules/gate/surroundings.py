@@ -6,15 +6,17 @@ import ast
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.gate import mentions
 from lint_rules.gate.evidence import Evidence
-from lint_rules.gate.signs import text
+from lint_rules.gate.signs import called_name, text
 
 __all__ = ["Nearby", "Seen", "Surroundings", "seen"]
+
+Known = TypeVar("Known", bound="Surroundings")
 
 Nearby = Callable[[str], "bytes | None"]
 """A module, as written in an import -> the source of its file, None if that is not of the project."""
@@ -39,6 +41,22 @@ class Surroundings(Evidence):
             source = self._nearby(module) if self._nearby is not None else None
             if source is not None and any(defined in source for defined in classes):
                 yield source
+
+    def again(self: Known, tree: ast.Module) -> Known:
+        """The same for another tree of the file."""
+        return type(self)(tree, self._nearby)
+
+    def has_own_words(self) -> bool:
+        """Whether objects here may be messages or calls that are called otherwise than a provider does.
+
+        A field of another name is sent as a role or content, says who speaks, or is handed to a tool as its arguments;
+        or a role is given to a constructor by its place.
+        """
+        return (
+            any(map(_sends_otherwise, self.nodes[ast.Dict]))
+            or any(map(_says_role, self.nodes[ast.Compare]))
+            or any(map(_takes_otherwise, self.nodes[ast.Call]))
+        )
 
     def keeps_elsewhere(self) -> bool:
         """An object made here that keeps a conversation with a model: of a class of another file, or of a library."""
@@ -121,6 +139,43 @@ def seen(source: bytes) -> Seen:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Seen()
     return Seen(evidence.agent, evidence.asks, evidence.message_fields)
+
+
+_SENT = frozenset({"role", "content", "tool_calls", "tool_call_id", "arguments", "name", "id", "input"})
+
+
+def _sends_otherwise(node: ast.Dict) -> bool:
+    """`{"role": turn.speaker}`."""
+    for key, value in zip(node.keys, node.values, strict=True):
+        if (name := text(key)) in _SENT:
+            value = value.values[0] if type(value) is ast.BoolOp else value
+            if type(value) is ast.Call and value.args:
+                value = value.args[0]
+            if type(value) is ast.Attribute and value.attr not in _SENT | {name}:
+                return True
+    return False
+
+
+def _says_role(node: ast.Compare) -> bool:
+    """`turn.speaker == "assistant"`, `turn.speaker in ("user", "tool")`."""
+    sides = [node.left, *node.comparators]
+    parts = [part for side in sides for part in (side.elts if type(side) in _DISPLAYS else (side,))]  # type: ignore[attr-defined]
+    if not any(text(part) in words.TELLING_ROLES for part in parts):
+        return False
+    return any(type(side) is ast.Attribute and side.attr not in _TAGS for side in sides)
+
+
+def _takes_otherwise(node: ast.Call) -> bool:
+    """`Turn("assistant", ...)`, `tool(**call.parameters)`."""
+    if any(k.arg is None and type(k.value) is ast.Attribute and k.value.attr not in _SENT for k in node.keywords):
+        return True
+    if any(text(arg) in words.TELLING_ROLES for arg in node.args):
+        return called_name(node)[:1].isupper()
+    return any(k.arg not in _TAGS and text(k.value) in words.TELLING_ROLES for k in node.keywords)
+
+
+_DISPLAYS = (ast.Tuple, ast.List, ast.Set)
+_TAGS = frozenset({"role", "type"})
 
 
 def _maker(value: ast.expr | None) -> str:

@@ -15,6 +15,7 @@ import libcst as cst
 
 from lint_rules.syntax import make
 from lint_rules.syntax.literals import Untold, is_one_literal, literals
+from lint_rules.syntax.word import Word
 
 __all__ = ["Builder", "Place", "Unlike", "bare_tree", "begin_of", "end_of"]
 
@@ -110,7 +111,7 @@ class Builder:
     def _body(self, body: Sequence[ast.stmt]) -> Any:
         """What stands behind a colon."""
         first = body[0]
-        if type(first) in _SMALL and not self._begins_line(first):
+        if type(first) in _SMALL and not self._begins_line(first) and all(type(node) in _SMALL for node in body):
             return make.SimpleStatementSuite([self._small(node) for node in body])
         return self._block(body)
 
@@ -298,6 +299,8 @@ class Builder:
     def _constant(self, node: ast.Constant) -> Any:
         value = node.value
         kind = type(value)
+        if kind is Word:
+            return make.SimpleString(f'"{value!s}"')
         if kind is str or kind is bytes:
             code = self._segment(node)
             return make.SimpleString(code) if is_one_literal(code) else self._strings(node)
@@ -319,7 +322,7 @@ class Builder:
     def _call(self, node: ast.Call) -> Any:
         if not node.keywords:
             args = [self._positional(arg) for arg in node.args]
-        elif not node.args or begin_of(node.args[-1]) < begin_of(node.keywords[0]):
+        elif not any(type(arg) is ast.Starred for arg in node.args):  # others stand before all keywords
             args = [self._positional(arg) for arg in node.args] + [self._keyword(arg) for arg in node.keywords]
         else:
             given = sorted([*node.args, *node.keywords], key=begin_of)

@@ -64,8 +64,7 @@ def _optional(before: str, node: Any) -> str:
 
 
 def _value(node: Any) -> str:
-    written: str = node.value
-    return written
+    return str(node.value)
 
 
 def _attribute(node: cst.Attribute) -> str:
@@ -81,7 +80,8 @@ def _call(node: cst.Call) -> str:
 
 
 def _arg(node: cst.Arg) -> str:
-    name = f"{node.keyword.value}=" if node.keyword is not None else ""
+    keyword = str(node.keyword.value) if node.keyword is not None else ""  # none is written of a word's own
+    name = f"{keyword}=" if keyword else ""
     return f"{node.star}{name}{_within(node.value, _CHOICE if name else _WALRUS)}"
 
 

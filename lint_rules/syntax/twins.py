@@ -96,7 +96,7 @@ class TwinPositions:
         if node.star:
             raise Unplaced("a parameter with a star")
         line, column = begin_of(twin)
-        return self._span((line, column), (line, column + len(node.name.value.encode())))
+        return self._span((line, column), (line, column + len(str(node.name.value).encode())))
 
     def _span_of_clause(self, node: cst.CSTNode, twin: ast.comprehension) -> Span:
         """From `for` to the end of the comprehension, but for its bracket."""

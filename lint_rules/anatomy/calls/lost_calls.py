@@ -230,12 +230,17 @@ class _Finder:
         """Whether a call runs a function that only asks with messages of its own: a tool, which its results are of."""
         callee = self.facts.slots.callee(call)
         asked = [
-            self.facts.slots.of(request.history) if request.history is not None else None
+            request.history
             for function in (self.anatomy.calls.reachable(callee) if callee is not None else ())
             for node in self.anatomy.calls.llm_calls.get(function, ())
             if (request := self.facts.calls.get(node)) is not None
         ]
-        return bool(asked) and all(slot is not None and self._is_local(slot) for slot in asked)
+        return bool(asked) and all(history is not None and self._is_own(history) for history in asked)
+
+    def _is_own(self, history: cst.BaseExpression) -> bool:
+        """Whether what is sent is made for it, where it stands or under a name."""
+        slot = self.facts.slots.of(history)
+        return isinstance(history, (cst.List, cst.ListComp)) or (slot is not None and self._is_local(slot))
 
     def _is_local(self, slot: Slot) -> bool:
         """Whether a name holds what its own function makes."""

@@ -12,6 +12,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.rounds.waits import Flow, Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Graph
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -37,12 +38,20 @@ def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> list[RoundLoop]
             asks = _asks(node, function, graph)
             if asks is None or prompts.in_each_round(node, function) is not None:
                 continue
-            if _goes_round(node, function, graph, writes):
+            if _goes_round(node, function, graph, writes) and _comes_back(node, asks, flow(function), graph):
                 found.append(RoundLoop(node, function, asks))
     loops: defaultdict[Scope, list[RoundLoop]] = defaultdict(list)
     for loop in found:
         loops[loop.function].append(loop)
     return [loop for loop in found if not _goes_round_inside(loop, loops, graph)]
+
+
+def _comes_back(node: cst.While | cst.For, asks: cst.Call, flow: Graph, graph: CallGraph) -> bool:
+    """Whether the loop goes on when the model has answered: one that only an error takes round asks again, no more."""
+    asked = flow.enclosing(asks, graph.facts.module.parent)
+    return (
+        any(point.loop is not None for point in asked) and flow.path(asked, flow.at(node), exceptions=False) is not None
+    )
 
 
 def _goes_round_inside(loop: RoundLoop, loops: Mapping[Scope, list[RoundLoop]], graph: CallGraph) -> bool:

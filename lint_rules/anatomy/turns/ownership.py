@@ -113,7 +113,7 @@ class Ownership:
         slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
         if slot is None or slot[0] != "var":
             return False
-        loops = [o for o in self.module.ancestors(start.node) if isinstance(o, _LOOPS)]
+        loops = [o for o in self.module.ancestors(target) if isinstance(o, _LOOPS)]
         made = [v for v in self.facts.assigned(slot) if isinstance(v, cst.Call)]
         if loops and made:
             return all(self.module.inside(value, loops[0]) for value in made)

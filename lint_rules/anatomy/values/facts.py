@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property
+from typing import cast
 
 import libcst as cst
 
@@ -14,8 +15,10 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.word import meaning
 
 _MOST_PASSES = 12
+_MEANINGS = {"message": Kind.MESSAGE, "call": Kind.CALL, "history": Kind.HISTORY, "calls": Kind.CALLS}
 
 
 class Facts(Flows):
@@ -39,6 +42,7 @@ class Facts(Flows):
         """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""
         self._learn_instances()
         self._learn_names()
+        self._learn_meanings()
         order, scope_of = self.module.order, self.module.scope_of
         placed = [
             (order[node], flow, node) for kind, flow in self._flows().items() for node in self._telling_nodes(kind)
@@ -86,6 +90,25 @@ class Facts(Flows):
                 self.learn(
                     self.slots.of(node), Kind.HISTORY, Evidence("is listed under history-names", node, used=True)
                 )
+
+    def _learn_meanings(self) -> None:
+        """What the classes of the project tell of names and attributes, also where others define them."""
+        for node in self.module.nodes_of(cst.Name):
+            kind = _MEANINGS.get(meaning(node.value).removeprefix("gives "))
+            if kind is not None:
+                value = self._named_by(node)
+                evidence = Evidence(f"is a {kind.value}, by what its class is used for", node, used=True)
+                self.learn(self.slots.of(value), kind, evidence)
+
+    def _named_by(self, node: cst.Name) -> cst.BaseExpression:
+        """The expression that a name names: itself, the attribute, or what the function gives."""
+        value: cst.CSTNode = node
+        parent = self.module.parent[node]
+        if type(parent) is cst.Attribute and parent.attr is node:
+            value, parent = parent, self.module.parent[parent]
+        if meaning(node.value).startswith("gives ") and type(parent) is cst.Call:
+            value = parent
+        return cast(cst.BaseExpression, value)
 
     def _learn_instances(self) -> None:
         """Which slots hold objects of this file's classes: by annotation, by construction, by `self.x = param`."""

@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sour
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
 from lint_rules.syntax.names import written
+from lint_rules.syntax.word import meaning
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
 _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS)
@@ -173,6 +174,8 @@ class Forms(Known):
         made = self.slots.constructed(node)
         if made is not None and "role" in made.bound and shapes.made_message(node, fields(made)):
             return {Kind.MESSAGE: Evidence(f"is a `{name}`, which has a role and content", node)}
+        if meaning(name) == "class of call":
+            return {Kind.CALL: Evidence(f"is a `{name}`, whose fields are those of a tool call", node)}
         if name in words.MODEL_FACTORIES or self._makes_model(node):
             return {Kind.MODEL: Evidence(f"is made by `{name}`", node)}
         found: dict[Kind, Evidence] = {}

@@ -9,10 +9,12 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.word import meaning
 
 _EQUAL = frozenset({cst.Equal, cst.NotEqual})
 _AMONG = frozenset({cst.In, cst.NotIn})
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "deque", "MutableSequence", "tuple", "Tuple"})
+_CLASSES = {"class of message": Kind.MESSAGE, "class of call": Kind.CALL}
 
 
 def message(node: cst.BaseExpression) -> str | None:
@@ -52,6 +54,8 @@ def made_message(call: cst.Call, fields: list[str]) -> bool:
 
 def _message_class(call: cst.Call) -> str | None:
     name = ex.called_name(call)
+    if meaning(name) == "class of message":
+        return f"is a `{name}`, whose fields are sent as a message's"
     if name in words.MESSAGE_CLASSES and call.args:
         return f"is made by `{name}(...)`"
     if not name[:1].isupper() and name != "replace":
@@ -142,6 +146,8 @@ def lists_dicts(annotation: cst.BaseExpression) -> bool:
 def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
     """What an annotation says: `list[ChatCompletionMessageParam]` is a history, `ToolUseBlock` a tool call."""
     name = ex.last_name(annotation)
+    if meaning(name) in _CLASSES:
+        return _CLASSES[meaning(name)], f"is annotated `{name}`"
     if type(annotation) is cst.SimpleString:
         name = (ex.text(annotation) or "").rpartition(".")[2]
     if name in words.MESSAGE_TYPES:

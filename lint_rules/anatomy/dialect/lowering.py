@@ -1,0 +1,145 @@
+"""A file in the provider's words: what its own classes call otherwise gets the names that all rules ask for.
+
+Nothing else changes: no statement, no order, no place. What is printed of it is what stands in the file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from lint_rules.anatomy.dialect.parts import Parts
+from lint_rules.program.modules import ClassFrame, Frame, Module
+from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
+from lint_rules.syntax.word import Word
+
+_LISTS = {"message": "history", "call": "calls"}
+
+
+class Lowering:
+    """Finds what is called otherwise in one file, and gives a copy of its tree the provider's words."""
+
+    def __init__(self, module: Module, values: Values, parts: Parts) -> None:
+        self._module = module
+        self._values = values
+        self._parts = parts
+        self._changes: dict[Any, list[Callable[[Any], None]]] = {}
+        for frame in module.frames:
+            if isinstance(frame, ClassFrame):
+                self._class(frame)
+            for node in frame.nodes:
+                look = _LOOKS.get(type(node))
+                if look is not None:
+                    look(self, node, frame)
+
+    def applied(self, again: ast.Module) -> ast.Module | None:
+        """The same tree, parsed again, with the changes made; None where there are none."""
+        if not self._changes:
+            return None
+        for here, there in zip(ast.walk(self._module.tree), ast.walk(again), strict=True):
+            for change in self._changes.get(here, ()):
+                change(there)
+        return again
+
+    def _change(self, node: Any, change: Callable[[Any], None]) -> None:
+        self._changes.setdefault(node, []).append(change)
+
+    def _rename(self, node: Any, field: str, word: str, means: str = "") -> None:
+        own = getattr(node, field)
+        if word != own or means:
+            self._change(node, lambda there: setattr(there, field, Word(word, own, means)))
+
+    # -- what stands in a file --------------------------------------------------------------------------------------
+
+    def _class(self, cls: ClassFrame) -> None:
+        """The fields that are annotated in the body, and the parameters of the constructor."""
+        known = self._parts.words.get(cls)
+        if known is None:
+            return
+        for line in cls.node.body:
+            if isinstance(line, (ast.AnnAssign, ast.Assign)):
+                for target in line.targets if isinstance(line, ast.Assign) else [line.target]:
+                    if type(target) is ast.Name and target.id in known:
+                        self._rename(target, "id", known[target.id])
+            elif isinstance(line, (ast.FunctionDef, ast.AsyncFunctionDef)) and line.name in known:
+                self._rename(line, "name", known[line.name])
+        method = cls.methods.get("__init__")
+        if method is not None:
+            renamed = {p: known[f] for p, f in self._values.constructor(cls) if known.get(f, p) != p}
+            self._parameters(method, {p: word for p, word in renamed.items() if word not in method.bound})
+
+    def _parameters(self, function: Frame, renamed: dict[str, str]) -> None:
+        for arg in ast.walk(function.node.args):
+            if type(arg) is ast.arg and arg.arg in renamed:
+                self._rename(arg, "arg", renamed[arg.arg])
+        for node in function.nodes:
+            if type(node) is ast.Name and node.id in renamed:
+                self._rename(node, "id", renamed[node.id])
+
+    def _attribute(self, node: ast.Attribute, frame: Frame) -> None:
+        known = [self._parts.words.get(cls) for cls in self._values.instances(node.value, frame)]
+        named = {found.get(node.attr, node.attr) if found is not None else node.attr for found in known}
+        word = named.pop() if len(named) == 1 else node.attr
+        self._rename(node, "attr", word, self._means(self._values.of(node, frame)))
+
+    def _name(self, node: ast.Name, frame: Frame) -> None:
+        if node.id != frame.self_name and node not in self._changes:
+            self._rename(node, "id", node.id, self._means(self._values.of(node, frame)))
+
+    def _call(self, node: ast.Call, frame: Frame) -> None:
+        """What a call gives, and the fields that a constructor gets, by position too."""
+        given = self._means(self._values.of(node, frame))
+        if given and isinstance(node.func, (ast.Name, ast.Attribute)) and self._values.callees(node, frame):
+            field = "id" if isinstance(node.func, ast.Name) else "attr"
+            self._rename(node.func, field, getattr(node.func, field), f"gives {given}")
+        cls = self._values.constructed(node, frame)
+        known = self._parts.words.get(cls) if cls is not None else None
+        if cls is None or known is None:
+            return
+        listed = [(name, known.get(field, name)) for name, field in self._values.constructor(cls)]
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                self._rename(keyword, "arg", dict(listed).get(keyword.arg, keyword.arg))
+        if not any(type(arg) is ast.Starred for arg in node.args) and len(node.args) <= len(listed):
+            taken = [word for _, word in listed[: len(node.args)]]
+            self._change(node, lambda there: _by_keyword(there, taken))
+
+    def _pattern(self, node: ast.MatchClass, frame: Frame) -> None:
+        for thing in self._values.of(node.cls, frame):
+            known = self._parts.words.get(thing.cls) if isinstance(thing, ClassObject) else None
+            if known is not None and not known.keys().isdisjoint(node.kwd_attrs):
+                names = [Word(known.get(name, name), name) for name in node.kwd_attrs]
+                self._change(node, lambda there, names=names: setattr(there, "kwd_attrs", names))  # type: ignore[misc]
+
+    def _means(self, value: Value) -> str:
+        """Which part of an agent a value is, if all that it may be is the same."""
+        found = {self._part(thing) for thing in value}
+        return found.pop() if len(found) == 1 else ""
+
+    def _part(self, thing: Any) -> str:
+        if isinstance(thing, Instance):
+            return self._parts.kind(thing.cls) or ""
+        if isinstance(thing, ClassObject):
+            kind = self._parts.kind(thing.cls)
+            return f"class of {kind}" if kind is not None else ""
+        if isinstance(thing, Container):
+            return _LISTS.get(self._means(thing.inside), "")
+        return ""
+
+
+def _by_keyword(call: ast.Call, names: list[str]) -> None:
+    """Gives the positional arguments of a call the names of the parameters they are for."""
+    named = []
+    for name, value in zip(names, call.args, strict=True):
+        keyword = ast.keyword(Word(name, ""), value)
+        named.append(ast.copy_location(keyword, value))
+    call.args, call.keywords = [], [*named, *call.keywords]
+
+
+_LOOKS: dict[type, Callable[[Lowering, Any, Frame], None]] = {
+    ast.Attribute: Lowering._attribute,
+    ast.Name: Lowering._name,
+    ast.Call: Lowering._call,
+    ast.MatchClass: Lowering._pattern,
+}

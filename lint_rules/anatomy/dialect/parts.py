@@ -1,0 +1,261 @@
+"""Which classes of a project are messages and tool calls, and what their fields are: told by what is done with them.
+
+A field is the `role` that is sent as one, the `arguments` with which the tool is run that another field names, the `id`
+under which a result is answered. What the program calls it tells nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.program.modules import ClassFrame, Frame, Module
+from lint_rules.program.values import Container, Instance, Values
+
+MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+CALL = frozenset({"id", "name", "arguments"})
+PARSED = "input"
+"""What a provider calls arguments that are parsed already (Anthropic's tool_use blocks)."""
+_SENT = {"role": "role", "content": "content", "tool_calls": "tool_calls", "tool_call_id": "tool_call_id"}
+_BLOCK = {"id": "id", "call_id": "id", "name": "name", "input": "arguments", "arguments": "arguments"}
+_READ = {
+    "id": "id",
+    "call_id": "id",
+    "name": "name",
+    "input": "arguments",
+    "arguments": "arguments",
+    "args": "arguments",
+}
+_PLAIN = frozenset({"loads", "dumps", "str", "dict", "list", "copy", "deepcopy", "tuple"})
+
+
+class Parts:
+    """What the fields of the classes of some modules stand for."""
+
+    def __init__(self, values: Values, modules: Iterable[Module]) -> None:
+        self._values = values
+        self._votes: defaultdict[ClassFrame, Counter[tuple[str, str]]] = defaultdict(Counter)
+        self._roles: defaultdict[tuple[ClassFrame, str], set[str]] = defaultdict(set)
+        self._texts: Counter[tuple[ClassFrame, str]] = Counter()
+        self._parsed: set[tuple[ClassFrame, str]] = set()
+        for module in modules:
+            for frame in module.frames:
+                for node in frame.nodes:
+                    look = _LOOKS.get(type(node))
+                    if look is not None:
+                        look(self, node, frame)
+        self.words = self._settled()
+        """By class: its own word for a field -> the provider's."""
+
+    def kind(self, cls: ClassFrame) -> str | None:
+        """`message`, `call` or None."""
+        found = set(self.words.get(cls, {}).values())
+        return "message" if "role" in found else "call" if found else None
+
+    # -- votes ------------------------------------------------------------------------------------------------------
+
+    def _vote(self, value: ast.AST | None, frame: Frame, part: str) -> None:
+        for cls, name in self._fields_in(value, frame):
+            self._votes[cls][name, part] += 1
+            if part == "arguments" and isinstance(value, ast.Call) and _last(value.func) == "dumps":
+                self._parsed.add((cls, name))
+
+    def _fields_in(self, node: ast.AST | None, frame: Frame) -> list[tuple[ClassFrame, str]]:
+        """The fields of objects of the project that a value is, or is made of in one step."""
+        kind = type(node)
+        if isinstance(node, ast.Attribute):
+            return [(cls, node.attr) for cls in self._values.instances(node.value, frame)]
+        if isinstance(node, ast.BoolOp):
+            return self._fields_in(node.values[0], frame)
+        if isinstance(node, ast.IfExp):
+            return self._fields_in(node.body, frame) or self._fields_in(node.orelse, frame)
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return self._fields_in(node.generators[0].iter, frame)
+        if isinstance(node, ast.Call) and len(node.args) >= 1 and kind is ast.Call:
+            return self._fields_in(node.args[0], frame)
+        return []
+
+    def _display(self, node: ast.Dict, frame: Frame) -> None:
+        """A message or call in the form in which it is sent."""
+        items = _items(node)
+        if "role" in items and not items.keys().isdisjoint({"content", "parts", "tool_calls"}):
+            for key, part in _SENT.items():
+                self._vote(items.get(key), frame, part)
+        function = items.get("function")
+        inner = _items(function) if type(function) is ast.Dict else {}
+        if {"name", "arguments"} <= inner.keys():
+            for key, value in {"id": items.get("id"), **inner}.items():
+                self._vote(value, frame, key)
+        tag = items.get("type")
+        if type(tag) is ast.Constant and tag.value in words.CALL_TAGS:
+            for key, part in _BLOCK.items():
+                self._vote(items.get(key), frame, part)
+
+    def _assignment(self, node: ast.Assign, frame: Frame) -> None:
+        """`message["tool_calls"] = ...`, where messages are sent as they are."""
+        for target in node.targets:
+            if type(target) is ast.Subscript and type(target.slice) is ast.Constant:
+                if target.slice.value in ("tool_calls", "tool_call_id"):
+                    self._vote(node.value, frame, str(target.slice.value))
+
+    def _call(self, node: ast.Call, frame: Frame) -> None:
+        for keyword in node.keywords:
+            if keyword.arg is None and type(keyword.value) is ast.Attribute:
+                self._run(node, keyword.value, frame)
+        told = {self._told(arg) for arg in (*node.args, *(keyword.value for keyword in node.keywords))}
+        if told == {None}:
+            return
+        cls = self._values.constructed(node, frame)
+        if cls is None:
+            return
+        listed = self._values.constructor(cls)
+        field = dict(listed)
+        given = self._values.given(node, [name for name, _ in listed])
+        parts = {name: self._told(value) for name, value in given}
+        is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
+        for name, value in given:
+            part = parts[name]
+            if type(value) is ast.Constant and value.value in words.ROLES:
+                self._roles[cls, field[name]].add(value.value)
+            elif part in CALL and is_call:
+                self._votes[cls][field[name], part] += 1
+                if part == "arguments" and isinstance(value, ast.Call) and _last(value.func) == "loads":
+                    self._parsed.add((cls, field[name]))
+            elif part == "text":
+                self._texts[cls, field[name]] += 1
+
+    @staticmethod
+    def _told(value: ast.AST) -> str | None:
+        """What an argument is by its own form: a role, a text, or a part of a call as a provider gives it."""
+        while isinstance(value, (ast.Call, ast.BoolOp)):
+            if isinstance(value, ast.BoolOp):
+                value = value.values[0]
+            elif value.args and _last(value.func) in _PLAIN:
+                value = value.args[0]
+            else:
+                break
+        if isinstance(value, ast.JoinedStr):
+            return "text"
+        if isinstance(value, ast.Constant):
+            return None if not isinstance(value.value, str) else "role" if value.value in words.ROLES else "text"
+        name = _last(value)
+        if name in ("content", "text"):
+            return "text"
+        return _READ.get(name)
+
+    def _run(self, call: ast.Call, arguments: ast.Attribute, frame: Frame) -> None:
+        """`tools[call.name](**call.arguments)`, also with the tool looked up before."""
+        looked: list[ast.AST] = [call.func]
+        if type(call.func) is ast.Name and (around := frame.lookup(call.func.id)) is not None:
+            looked = [bound.node for bound in around.bound[call.func.id] if bound.how == "value"]
+        base = ast.dump(arguments.value)
+        for look in looked:
+            for key in _keys(look):
+                if type(key) is ast.Attribute and ast.dump(key.value) == base and key.attr != arguments.attr:
+                    self._vote(key, frame, "name")
+                    self._vote(arguments, frame, "arguments")
+                    self._parsed.update(self._fields_in(arguments, frame))
+
+    def _comparison(self, node: ast.Compare, frame: Frame) -> None:
+        """`turn.kind == "assistant"`: which of its fields tells who speaks."""
+        sides = [node.left, *node.comparators]
+        texts = {part.value for side in sides for part in _alternatives(side) if type(part) is ast.Constant}
+        if not words.TELLING_ROLES.isdisjoint(str(text) for text in texts):
+            for side in sides:
+                if type(side) is ast.Attribute:
+                    for cls, name in self._fields_in(side, frame):
+                        self._roles[cls, name] |= {str(text) for text in texts} & words.ROLES
+
+    # -- what the votes tell ------------------------------------------------------------------------------------------
+
+    def _settled(self) -> dict[ClassFrame, dict[str, str]]:
+        for (cls, name), roles in self._roles.items():
+            if not roles.isdisjoint(words.TELLING_ROLES) and (len(roles) > 1 or self._votes[cls]):
+                self._votes[cls][name, "role"] += len(roles)
+        found = {}
+        for cls, votes in list(self._votes.items()):
+            chosen = self._chosen(cls, votes)
+            parts = set(chosen.values())
+            if "role" in parts:
+                found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
+            elif {"name", "arguments"} <= parts:
+                found[cls] = {name: part for name, part in chosen.items() if part in CALL}
+        for cls, chosen in found.items():
+            self._complete(cls, chosen, found)
+        for cls, name in self._parsed:
+            if found.get(cls, {}).get(name) == "arguments":
+                found[cls][name] = PARSED
+        return found
+
+    @staticmethod
+    def _chosen(cls: ClassFrame, votes: Counter[tuple[str, str]]) -> dict[str, str]:
+        """Each part to one field, each field one part: the most votes first."""
+        chosen: dict[str, str] = {}
+        for (name, part), _ in sorted(votes.items(), key=lambda item: (-item[1], item[0])):
+            if name not in chosen and part not in chosen.values():
+                chosen[name] = part
+        return chosen
+
+    def _complete(self, cls: ClassFrame, chosen: dict[str, str], found: dict[ClassFrame, dict[str, str]]) -> None:
+        """What only follows from what else is known: the field that holds calls, the one that holds the text."""
+        fields = [name for name in self._values.fields(cls) if name not in chosen]
+        parts = set(chosen.values())
+        if "role" in parts:
+            for name in fields:
+                if "tool_calls" not in parts and any(self._is_call(found.get(c)) for c in self._held(cls, name)):
+                    chosen[name] = "tool_calls"
+                    parts.add("tool_calls")
+            texts = [name for name in fields if name not in chosen and self._texts[cls, name]]
+            if "content" not in parts and texts:
+                chosen[max(texts, key=lambda name: self._texts[cls, name])] = "content"
+        elif "id" not in parts:
+            ids = [name for name in fields if self._votes[cls][name, "tool_call_id"]]
+            if ids:
+                chosen[ids[0]] = "id"
+
+    @staticmethod
+    def _is_call(chosen: dict[str, str] | None) -> bool:
+        return chosen is not None and "arguments" in chosen.values()
+
+    def _held(self, cls: ClassFrame, name: str) -> Iterator[ClassFrame]:
+        for thing in self._values.attribute(cls, name):
+            if isinstance(thing, Container):
+                yield from (part.cls for part in thing.inside if isinstance(part, Instance))
+
+
+def _items(node: ast.Dict) -> dict[str, ast.expr]:
+    """The keys that are strings, and their values."""
+    pairs = zip(node.keys, node.values, strict=True)
+    return {k.value: v for k, v in pairs if isinstance(k, ast.Constant) and isinstance(k.value, str)}
+
+
+def _last(node: ast.AST) -> str:
+    """The name of a member that is read (`x.name`, `x["name"]`)."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return node.id if isinstance(node, ast.Name) and node.id in _PLAIN else ""
+
+
+def _keys(node: ast.AST) -> Iterator[ast.AST]:
+    """By what something is looked up: `x[k]`, `x.get(k)`, `getattr(x, k)`."""
+    if isinstance(node, ast.Subscript):
+        yield node.slice
+    elif isinstance(node, ast.Call):
+        yield from node.args
+
+
+def _alternatives(node: ast.AST) -> list[ast.expr] | list[ast.AST]:
+    return node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+
+
+_LOOKS: dict[type, Callable[[Parts, Any, Frame], None]] = {
+    ast.Dict: Parts._display,
+    ast.Assign: Parts._assignment,
+    ast.Call: Parts._call,
+    ast.Compare: Parts._comparison,
+}

@@ -1,0 +1,376 @@
+"""The modules of one project, each indexed by one walk of its `ast`: frames, what they bind, classes, imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+Find = Callable[[str, str], "tuple[str, bytes] | None"]
+"""(path of the importing file, module as written) -> (path, source), None for what is not of the project."""
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_GROWERS = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
+
+
+class Bound(NamedTuple):
+    """How a name, or an attribute, comes by a value.
+
+    `how` is `value` (of an expression), `each` (an element of it), `annotation`, `parameter`, `function`, `class` or
+    `import`; `path` leads into a tuple, position by position.
+    """
+
+    how: str
+    node: Any
+    frame: Frame
+    path: tuple[int, ...] = ()
+
+
+class Frame:
+    """A region in which names are bound: a module, a function, or the body of a class."""
+
+    def __init__(self, node: Any, module: Module, parent: Frame | None) -> None:
+        self.node = node
+        self.module = module
+        self.parent = parent
+        self.bound: dict[str, list[Bound]] = {}
+        self.nodes: list[Any] = []
+        """Calls, attributes, displays, comparisons, names, and assignments, without those of nested frames."""
+        self.returned: list[ast.expr] = []
+        self.yielded: list[ast.expr] = []
+        self.grown: dict[str, list[Bound]] = {}
+        """By the name of a container: what is put into it."""
+
+    @property
+    def is_class(self) -> bool:
+        return type(self.node) is ast.ClassDef
+
+    @cached_property
+    def owner(self) -> ClassFrame | None:
+        """The class of a method, also seen from functions nested in it."""
+        frame: Frame | None = self.parent
+        while frame is not None and not isinstance(frame, ClassFrame):
+            frame = frame.parent
+        return frame
+
+    @cached_property
+    def self_name(self) -> str | None:
+        """The name under which a method, or a function nested in one, knows its object."""
+        method: Frame | None = self
+        while method is not None and not isinstance(method.parent, ClassFrame):
+            method = method.parent
+        if method is None or method.is_class or type(method.node) is ast.Lambda or "staticmethod" in method.decorators:
+            return None
+        given = [*method.node.args.posonlyargs, *method.node.args.args]
+        return given[0].arg if given else None
+
+    @cached_property
+    def decorators(self) -> frozenset[str]:
+        """The last names of the decorators of a function or class."""
+        found = (d.func if type(d) is ast.Call else d for d in getattr(self.node, "decorator_list", ()))
+        return frozenset(d.attr if type(d) is ast.Attribute else getattr(d, "id", "") for d in found)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names under which a function takes single arguments, in call order, without its object."""
+        if not isinstance(self.node, FUNCTIONS):
+            return []
+        args = self.node.args
+        names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+        return names[1:] if isinstance(self.parent, ClassFrame) and "staticmethod" not in self.decorators else names
+
+    @property
+    def is_bodiless(self) -> bool:
+        """Whether a function only says what others do: a docstring, `...`, `pass`, or `raise NotImplementedError`."""
+        if not isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        return all(
+            type(line) is ast.Pass
+            or (type(line) is ast.Expr and type(line.value) is ast.Constant)
+            or (type(line) is ast.Raise and "NotImplemented" in ast.dump(line))
+            for line in self.node.body
+        )
+
+    def bind(self, name: str, bound: Bound) -> None:
+        self.bound.setdefault(name, []).append(bound)
+
+    def lookup(self, name: str) -> Frame | None:
+        """The frame in which a name that stands here is bound; None for builtins."""
+        here: Frame | None = self
+        while here is not None:
+            if name in here.bound and (here is self or not here.is_class):
+                return here
+            here = here.parent
+        return None
+
+
+class ClassFrame(Frame):
+    """A class: what its body binds, and what its methods put into the attributes of their object."""
+
+    def __init__(self, node: ast.ClassDef, module: Module, parent: Frame) -> None:
+        super().__init__(node, module, parent)
+        self.methods: dict[str, Frame] = {}
+        self.attributes: dict[str, list[Bound]] = {}
+        self.contents: dict[str, list[Bound]] = {}
+        """By the name of an attribute that is a container: what is put into it."""
+
+    @property
+    def name(self) -> str:
+        name: str = self.node.name
+        return name
+
+    @property
+    def annotated(self) -> list[str]:
+        """The names annotated in the body, in order."""
+        return [
+            line.target.id
+            for line in self.node.body
+            if type(line) is ast.AnnAssign
+            and type(line.target) is ast.Name
+            and "ClassVar" not in ast.dump(line.annotation)
+        ]
+
+
+class Module:
+    """One file. `frames` come in source order, the file's own first."""
+
+    def __init__(self, path: str, tree: ast.Module) -> None:
+        self.path = path
+        self.tree = tree
+        self.top = Frame(tree, self, None)
+        self.frames: list[Frame] = [self.top]
+        self.classes: list[ClassFrame] = []
+        self.origins: list[str] = []
+        """The modules it imports from, as written."""
+        self.frame_of: dict[Any, Frame] = {}
+        self.calls: dict[str, list[tuple[ast.Call, Frame]]] = {}
+        """By the last name of what is called."""
+        _Walk(self).block(tree.body, self.top)
+
+    def close(self) -> None:
+        """Unties frames, which hold each other. Nothing can be asked afterwards."""
+        for frame in self.frames:
+            vars(frame).clear()
+        vars(self).clear()
+
+
+class _Walk:
+    """Fills the frames of a module. A stack of its own: programs may be nested deeply."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+
+    def block(self, body: list[ast.stmt], frame: Frame) -> None:
+        stack: list[tuple[Any, Frame]] = [(node, frame) for node in reversed(body)]
+        while stack:
+            node, here = stack.pop()
+            inside = self._enter(node, here)
+            outer = _runs_outside(node) if inside is not here else ()
+            for child in reversed(list(ast.iter_child_nodes(node))):
+                stack.append((child, here if child in outer else inside))
+
+    def _enter(self, node: Any, frame: Frame) -> Frame:
+        """Notes a node; the frame of what lies in it."""
+        visit = getattr(self, f"_{type(node).__name__}", None)
+        return frame if visit is None else visit(node, frame) or frame
+
+    # -- frames -----------------------------------------------------------------------------------------------------
+
+    def _ClassDef(self, node: ast.ClassDef, frame: Frame) -> Frame:  # noqa: N802
+        cls = ClassFrame(node, self._module, frame)
+        self._module.classes.append(cls)
+        self._module.frames.append(cls)
+        self._module.frame_of[node] = cls
+        frame.bind(node.name, Bound("class", cls, frame))
+        return cls
+
+    def _FunctionDef(self, node: Any, frame: Frame) -> Frame:  # noqa: N802
+        inside = self._Lambda(node, frame)
+        frame.bind(node.name, Bound("function", inside, frame))
+        if isinstance(frame, ClassFrame):
+            frame.methods.setdefault(node.name, inside)
+        return inside
+
+    _AsyncFunctionDef = _FunctionDef
+
+    def _Lambda(self, node: Any, frame: Frame) -> Frame:  # noqa: N802
+        inside = Frame(node, self._module, frame)
+        self._module.frames.append(inside)
+        self._module.frame_of[node] = inside
+        args = node.args
+        for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+            inside.bind(arg.arg, Bound("parameter", arg, inside))
+        for arg in (args.vararg, args.kwarg):
+            if arg is not None:
+                inside.bind(arg.arg, Bound("rest", arg, inside))
+        if type(node) is ast.Lambda:
+            inside.returned.append(node.body)
+        return inside
+
+    # -- bindings ---------------------------------------------------------------------------------------------------
+
+    def _Import(self, node: ast.Import, frame: Frame) -> None:  # noqa: N802
+        for alias in node.names:
+            module = alias.name if alias.asname else alias.name.partition(".")[0]
+            self._module.origins.append(module)
+            frame.bind(alias.asname or module, Bound("import", (module, None), frame))
+
+    def _ImportFrom(self, node: ast.ImportFrom, frame: Frame) -> None:  # noqa: N802
+        module = "." * node.level + (node.module or "")
+        self._module.origins.append(module)
+        for alias in node.names:
+            frame.bind(alias.asname or alias.name, Bound("import", (module, alias.name), frame))
+
+    def _Assign(self, node: ast.Assign, frame: Frame) -> None:  # noqa: N802
+        frame.nodes.append(node)
+        for target in node.targets:
+            self._target(target, Bound("value", node.value, frame))
+
+    def _AnnAssign(self, node: ast.AnnAssign, frame: Frame) -> None:  # noqa: N802
+        self._target(node.target, Bound("annotation", node.annotation, frame))
+        if node.value is not None:
+            self._target(node.target, Bound("value", node.value, frame))
+
+    def _AugAssign(self, node: ast.AugAssign, frame: Frame) -> None:  # noqa: N802
+        if type(node.op) is ast.Add:
+            self._target(node.target, Bound("value", node.value, frame))
+
+    def _NamedExpr(self, node: ast.NamedExpr, frame: Frame) -> None:  # noqa: N802
+        self._target(node.target, Bound("value", node.value, frame))
+
+    def _For(self, node: Any, frame: Frame) -> None:  # noqa: N802
+        self._target(node.target, Bound("each", node.iter, frame))
+
+    _AsyncFor = _For
+    _comprehension = _For
+
+    def _withitem(self, node: ast.withitem, frame: Frame) -> None:
+        if node.optional_vars is not None:
+            self._target(node.optional_vars, Bound("entered", node.context_expr, frame))
+
+    def _Match(self, node: ast.Match, frame: Frame) -> None:  # noqa: N802
+        for case in node.cases:
+            for pattern in ast.walk(case.pattern):
+                if (
+                    type(pattern) is ast.MatchAs
+                    and pattern.name is not None
+                    and type(pattern.pattern) is ast.MatchClass
+                ):
+                    frame.bind(pattern.name, Bound("annotation", pattern.pattern.cls, frame))
+                elif type(pattern) is ast.MatchClass:
+                    self._fields(pattern, frame)
+
+    @staticmethod
+    def _fields(pattern: ast.MatchClass, frame: Frame) -> None:
+        keyed = zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True)
+        for at, part in [*enumerate(pattern.patterns), *keyed]:
+            if type(part) is ast.MatchAs and part.pattern is None and part.name is not None:
+                frame.bind(part.name, Bound("field", (pattern.cls, at), frame))
+
+    def _target(self, target: Any, bound: Bound) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for place, element in enumerate(target.elts):
+                if type(element) is not ast.Starred:
+                    self._target(element, bound._replace(path=(*bound.path, place)))
+        elif type(target) is ast.Name:
+            bound.frame.bind(target.id, bound)
+        elif type(target) is ast.Attribute and type(target.value) is ast.Name:
+            self._attribute(bound.frame, target.value.id, target.attr, bound, "attributes")
+        elif type(target) is ast.Subscript:
+            self._grown(target.value, bound)
+
+    @staticmethod
+    def _attribute(frame: Frame, base: str, name: str, bound: Bound, where: str) -> None:
+        owner = frame.owner
+        if owner is not None and base == frame.self_name:
+            getattr(owner, where).setdefault(name, []).append(bound)
+
+    def _grown(self, container: ast.expr, bound: Bound) -> None:
+        if type(container) is ast.Name:
+            around = bound.frame.lookup(container.id) or bound.frame
+            around.grown.setdefault(container.id, []).append(bound)
+        elif type(container) is ast.Attribute and type(container.value) is ast.Name:
+            self._attribute(bound.frame, container.value.id, container.attr, bound, "contents")
+
+    # -- what is asked for later ------------------------------------------------------------------------------------
+
+    def _Call(self, node: ast.Call, frame: Frame) -> None:  # noqa: N802
+        frame.nodes.append(node)
+        func = node.func
+        name = func.attr if type(func) is ast.Attribute else getattr(func, "id", "")
+        self._module.calls.setdefault(name, []).append((node, frame))
+        if type(func) is ast.Attribute and node.args:
+            if name in _GROWERS:
+                self._grown(func.value, Bound("value", node.args[-1], frame))
+            elif name == "extend":
+                self._grown(func.value, Bound("each", node.args[0], frame))
+
+    def _noted(self, node: Any, frame: Frame) -> None:
+        frame.nodes.append(node)
+
+    _Attribute = _Name = _Dict = _Compare = _MatchClass = _noted
+
+    def _Return(self, node: ast.Return, frame: Frame) -> None:  # noqa: N802
+        if node.value is not None:
+            frame.returned.append(node.value)
+
+    def _Yield(self, node: ast.Yield, frame: Frame) -> None:  # noqa: N802
+        if node.value is not None:
+            frame.yielded.append(node.value)
+
+
+def _runs_outside(node: Any) -> tuple[Any, ...]:
+    """What of a definition runs in the frame around it."""
+    if type(node) is ast.ClassDef:
+        return (*node.bases, *node.keywords, *node.decorator_list)
+    return (*getattr(node, "decorator_list", ()), *((node.returns,) if getattr(node, "returns", None) else ()))
+
+
+class Program:
+    """The files that one file can see: itself, and on demand those of the project from which it imports."""
+
+    def __init__(self, find: Find | None) -> None:
+        self._find = find
+
+    def imported(self, module: Module, name: str) -> Module | None:
+        """The module that another one imports, `name` as written there."""
+        found = self._find(module.path, name) if self._find is not None else None
+        return None if found is None else indexed(*found)
+
+    def definition(self, module: Module, name: str, hops: int = 3) -> Bound | None:
+        """What a name of a module stands for, through re-exports: the class, function or value that it is bound to."""
+        bounds = module.top.bound.get(name, ())
+        for bound in bounds:
+            if bound.how != "import":
+                return bound
+            origin, there = bound.node
+            if there is not None and hops:
+                source = self.imported(module, origin)
+                found = self.definition(source, there, hops - 1) if source is not None else None
+                if found is not None:
+                    return found
+        return None
+
+
+def indexed(path: str, source: bytes) -> Module | None:
+    """The module of a source, kept for whoever asks next; None where it is no Python."""
+    key = path, source
+    if key not in _modules:
+        try:
+            _modules[key] = Module(path, ast.parse(source))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            _modules[key] = None
+    return _modules[key]
+
+
+def forget_most() -> None:
+    """Lets go of modules, if many are kept. To be asked for when none is in use: what is let go of is untied."""
+    while len(_modules) > MOST_MODULES:
+        module = _modules.pop(next(iter(_modules)))
+        if module is not None:
+            module.close()
+
+
+MOST_MODULES = 128
+_modules: dict[tuple[str, bytes], Module | None] = {}

@@ -1,0 +1,32 @@
+"""A program in normal form: what can be written in several ways stands in one, so that whoever asks sees the same.
+
+As compilers do before they look for anything: displays instead of steps, the thing itself instead of another name for
+it (copy propagation), a value where it is used instead of a name for it (forward substitution). Each node keeps the
+place from which it comes. What a program does, and in which order, stays.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from lint_rules.syntax.normal import aliases, displays, inlining, loops, temporaries, walrus
+from lint_rules.syntax.normal.names import Nodes, scopes
+
+__all__ = ["normalize"]
+
+
+def normalize(tree: ast.Module, nodes: Nodes) -> bool:
+    """Brings a tree into normal form, in place; whether anything was written otherwise. `nodes` are its nodes by kind.
+
+    Each step leaves forms that the next ones know.
+    """
+    listed = scopes(tree, nodes)
+    changed = [
+        walrus.normalize(listed, nodes),
+        displays.normalize(listed, nodes),
+        loops.normalize(listed, nodes),
+        inlining.normalize(tree, listed, nodes),
+        temporaries.normalize(listed),
+        aliases.normalize(listed, nodes),
+    ]
+    return any(changed)

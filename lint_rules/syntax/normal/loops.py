@@ -1,0 +1,110 @@
+"""Loops that only collect, as the comprehension that they are; and loops beside each other over one list, as one."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from lint_rules.syntax.normal.names import Names, Nodes, Scopes, mentions
+
+
+def normalize(scopes: Scopes, nodes: Nodes) -> bool:
+    changed = False
+    for scope, blocks in scopes if nodes.get(ast.For) else ():
+        names: Names | None = None
+        for block in blocks:
+            for place in range(len(block) - 1, -1, -1):
+                line = block[place]
+                if type(line) is not ast.For:
+                    continue
+                if _is_zip(line.iter) or (place and _begins_list(block[place - 1])):
+                    names = names or Names(scope)
+                    changed |= _beside(line, names) or (place > 0 and _collects(block, place, names))
+    return changed
+
+
+def _collects(block: list[ast.stmt], place: int, names: Names) -> bool:
+    """`found = []` and `for x in xs: found.append(f(x))` become `found = [f(x) for x in xs]`."""
+    loop: Any = block[place]
+    before: Any = block[place - 1]
+    if not _begins_list(before) or loop.orelse or len(loop.body) != 1:
+        return False
+    name = before.targets[0].id
+    inside, tests = loop.body[0], []
+    if type(inside) is ast.If and not inside.orelse and len(inside.body) == 1:
+        tests, inside = [inside.test], inside.body[0]
+    element = _appended(inside, name)
+    if element is None or any(mentions(part, name) for part in (loop.iter, element, *tests)):
+        return False
+    if any(isinstance(node, (ast.NamedExpr, ast.Await)) for part in (element, *tests) for node in ast.walk(part)):
+        return False
+    within = {id(node) for node in ast.walk(loop)}
+    for target in ast.walk(loop.target):
+        if type(target) is ast.Name and any(id(use) not in within for use in names.loaded[target.id]):
+            return False
+    clause = ast.comprehension(loop.target, loop.iter, tests, 0)
+    before.value = ast.copy_location(ast.ListComp(element, [clause]), loop)
+    del block[place]
+    return True
+
+
+def _begins_list(line: Any) -> bool:
+    """`found = []`."""
+    if type(line) is not ast.Assign or len(line.targets) != 1 or type(line.targets[0]) is not ast.Name:
+        return False
+    return type(line.value) is ast.List and not line.value.elts
+
+
+def _is_zip(node: Any) -> bool:
+    return type(node) is ast.Call and type(node.func) is ast.Name and node.func.id == "zip" and not node.keywords
+
+
+def _appended(line: ast.stmt, name: str) -> ast.expr | None:
+    call = line.value if type(line) is ast.Expr else None
+    if type(call) is not ast.Call or type(call.func) is not ast.Attribute or call.func.attr != "append":
+        return None
+    base = call.func.value
+    if type(base) is not ast.Name or base.id != name or len(call.args) != 1 or call.keywords:
+        return None
+    return None if type(call.args[0]) is ast.Starred else call.args[0]
+
+
+def _beside(loop: ast.For, names: Names) -> bool:
+    """`for a, b in zip([x.a for x in xs], [x.b for x in xs])` becomes `for x in xs`, with `x.a` for `a`."""
+    call: Any = loop.iter
+    if not _is_zip(call):
+        return False
+    target = loop.target
+    if not isinstance(target, ast.Tuple) or not call.args or len(target.elts) != len(call.args):
+        return False
+    comprehensions: list[Any] = call.args
+    if not all(_goes_over(part, comprehensions[0]) for part in comprehensions):
+        return False
+    parts = [part for part in target.elts if isinstance(part, ast.Name) and names.stored[part.id] == 1]
+    if len(parts) != len(comprehensions):
+        return False
+    clause: Any = comprehensions[0].generators[0]
+    if names.stored[clause.target.id] > len(comprehensions) or _is_used(clause, names, call):
+        return False
+    for part, comprehension in zip(parts, comprehensions, strict=True):
+        for use in names.loaded[part.id]:
+            names.replace(use, comprehension.elt)
+    loop.target, loop.iter = clause.target, clause.iter
+    return True
+
+
+def _goes_over(part: Any, first: Any) -> bool:
+    """Whether a comprehension has one plain clause, over the same as the first, by the same name."""
+    if type(part) is not ast.ListComp or len(part.generators) != 1:
+        return False
+    clause, other = part.generators[0], first.generators[0]
+    if clause.ifs or type(clause.target) is not ast.Name or ast.dump(clause.target) != ast.dump(other.target):
+        return False
+    return ast.dump(clause.iter) == ast.dump(other.iter)
+
+
+def _is_used(clause: ast.comprehension, names: Names, call: ast.Call) -> bool:
+    """Whether the name of a clause is read outside the call."""
+    within = {id(node) for node in ast.walk(call)}
+    target: Any = clause.target
+    return any(id(use) not in within for use in names.loaded[target.id])

@@ -1,0 +1,90 @@
+"""Forward substitution: a value that is named in one line, and used once in the next, stands where it is used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from lint_rules.syntax.normal.names import Names, Scopes
+
+_PLAIN = frozenset({ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign})
+_EFFECTS = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
+
+
+def normalize(scopes: Scopes) -> bool:
+    changed = False
+    for scope, blocks in scopes:
+        names: Names | None = None
+        for block in blocks:
+            place = len(block) - 2
+            while place >= 0:
+                name = _named(block[place])
+                if name is not None and _is_given(name, block[place + 1]):
+                    names = names or Names(scope)
+                    if _is_temporary(name, names) and _substitute(block[place + 1], name, block[place].value):  # type: ignore[attr-defined]
+                        del block[place]
+                        changed = True
+                        place = min(place, len(block) - 1)
+                place -= 1
+    return changed
+
+
+def _named(line: ast.stmt) -> str | None:
+    """The name of `name = value`."""
+    if type(line) is ast.Assign and len(line.targets) == 1 and type(line.targets[0]) is ast.Name:
+        return line.targets[0].id
+    return None
+
+
+def _is_given(name: str, line: ast.stmt) -> bool:
+    """Whether a line hands a name to a call."""
+    if type(line) not in _PLAIN:
+        return False
+    given = (getattr(holder, field) if place is None else getattr(holder, field)[place]
+             for holder, field, place, _ in _arguments(line))  # fmt: skip
+    return any(type(node) is ast.Name and node.id == name for node in given)
+
+
+def _is_temporary(name: str, names: Names) -> bool:
+    return names.bound_once(name) and len(names.loaded[name]) == 1 and name not in names.captured
+
+
+def _substitute(line: ast.stmt, name: str, value: ast.expr) -> bool:
+    """Puts a value where a statement gives it to a call, if nothing happens there before."""
+    for holder, field, place, before in _arguments(line):
+        here = getattr(holder, field) if place is None else getattr(holder, field)[place]
+        if type(here) is ast.Name and here.id == name:
+            if not all(map(_is_lasting, before)) and any(isinstance(node, _EFFECTS) for node in ast.walk(value)):
+                return False
+            if place is None:
+                setattr(holder, field, value)
+            else:
+                getattr(holder, field)[place] = value
+            return True
+    return False
+
+
+def _arguments(line: Any) -> Iterator[tuple[Any, str, int | None, list[ast.expr]]]:
+    """The arguments of the call that a statement consists of, in order, each with what is evaluated before it."""
+    call = line.value
+    while isinstance(call, (ast.Await, ast.Attribute, ast.Subscript)):
+        call = call.value
+    if type(call) is not ast.Call:
+        return
+    before: list[ast.expr] = [call.func]
+    for place, arg in enumerate(call.args):
+        if type(arg) is ast.Starred:
+            return
+        yield call, "args", place, list(before)
+        before.append(arg)
+    for keyword in call.keywords:
+        yield keyword, "value", None, list(before)
+        before.append(keyword.value)
+
+
+def _is_lasting(node: ast.expr) -> bool:
+    """Whether something gives the same before and after calls: a local name, a constant, a method of what is named."""
+    if type(node) is ast.Attribute:
+        node = node.value
+    return isinstance(node, (ast.Name, ast.Constant))

@@ -1,0 +1,138 @@
+"""A program's own words: which classes are messages and calls, and what is found in a program that names all itself."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from lint_rules.anatomy.dialect import lowered
+from lint_rules.anatomy.dialect.parts import Parts
+from lint_rules.check import Options, check_source
+from lint_rules.files import neighbours
+from lint_rules.finding import Finding
+from lint_rules.program.modules import Program, indexed
+from lint_rules.program.values import Values
+from lint_rules.rules.catalogue import BY_CODE
+
+RECORDS = """
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Wish:
+    ref: str
+    tool: str
+    options: dict
+
+
+@dataclass
+class Turn:
+    speaker: str
+    said: str = ""
+    wishes: list[Wish] = field(default_factory=list)
+    answers: str = ""
+"""
+
+LOOP = """
+import json
+
+from openai import OpenAI
+
+{records}
+
+
+class Desk:
+    def __init__(self, tools):
+        self.client = OpenAI()
+        self.tools = tools
+        self.turns: list[Turn] = []
+
+    def sent(self):
+        found = []
+        for turn in self.turns:
+            if turn.answers:
+                found.append({{"role": "tool", "tool_call_id": turn.answers, "content": turn.said}})
+                continue
+            message = {{"role": turn.speaker, "content": turn.said}}
+            if turn.wishes:
+                message["tool_calls"] = [
+                    {{"id": w.ref, "function": {{"name": w.tool, "arguments": json.dumps(w.options)}}}}
+                    for w in turn.wishes
+                ]
+            found.append(message)
+        return found
+
+    def work(self, question):
+        self.turns.append(Turn("user", question))
+        for _ in range(8):
+            reply = self.client.chat.completions.create(model="gpt-4o", messages=self.sent()).choices[0].message
+            wishes = [
+                Wish(c.id, c.function.name, json.loads(c.function.arguments or "{{}}")) for c in reply.tool_calls or []
+            ]
+            self.turns.append(Turn("assistant", reply.content or "", wishes))
+            if not wishes:
+                return reply.content
+            for wish in wishes:
+                result = self.tools[wish.tool](**wish.options)
+                self.turns.append(Turn("tool", str(result), answers=wish.ref))
+        raise RuntimeError("too many rounds")
+
+    def trim(self):
+        {cut}
+"""
+
+
+def program(records: str = RECORDS, cut: str = "pass") -> str:
+    return LOOP.format(records=records, cut=cut)
+
+
+def findings(source: str, path: Path, *codes: str) -> list[Finding]:
+    path.write_text(source)
+    options = Options(frozenset(codes or BY_CODE))
+    return list(check_source(source.encode(), str(path), options, neighbours=neighbours).findings)
+
+
+def test_what_classes_are_is_told_by_what_is_done_with_them() -> None:
+    module = indexed("desk.py", program().encode())
+    assert module is not None
+    parts = Parts(Values(Program(None)), [module])
+    assert {cls.name: words for cls, words in parts.words.items()} == {
+        "Wish": {"ref": "id", "tool": "name", "options": "input"},
+        "Turn": {"speaker": "role", "said": "content", "wishes": "tool_calls", "answers": "tool_call_id"},
+    }
+    assert [parts.kind(cls) for cls in module.classes] == ["call", "message", None]
+
+
+def test_a_class_with_the_same_fields_that_nothing_is_done_with_is_neither() -> None:
+    module = indexed("desk.py", (RECORDS + "\nTurn('alice', 'hello').speaker == 'bob'\n").encode())
+    assert module is not None
+    assert Parts(Values(Program(None)), [module]).words == {}
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one file", "two files"])
+def test_a_cut_of_turns_is_a_cut_of_messages(tmp_path: Path, apart: bool) -> None:
+    (tmp_path / "records.py").write_text(RECORDS)
+    records = "from records import Turn, Wish" if apart else RECORDS
+    (found,) = findings(program(records, cut="self.turns = self.turns[-20:]"), tmp_path / "desk.py", "AGL602")
+    assert "`self.turns`" in found.message
+    assert findings(program(records), tmp_path / "desk.py", "AGL602") == []
+
+
+def test_no_fix_is_offered_that_would_be_written_in_the_words_of_the_provider(tmp_path: Path) -> None:
+    source = program(cut="room = max(12 - len(self.tools), 0); self.turns = self.turns[-room:]")
+    found = findings(source, tmp_path / "desk.py", "AGL703")
+    assert [finding.fix for finding in found] == [None]
+    assert "`self.turns[-0:]`" in found[0].message
+
+
+def test_nothing_but_words_changes() -> None:
+    """Places and statements are those of the file."""
+    source = program().encode()
+    tree = lowered(source, "desk.py", None)
+    assert tree is not None
+    places = [(type(node), node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    assert places == [
+        (type(node), node.lineno, node.col_offset) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)
+    ]

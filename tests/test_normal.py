@@ -1,0 +1,160 @@
+"""Normal form: what is written in several ways stands in one, and what a program does stays as it is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from lint_rules.gate.signs import Signs
+from lint_rules.syntax.bare import bare_tree
+from lint_rules.syntax.normal import normalize
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+def normal(source: str) -> str:
+    tree = ast.parse(source)
+    normalize(tree, Signs(tree).nodes)
+    return ast.unparse(tree)
+
+
+def same(source: str, other: str) -> None:
+    assert normal(source) == ast.unparse(ast.parse(other))
+
+
+def stays(source: str) -> None:
+    same(source, source)
+
+
+# -- displays -----------------------------------------------------------------------------------------------------
+
+
+def test_a_dict_that_is_put_together_is_a_display() -> None:
+    same("m = {}\nm['role'] = 'tool'\nm['content'] = f(x)", "m = {'role': 'tool', 'content': f(x)}")
+    same("m = dict(role='tool', **rest)", "m = {'role': 'tool', **rest}")
+
+
+def test_a_dict_that_looks_at_itself_stays_in_steps() -> None:
+    stays("m = {}\nm['a'] = len(m)")
+    stays("m = {}\nf(m)\nm['a'] = 1")
+    stays("m = {}\nm[key] = 1")
+
+
+def test_one_element_is_appended() -> None:
+    same("xs.extend([a])", "xs.append(a)")
+    same("self.xs += [f(a)]", "self.xs.append(f(a))")
+    stays("xs += ys")
+    stays("xs.extend([*ys])")
+
+
+# -- names for what is there anyway ---------------------------------------------------------------------------------
+
+
+def test_another_name_for_an_attribute_gives_way_to_it() -> None:
+    same("def f(self):\n    h = self.messages\n    h.append(1)\n    g(h)",
+         "def f(self):\n    h = self.messages\n    self.messages.append(1)\n    g(self.messages)")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(self):\n    h = self.messages\n    self.messages = []\n    h.append(1)",
+        "class A:\n    def f(self):\n        h = self.m\n        g()\n        h()\n\n    def g(s):\n        s.m = 1",
+        "def f(self):\n    h = self.messages\n    h = []\n    h.append(1)",
+        "def f(self, x):\n    h = x.messages\n    x = other\n    h.append(1)",
+        "def f(self):\n    h = self.messages\n\n    def g():\n        h.append(1)\n    return g",
+        "def f(xs, i):\n    h = xs[i]\n    xs[i] = []\n    h.append(1)",
+    ],
+)  # fmt: skip
+def test_a_name_for_what_may_be_another_by_then_stays(source: str) -> None:
+    stays(source)
+
+
+def test_a_value_that_is_named_for_the_next_line_stands_where_it_is_used() -> None:
+    same("def f(m):\n    c = run(m)\n    m.append({'content': c})\n    d = g(m)\n    m.append(d)",
+         "def f(m):\n    c = run(m)\n    m.append({'content': c})\n    m.append(g(m))")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(m):\n    d = g(m)\n    m.append(d)\n    return d",
+        "def f(m):\n    d = g(m)\n    h(k(m), d)",
+        "async def f(self, x):\n    a = await self.ask(x)\n    await self.channel.send(a)",
+        "def f(m):\n    d = g(m)\n    while h(d):\n        pass",
+    ],
+)
+def test_a_value_that_would_be_worked_out_later_or_twice_keeps_its_name(source: str) -> None:
+    stays(source)
+
+
+def test_a_walrus_that_comes_first_anyway() -> None:
+    same("if not (r := ask(m)).calls:\n    f(r)", "r = ask(m)\nif not r.calls:\n    f(r)")
+    stays("if a and (r := ask(m)):\n    f(r)")
+
+
+# -- loops ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_loop_that_only_collects_is_a_comprehension() -> None:
+    same("def f(xs):\n    found = []\n    for x in xs:\n        if x:\n            found.append(x.a)\n    return found",
+         "def f(xs):\n    found = [x.a for x in xs if x]\n    return found")  # fmt: skip
+    stays("def f(xs):\n    found = []\n    for x in xs:\n        found.append(g(x, found))\n    return found")
+    stays("def f(xs):\n    found = []\n    for x in xs:\n        found.append(g(x))\n    return found, x")
+
+
+def test_lists_beside_each_other_are_one_list() -> None:
+    same("for n, a in zip([c.name for c in cs], [c.args for c in cs]):\n    run(n, a)",
+         "for c in cs:\n    run(c.name, c.args)")  # fmt: skip
+    stays("for n, a in zip([c.name for c in cs], [c.args for c in ds]):\n    run(n, a)")
+
+
+# -- procedures -----------------------------------------------------------------------------------------------------
+
+
+def test_a_procedure_stands_where_it_is_called() -> None:
+    same("def put(box, item):\n    box.append(item)\n\ndef f(xs):\n    put(xs, 1)\n    put(xs, 2)",
+         "def f(xs):\n    xs.append(1)\n    xs.append(2)")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def put(box, item):\n    box.append(item)\n    return box\n\ndef f(xs):\n    put(xs, 1)",
+        "def put(box):\n    try:\n        box.pop()\n    except KeyError:\n        pass\n\ndef f(xs):\n    put(xs)",
+        "@traced\ndef put(box):\n    box.append(1)\n\ndef f(xs):\n    put(xs)",
+        "def put(box):\n    box.append(1)\n\ndef f(xs):\n    put(xs)\n    return put",
+        "async def put(box):\n    box.append(1)\n\ndef f(xs):\n    put(xs)",
+        "class A:\n    def put(self, item):\n        self.xs.append(item)\n\n    def f(self, a):\n        self.put(a)",
+    ],
+)
+def test_what_is_no_mere_procedure_stays(source: str) -> None:
+    stays(source)
+
+
+def test_names_of_a_procedure_do_not_meet_those_around() -> None:
+    """`n` of the caller is another than `n` of the procedure."""
+    found = normal("def put(box, item):\n    n = len(box)\n    box.append(item + n)\n    n = 0\n\n"
+                   "def f(xs, n):\n    put(xs, n)\n    return n")  # fmt: skip
+    namespace: dict[str, object] = {}
+    tree = ast.parse(found)
+    exec(compile(tree, "f", "exec"), namespace)
+    xs = [1, 2]
+    assert namespace["f"](xs, 5) == 5  # type: ignore[operator]
+    assert xs == [1, 2, 7]
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_normal_form_of_a_fixture_is_python(path: Path) -> None:
+    """And libcst's tree can be made of it, as of the file."""
+    source = path.read_text("utf-8")
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        pytest.skip("newer syntax")
+    bare_tree(source, ast.parse(source))
+    normalize(tree, Signs(tree).nodes)
+    bare_tree(source, tree)
+    ast.parse(ast.unparse(tree))
