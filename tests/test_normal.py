@@ -119,6 +119,12 @@ def test_a_procedure_stands_where_it_is_called() -> None:
          "def f(xs):\n    xs.append(1)\n    xs.append(2)")  # fmt: skip
 
 
+def test_a_procedure_that_does_nothing_yet() -> None:
+    same(
+        "def put(box):\n    'Later.'\n\ndef f(xs):\n    if xs:\n        put(xs)", "def f(xs):\n    if xs:\n        pass"
+    )
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -126,6 +132,7 @@ def test_a_procedure_stands_where_it_is_called() -> None:
         "def put(box):\n    try:\n        box.pop()\n    except KeyError:\n        pass\n\ndef f(xs):\n    put(xs)",
         "@traced\ndef put(box):\n    box.append(1)\n\ndef f(xs):\n    put(xs)",
         "def put(box):\n    box.append(1)\n\ndef f(xs):\n    put(xs)\n    return put",
+        "def put(box):\n    box.append(log)\n\ndef f(xs, log):\n    put(xs)",
         "async def put(box):\n    box.append(1)\n\ndef f(xs):\n    put(xs)",
         "class A:\n    def put(self, item):\n        self.xs.append(item)\n\n    def f(self, a):\n        self.put(a)",
     ],
