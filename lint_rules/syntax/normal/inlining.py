@@ -186,8 +186,8 @@ def _standing(line: Any, call: ast.Call, helper: _Helper, around: Names) -> list
     if (type(helper.node) is ast.AsyncFunctionDef) is not (type(line.value) is ast.Await):
         return None
     given = _given(call, helper)
-    if given is None or any(around.stored[name] for name in helper.names.loaded if not helper.names.stored[name]):
-        return None  # what is global there has another meaning here
+    if given is None or (not around.is_module and _means_otherwise(helper, around)):
+        return None
     renamed: dict[str, str] = {}
     before: list[ast.stmt] = []
     for name, value in given.items():
@@ -205,6 +205,11 @@ def _standing(line: Any, call: ast.Call, helper: _Helper, around: Names) -> list
         for node in ast.walk(inside):
             _rename(node, renamed)
     return [*before, *body] or [ast.copy_location(ast.Pass(), line)]
+
+
+def _means_otherwise(helper: _Helper, around: Names) -> bool:
+    """Whether a name that a helper takes from outside is one of its caller's own."""
+    return any(around.stored[name] for name in helper.names.loaded if not helper.names.stored[name])
 
 
 def _given(call: ast.Call, helper: _Helper) -> dict[str, ast.expr] | None:

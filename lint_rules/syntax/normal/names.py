@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,7 +29,8 @@ class Names:
     """What a function, or a module, binds and reads; nested functions only read, and what they bind is theirs."""
 
     def __init__(self, scope: Any) -> None:
-        self.stored: defaultdict[str, int] = defaultdict(int)
+        self.is_module = isinstance(scope, ast.Module)
+        self.stored: Counter[str] = Counter()
         self.loaded: defaultdict[str, list[ast.Name]] = defaultdict(list)
         self.captured: set[str] = set()
         """Names that a nested function or class mentions."""
