@@ -5,6 +5,7 @@ They compare types, as libcst has no subclasses of its concrete nodes: an `isins
 
 from __future__ import annotations
 
+import operator
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -20,6 +21,14 @@ CONSTANTS = frozenset({"None", "True", "False"})
 _SYMMETRIC = frozenset({cst.Equal, cst.NotEqual})
 _LITERALS = frozenset({cst.SimpleString, cst.ConcatenatedString, cst.Integer})
 _MEMBERSHIP = frozenset({cst.In, cst.NotIn})
+_ORDERS: dict[type[cst.BaseCompOp], Callable[[int, int], bool]] = {
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+}
 _PLACES = frozenset({cst.Name, cst.Attribute, cst.Subscript})
 _KEY_METHODS = frozenset({"get", "pop", "setdefault"})
 
@@ -136,6 +145,12 @@ def compared(test: cst.Comparison) -> tuple[cst.BaseExpression, cst.BaseCompOp, 
     if type(operator) in _SYMMETRIC and type(left) in _LITERALS and type(right) not in _LITERALS:
         return right, operator, left
     return left, operator, right
+
+
+def holds(comparison: cst.BaseCompOp, left: int, right: int) -> bool | None:
+    """What a comparison of two integers gives; None for `in` and `is`."""
+    compare = _ORDERS.get(type(comparison))
+    return compare(left, right) if compare is not None else None
 
 
 def positional(call: cst.Call) -> list[cst.BaseExpression]:

@@ -116,10 +116,12 @@ class Graph:
         avoiding: Container[Point] = (),
         *,
         exceptions: bool = True,
+        closed: Container[tuple[Point, Kind]] = (),
     ) -> list[Point] | None:
         """A shortest path of one edge or more from a start to a goal, both included, or None.
 
         No point between them is in `avoiding`. Without `exceptions`, statements do not fail; `raise` still does.
+        `closed` are sides of branches that are not taken: points with the kind of the edge.
         """
         starts = [start] if isinstance(start, Point) else list(start)
         goals = {goal} if isinstance(goal, Point) else set(goal)
@@ -128,7 +130,7 @@ class Graph:
         while queue:
             here = queue.popleft()
             for target, kind in here.successors:
-                if kind == "exception" and not exceptions:
+                if (kind == "exception" and not exceptions) or (here, kind) in closed:
                     continue
                 if target in goals:
                     path, back = [target], came_from[here]

@@ -14,6 +14,8 @@ _SAYS_CALLS = frozenset({"stop_reason", "finish_reason", "stopReason", "function
 _ENDS = frozenset({"stop_reason", "finish_reason", "stopReason", "finishReason"})
 _CONTENTS = frozenset({"content", "parts", "output"})
 _CALL_WORDS = frozenset({"tool_use", "tool_calls", "function_call", "tool_call", "toolUse"})
+_IS_NAMED = {cst.Equal: False, cst.In: False, cst.NotEqual: True, cst.NotIn: True}
+"""What a comparison with the name of a call's type gives where there is no call."""
 _NAMES = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call})
 _KINDS = (Kind.CALLS, Kind.CALL, Kind.FUNCTION)
 
@@ -70,6 +72,34 @@ def denies_calls(test: cst.BaseExpression) -> bool:
     if (ex.asked(test) or (None, ""))[1] in _CALL_WORDS:
         return isinstance(operator, cst.NotIn)
     return isinstance(operator, (cst.Is, cst.Equal, cst.LessThan))
+
+
+def without_calls(facts: Facts, test: cst.BaseExpression) -> bool | None:
+    """What a condition gives for a reply that has no calls; None where it hangs on something else."""
+    test = ex.inner(test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        value = without_calls(facts, test.expression)
+        return None if value is None else not value
+    if isinstance(test, cst.BooleanOperation):
+        either = isinstance(test.operator, cst.Or)
+        sides = {without_calls(facts, test.left), without_calls(facts, test.right)}
+        return either if either in sides else None if None in sides else not either
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        left, operator, right = ex.compared(test)
+        if _is_count(facts, left):
+            count = ex.integer(right)
+            return ex.holds(operator, 0, count) if count is not None else None
+        return _IS_NAMED.get(type(operator)) if _CALL_WORDS & {ex.text(left), ex.text(right)} else None
+    if isinstance(test, cst.Call) and ex.dotted(test.func) in {"bool", "len", "any"} and len(test.args) == 1:
+        given = test.args[0].value
+        return without_calls(facts, given.elt if isinstance(given, cst.GeneratorExp) else given)
+    if isinstance(test, (cst.List, cst.Tuple)):
+        return None if test.elements else False
+    return False if Kind.CALLS in facts.kinds(test) and not _is_content(facts, test) else None
+
+
+def _is_count(facts: Facts, node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and without_calls(facts, node) is False
 
 
 def is_about_part(module: SourceModule, guard: cst.If) -> bool:

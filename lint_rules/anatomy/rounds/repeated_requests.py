@@ -8,18 +8,20 @@ from typing import NamedTuple
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.calls.call_tests import tells_calls, without_calls
 from lint_rules.anatomy.messages.growth import reads
 from lint_rules.anatomy.messages.how_sent import is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
+from lint_rules.syntax.graph import Kind, Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 
 @record
@@ -72,13 +74,29 @@ def _in_round(anatomy: Anatomy, loop: RoundLoop, changes: dict[tuple[Scope, Slot
     if grown is None:
         return None
     here = anatomy.points(function, [call])
-    path = anatomy.flow(function).path(here, here, changing, exceptions=False)
+    closed = _closed_without_calls(anatomy, loop)
+    path = anatomy.flow(function).path(here, here, changing, exceptions=False, closed=closed)
     for point in path or ():
         test = point.statement
         if isinstance(test, cst.If) and test.orelse is None and tells_calls(anatomy.facts, test.test):
             if module.inside(grown.node, test.body):
                 return RepeatedRequest(test, call, slot, grown)
     return None
+
+
+def _closed_without_calls(anatomy: Anatomy, loop: RoundLoop) -> set[tuple[Point, Kind]]:
+    """The sides of a loop's branches that are not taken where the reply of its request has no tool calls."""
+    facts, flow = anatomy.facts, anatomy.flow(loop.function)
+    taken = ReplyPlaces(anatomy).derived(loop.function, loop.asks, loop.node)
+    closed: set[tuple[Point, Kind]] = set()
+    for node in anatomy.module.nodes_inside(loop.node, loop.function, cst.If, cst.While, cst.For):
+        assert isinstance(node, (cst.If, cst.While, cst.For))
+        test = node.iter if isinstance(node, cst.For) else node.test
+        names = {part.value for part in walk(test) if type(part) is cst.Name}
+        outcome = without_calls(facts, test) if names & taken else None
+        if outcome is not None:
+            closed.update((point, "false" if outcome else "true") for point in flow.at(node))
+    return closed
 
 
 def _is_handed(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:

@@ -36,7 +36,9 @@ _SHOWING = frozenset(
 )  # fmt: skip
 _ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
-_BINDING = frozenset({cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor})
+_BINDING: tuple[type[cst.CSTNode], ...] = (
+    cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor,
+)  # fmt: skip
 
 
 class ReplyPlaces:
@@ -48,11 +50,11 @@ class ReplyPlaces:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
 
-    def derived(self, function: Scope, call: cst.Call) -> set[str]:
-        """The names of a function that hold the reply of `call`, or a part of it."""
+    def derived(self, function: Scope, call: cst.Call, region: cst.CSTNode | None = None) -> set[str]:
+        """The names of a function that hold the reply of `call`, or a part of it; those bound in a region of it."""
         module = self.anatomy.module
         names: set[str] = set()
-        nodes = [n for n in function.nodes if type(n) in _BINDING]
+        nodes = function.nodes_of(*_BINDING) if region is None else module.nodes_inside(region, function, *_BINDING)
         for _ in range(4):
             before = len(names)
             for node in nodes:
