@@ -29,7 +29,7 @@ def growing(
 ) -> HistoryWrite | None:
     """A write that makes the history longer for the next event: unless `entry` begins with a new history."""
     for write in writes:
-        if write.function in reach and grows(anatomy, write) and not begun_anew(anatomy, slot, writes, write, entry):
+        if write.function in reach and grows(anatomy, write) and not begun_anew(anatomy, slot, write, entry):
             return write
     return None
 
@@ -48,18 +48,31 @@ def _adds_to_itself(anatomy: Anatomy, write: HistoryWrite) -> bool:
     )
 
 
-def begun_anew(anatomy: Anatomy, slot: Slot, writes: list[HistoryWrite], write: HistoryWrite, entry: Scope) -> bool:
+def begun_anew(anatomy: Anatomy, slot: Slot, write: HistoryWrite, entry: Scope) -> bool:
     """Whether the history is always replaced or emptied on the way to `write`."""
-    for reset in writes:
-        if reset.function not in {entry, write.function} or not resets(anatomy, reset):
-            continue
-        flow, parent = anatomy.flow(reset.function), anatomy.module.parent
-        places = [write.node] if reset.function is write.function else _ways_to(anatomy, write.function, entry)
-        starts = flow.enclosing(reset.node, parent)
-        goals = [point for place in places for point in flow.enclosing(place, parent)]
+    for function in dict.fromkeys((entry, write.function)):
+        flow = anatomy.flow(function)
+        places = [write.node] if function is write.function else _ways_to(anatomy, write.function, entry)
+        starts = anatomy.points(function, reset_places(anatomy, slot, function))
+        goals = anatomy.points(function, places)
         if goals and all(any(flow.dominates(start, goal) for start in starts) for goal in goals):
             return True
     return False
+
+
+def reset_places(anatomy: Anatomy, slot: Slot, function: Scope) -> list[cst.CSTNode]:
+    """Where a function replaces or empties the history: itself, or by a call of what surely does so."""
+    writes = [write for write in anatomy.writes.by_slot[slot] if resets(anatomy, write)]
+    surely = {write.function for write in writes if _always_comes_to(anatomy, write)}
+    places = [write.node for write in writes if write.function is function]
+    return [*places, *(site.node for site in anatomy.calls.calls[function] if site.callee in surely)]
+
+
+def _always_comes_to(anatomy: Anatomy, write: HistoryWrite) -> bool:
+    if write.function.kind != "function":
+        return False
+    flow = anatomy.flow(write.function)
+    return any(flow.dominates(point, flow.exit) for point in anatomy.points(write.function, [write.node]))
 
 
 def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:

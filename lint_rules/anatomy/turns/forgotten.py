@@ -13,7 +13,7 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.growth import reads
+from lint_rules.anatomy.messages.growth import reads, reset_places
 from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
@@ -26,6 +26,8 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 _DEEPEST = 3
+_OTHERS = frozenset({"user", "system", "developer", "tool"})
+"""Roles of messages that are no reply."""
 
 
 @record
@@ -75,7 +77,7 @@ class _Search:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
         self.places = ReplyPlaces(anatomy)
-        self._pending: dict[tuple[Scope, Slot], list[_Pending]] = {}
+        self._pending: dict[tuple[Scope, Slot, frozenset[Slot]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
 
     # -- a turn ------------------------------------------------------------------------------------------------
@@ -153,7 +155,22 @@ class _Search:
                 for point in self.anatomy.points(function, [one.node]):
                     if any(flow.dominates(point, other) for other in after) and not self._is_set_up(one, user):
                         return True
-        return self.lasting.keeps(slot) is None and slot[0] != "var"
+        return (self.lasting.keeps(slot) is None and slot[0] != "var") or self._reset_by_callers(function, slot, 0)
+
+    def _reset_by_callers(self, function: Scope, slot: Slot, depth: int) -> bool:
+        """Whether all callers of this file begin a new list for each call: none comes from one call to the next."""
+        graph, sites = self.anatomy.calls, self.anatomy.calls.sites[function]
+        if not sites or graph.references.get(function) or function in graph.servings or depth > _DEEPEST:
+            return False
+        for caller in {site.caller: None for site in sites}:
+            flow, calls = self.anatomy.flow(caller), [site.node for site in sites if site.caller is caller]
+            resets = [n for n in reset_places(self.anatomy, slot, caller) if all(_on_one_object(n, c) for c in calls)]
+            here, barred = self.anatomy.points(caller, calls), set(self.anatomy.points(caller, resets))
+            if flow.reaches(here, here, barred):
+                return False
+            if flow.reaches(flow.entry, here, barred) and not self._reset_by_callers(caller, slot, depth + 1):
+                return False
+        return True
 
     def _is_set_up(self, one: Stored, user: Stored) -> bool:
         """A list that is made before the loop in which users speak."""
@@ -216,10 +233,15 @@ class _Search:
 
     # -- the way of a reply ------------------------------------------------------------------------------------
 
-    def _lost(self, function: Scope, slot: Slot, goals: list[Point], depth: int) -> Iterator[_Pending]:
-        """Replies to requests with `slot` that reach a goal without being stored."""
+    def _lost(
+        self, function: Scope, slot: Slot, goals: list[Point], depth: int, storing: frozenset[Slot] = frozenset()
+    ) -> Iterator[_Pending]:
+        """Replies to requests with `slot` that reach a goal without being stored; `storing` are callbacks that store.
+
+        A user's message is a goal only where no reply is stored behind it: both may be stored when the reply is there.
+        """
         asking = [(call, found) for call in function.nodes if type(call) is cst.Call
-                  for found in self._asks(call, slot, depth)]  # fmt: skip
+                  for found in self._asks(call, slot, depth, storing)]  # fmt: skip
         if not asking:
             return
         flow = self.anatomy.flow(function)
@@ -228,11 +250,12 @@ class _Search:
             start = self.anatomy.points(function, [call])
             taken = self.places.derived(function, call)
             stores = self.places.stores(function, slot, call, taken)
+            stores |= set(self.anatomy.points(function, self._handed_to(function, storing)))
             if any(point in stores for point in start):
                 continue
             barred = stores | (asked - set(start))
-            reached = self._ends(function, start, goals, barred)
-            if not reached:
+            ends = [g for g in goals if g is flow.exit or self._ends(function, [g], [*asked, flow.exit], stores)]
+            if not self._ends(function, start, ends, barred):
                 continue
             if not pending.returned:
                 yield pending
@@ -240,7 +263,7 @@ class _Search:
             for leaves in self.places.leaving(function, call, taken):
                 points = [p for p in self.anatomy.points(function, [leaves]) if p not in barred]
                 there = any(p in start for p in points) or flow.reaches(start, points, barred, exceptions=False)
-                if points and there and self._ends(function, points, goals, barred):
+                if points and there and self._ends(function, points, ends, barred):
                     returned = type(leaves) is cst.Return and not _is_generator(function)
                     inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
                     yield replace(pending, leaves=leaves, returned=returned, inner=inner)
@@ -249,7 +272,23 @@ class _Search:
     def _ends(self, function: Scope, start: list[Point], goals: list[Point], barred: set[Point]) -> bool:
         return self.anatomy.flow(function).reaches(start, goals, barred, exceptions=False)
 
-    def _asks(self, call: cst.Call, slot: Slot, depth: int) -> list[_Pending]:
+    def _handed_to(self, function: Scope, storing: frozenset[Slot]) -> list[cst.Call]:
+        """Where a function gives a message to a callback that stores it: anything but other people's messages."""
+        return [
+            call
+            for call in function.nodes_of(cst.Call)
+            if self.anatomy.facts.slots.of(call.func) in storing
+            and not any(ex.text(ex.dict_items(v).get("role", v)) in _OTHERS for v in ex.positional(call))
+        ]
+
+    def _stores_there(self, value: cst.BaseExpression, slot: Slot, storing: frozenset[Slot]) -> bool:
+        """Whether a value is a method that puts messages into the history: `history.append`, or a name for it."""
+        if self.anatomy.facts.slots.of(value) in storing:
+            return True
+        pair = ex.member(value)
+        return pair is not None and pair[1] in GROWING and self.anatomy.facts.slots.of(pair[0]) == slot
+
+    def _asks(self, call: cst.Call, slot: Slot, depth: int, storing: frozenset[Slot]) -> list[_Pending]:
         """The replies that a call gives to requests with the history: its own, or what its function has pending."""
         found = self.anatomy.facts.calls.get(call)
         if found is not None:
@@ -260,11 +299,12 @@ class _Search:
         callee = self.anatomy.facts.slots.callee(call)
         if callee is None or depth > _DEEPEST or not self.anatomy.calls.reaches_llm(callee):
             return []
-        given = self.anatomy.facts.slots.bindings(call, callee)
+        given = list(self.anatomy.facts.slots.bindings(call, callee))
         inside = [there for there, value in given if how_sent(self.anatomy, value, slot, 1) == "whole"]
         if slot[0] == "attr" or (slot[0] == "var" and slot[1] is self.anatomy.module.top):
             inside.append(slot)
-        return [pending for there in inside for pending in self._of_callee(callee, there, depth)]
+        passed = frozenset(there for there, value in given if self._stores_there(value, slot, storing))
+        return [pending for there in inside for pending in self._of_callee(callee, there, depth, passed)]
 
     def _is_beside(self, function: Scope, pending: _Pending) -> bool:
         """Whether a request with more than the history is a question beside the conversation: others are made too."""
@@ -273,17 +313,24 @@ class _Search:
         reached = self.anatomy.calls.reachable(function)
         return sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached) > 1
 
-    def _of_callee(self, callee: Scope, slot: Slot, depth: int) -> list[_Pending]:
-        key = (callee, slot)
+    def _of_callee(self, callee: Scope, slot: Slot, depth: int, storing: frozenset[Slot]) -> list[_Pending]:
+        key = (callee, slot, storing)
         if key not in self._pending:
             self._pending[key] = []
             goals = [self.anatomy.flow(callee).exit]
-            self._pending[key] = list(self._lost(callee, slot, goals, depth + 1))
+            self._pending[key] = list(self._lost(callee, slot, goals, depth + 1, storing))
         return self._pending[key]
 
 
 def _clears(stored: Stored) -> bool:
     return stored.kind == "cut" and isinstance(stored.node, cst.Call) and ex.called_name(stored.node) == "clear"
+
+
+def _on_one_object(reset: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether the list that is begun anew is one of the object whose method is called, as the caller names both."""
+    owner = ex.receiver(call)
+    held = ex.receiver(reset) if isinstance(reset, cst.Call) else ex.targets(reset)[0]  # type: ignore[arg-type]
+    return owner is None or held is None or f"{ex.source(held)}.".startswith(f"{ex.source(owner)}.")
 
 
 def _is_generator(function: Scope) -> bool:

@@ -121,9 +121,30 @@ class _Search:
         own = self.anatomy.facts.slots.of(base) if base is not None else None
         if own == slot or (own is not None and own[0] == "var" and own[1] is function and self._waits(own, function)):
             return False
+        if own is not None and self._is_never_taken_from(own):
+            return False
         if self.anatomy.facts.slots.callee(node) is not None:
             return self._callee_stores(node, slot)
         return stores_by_name(node) and (_WHOLE.search(ex.called_name(node)) is not None or is_store(base))
+
+    def _is_never_taken_from(self, slot: Slot) -> bool:
+        """Whether a list that this file makes is only added to, counted or searched: no turn begins with it."""
+        facts, parent = self.anatomy.facts, self.anatomy.module.parent
+        made = facts.assigned(slot)
+        return slot[0] == "var" and bool(made) and all(isinstance(ex.inner(v), cst.List) for v in made) and not any(
+            self._takes(parent[name], name) for name in facts.names.get(slot, ())
+        )  # fmt: skip
+
+    def _takes(self, outer: cst.CSTNode, name: cst.Name) -> bool:
+        """Whether what stands around the name of a list may take something out of it."""
+        if isinstance(outer, cst.Attribute):
+            return outer.value is name and outer.attr.value not in GROWING
+        if isinstance(outer, cst.Arg):
+            call = self.anatomy.module.parent[outer]
+            return not (isinstance(call, cst.Call) and ex.dotted(call.func) == "len")
+        if isinstance(outer, cst.ComparisonTarget):
+            return not isinstance(outer.operator, (cst.In, cst.NotIn))
+        return not isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.NameItem))
 
     def _callee_stores(self, call: cst.Call, slot: Slot) -> bool:
         """Whether a function of this file stores the list elsewhere: not one that only edits it."""

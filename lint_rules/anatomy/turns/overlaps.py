@@ -88,7 +88,7 @@ class Overlaps:
         writes = self.anatomy.writes.by_slot.get(turn.slot, [])
         grown = [w for w in writes if grows(self.anatomy, w) and w.function.name not in SETUPS]
         return bool(grown) and all(
-            any(begun_anew(self.anatomy, turn.slot, writes, write, entry) for entry in (turn.function, start.function))
+            any(begun_anew(self.anatomy, turn.slot, write, entry) for entry in (turn.function, start.function))
             for write in grown
         )
 
