@@ -99,11 +99,16 @@ class WaysOut:
     def raised(self, taken: Taken) -> Iterator[tuple[Serving, Failure]]:
         """Errors that the framework takes, in a chat that goes on: bots and servers catch what their handlers raise."""
         served = self.anatomy.calls.servings
-        server = next((served[f] for f in served if self.function in self.anatomy.calls.reachable(f)), None)
+        server = next((how for first, how in served.items() if self._is_kept_beyond(first)), None)
         if server is not None and self._is_stored(taken):
             how = self.ends.go_on(self.ends.graph.exit, surely=True)
             if how is not None:
                 yield from ((server, Failure(failing, failing, how)) for failing in unguarded(taken))
+
+    def _is_kept_beyond(self, first: Scope) -> bool:
+        """Whether `first` comes here, and a history is there when its run has ended."""
+        keeps = self.anatomy.races.ownership.kept_beyond
+        return any(keeps(first, self.function, slot) for slot in self.ends.histories)
 
     def as_arguments(self) -> Iterator[tuple[Taken, Escape]]:
         """Ways on which a function that gets one call, and answers it, does not."""

@@ -7,6 +7,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
@@ -39,6 +40,29 @@ class Ownership:
         """Whether a parameter is a WebSocket: each connection has one, and a handler of its own."""
         given = (param for param in parameters(function) if param.name.value == name and param.annotation is not None)
         return any(ex.last_name(param.annotation.annotation) == "WebSocket" for param in given if param.annotation)
+
+    def kept_beyond(self, first: Scope, function: Scope, slot: Slot) -> bool:
+        """Whether a history that `function` writes may be there when the run of `first`, which comes to it, has ended.
+
+        It ends with an object that the run has for itself, where all that the attribute gets is made for the object.
+        """
+        if slot[0] != "attr" or not self._is_begun_with_object(slot):
+            return function in self.anatomy.calls.reachable(first)
+        seen, queue = {first}, [first]
+        while queue:
+            here = queue.pop()
+            shared = {s.callee for s in self.anatomy.calls.calls[here] if not self.on_own_object(s.node, here)} - seen
+            seen |= shared
+            queue += shared
+        return function in seen
+
+    def _is_begun_with_object(self, slot: Slot) -> bool:
+        """Whether all that an attribute gets is made for it; a field that only a framework fills is so, too."""
+        values = self.facts.assigned(slot)
+        if values:
+            return all(map(_is_made_here, values))
+        made = {self.facts.slots.constructed(call) for call in self.module.nodes_of(cst.Call) if call.args} - {None}
+        return not any(slot[1] in {cls, *self.module.base_classes(cls)} for cls in made)  # type: ignore[arg-type]
 
     def on_own_object(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the running function has made for itself."""
@@ -153,3 +177,8 @@ class Ownership:
             and (b := ex.receiver(n)) is not None and self.facts.slots.of(b) == slot
         ]  # fmt: skip
         return bool(begun) and all(self.module.before(call, node) for node in begun)
+
+
+def _is_made_here(value: cst.BaseExpression) -> bool:
+    """A list of its own: `[]`, `[prompt]`, `list(messages)`."""
+    return all(isinstance(part, (cst.List, cst.ListComp)) or sources(part) for part in ex.alternatives(value))
