@@ -7,6 +7,7 @@ questions of `trimming`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
@@ -46,13 +47,24 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
             cut = _sliced(node, function)
             parent = module.parent[node]
             if cut is not None and not isinstance(parent, (cst.AssignTarget, cst.Del, cst.AugAssign)):
-                yield cut
+                yield replace(cut, head=cut.head or _left_alone(module, cut))
             elif isinstance(parent, cst.AssignTarget) and _is_empty(module.parent[parent]):
                 yield from _deleted(node, module.parent[parent], function)  # type: ignore[arg-type]
         elif type(node) is cst.Del:
             yield from _deleted(node.target, node, function)
         elif type(node) is cst.Call and ex.called_name(node) in _CUTTERS:
             yield from _called(node, function)
+
+
+def _left_alone(module: SourceModule, cut: Cut) -> int:
+    """How many elements at its front a list keeps that is changed behind them: 1 in `xs[1:] = xs[-n:]`."""
+    statement = module.statement(cut.node)
+    target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
+    part = ex.slice_of(target) if target is not None else None
+    if not isinstance(target, cst.Subscript) or part is None or part.lower is None or part.step is not None:
+        return 0
+    same = ex.source(target.value) == ex.source(cut.base)
+    return max(ex.integer(part.lower) or 0, 0) if same else 0
 
 
 def tail(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
