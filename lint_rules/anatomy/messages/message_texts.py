@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
@@ -19,6 +19,7 @@ from lint_rules.syntax.walk import walk
 
 _MEASURES = re.compile(r"count|estimate|measure|num_tokens|size|^len$|hash|digest")
 _STORES = re.compile(r"add|append|insert|record|remember|store|save|submit")
+_COPIERS = frozenset({"copy", "deepcopy", "model_copy"})
 _IDS = frozenset({"tool_call_id", "tool_use_id"})
 
 
@@ -120,19 +121,52 @@ def _changed(anatomy: Anatomy) -> Iterator[MessageText]:
     for node in anatomy.module.nodes_of(cst.Assign):
         pair = ex.member(node.targets[0].target)
         if pair is not None and pair[1] == "content" and _is_shown_message(anatomy, pair[0]):
-            if _reads_content(anatomy, node.value):
+            if _reads_content(anatomy, node.value) and not _is_shown_copy(anatomy, pair[0]):
                 yield MessageText(node, node.value, anatomy.module.scope_of[node].function, False, True)
     for display in anatomy.module.nodes_of(cst.Dict):
         first = display.elements[0] if display.elements else None
         content = ex.dict_items(display).get("content")
         if isinstance(first, cst.StarredDictElement) and content is not None:
-            if _is_shown_message(anatomy, first.value):
+            if _is_shown_message(anatomy, first.value) and not _is_for_people(anatomy, display):
                 yield MessageText(display, content, anatomy.module.scope_of[display].function, False, True)
 
 
 def _is_shown_message(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
     shown = anatomy.facts.evidence(node, Kind.MESSAGE)
     return any(not any(step.reason.startswith("is called `") for step in fact.chain()) for fact in shown)
+
+
+def _is_shown_copy(anatomy: Anatomy, message: cst.BaseExpression) -> bool:
+    """Whether a name holds a copy made in its function, of which nobody but people gets anything."""
+    made = anatomy.definitions(message) if type(message) is cst.Name else []
+    values = [ex.inner(found.value) for found in made if found.kind == "assign" and found.value is not None]
+    return 0 < len(made) == len(values) and all(
+        (ex.is_dict(value) or (isinstance(value, cst.Call) and ex.called_name(value) in _COPIERS))
+        and _is_for_people(anatomy, value)
+        for value in values
+    )
+
+
+def _is_for_people(anatomy: Anatomy, made: cst.BaseExpression) -> bool:
+    """Whether a new message only goes to a log or the screen, itself or by the name it gets."""
+    module = anatomy.module
+    if shown_only(module, made):
+        return True
+    statement = module.statement(made)
+    target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
+    slot = anatomy.facts.slots.of(target) if isinstance(target, cst.Name) else None
+    function = module.scope_of[made].function
+    if slot is None or slot[:2] != ("var", function) or function.kind != "function":
+        return False
+    readers = anatomy.readers(function, slot).get(statement, [])
+    return bool(readers) and all(shown_only(module, name) or _sets_part(anatomy, name) for name in readers)
+
+
+def _sets_part(anatomy: Anatomy, name: cst.Name) -> bool:
+    """Whether the statement that a name stands in gives nothing away, but sets a part of what the name holds."""
+    statement = anatomy.module.statement(name)
+    pair = ex.member(statement.targets[0].target) if isinstance(statement, cst.Assign) else None
+    return pair is not None and type(pair[0]) is cst.Name and pair[0].value == name.value
 
 
 def _reads_content(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
