@@ -45,7 +45,7 @@ it got before the loop; or it is the text of the last reply, which asked for too
 text where only rounds come to that are used up (what an answer passes as well tells nothing, whatever its words);
 anything on that way which raises, asks the model once more, sets the value, or asks whether there is one, or what ended
 the loop; a first value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in
-each round.
+each round; a last round whose request lets the model call no tools (`"none" if number == n - 1 else "auto"`).
 
 ## Known problems
 A caller that tests for the empty value is not looked at: it can't tell a used-up loop from an empty answer either.

@@ -16,7 +16,7 @@ from lint_rules.syntax.record import record
 
 _KEYWORDS = ("tools", "functions")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
-_NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
+NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
 _SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
 
 
@@ -117,7 +117,7 @@ def _forbidden(call: cst.Call) -> bool:
 
 def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:
     """Whether the request may offer nothing: an empty value, a condition, a parameter that need not be given."""
-    if handlers.is_neutral(tools) or ex.dotted(tools) in _NO_TOOLS or len(list(ex.alternatives(tools))) > 1:
+    if handlers.is_neutral(tools) or ex.dotted(tools) in NO_TOOLS or len(list(ex.alternatives(tools))) > 1:
         return True
     if not isinstance(tools, cst.Name):
         return False

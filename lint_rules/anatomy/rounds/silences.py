@@ -9,6 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.rounds.limits import Exhaustion, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
@@ -35,6 +36,8 @@ def silences(anatomy: Anatomy) -> Iterator[Silence]:
     """The returns of a file that do not tell an answer from rounds that are used up, each once."""
     seen: set[cst.CSTNode] = set()
     for loop in anatomy.rounds:
+        if answers_at_last(anatomy, loop):
+            continue
         limits = Limits(anatomy, loop.node, loop.function)
         for way in limits.running_out():
             for found in _Way(anatomy, loop, limits, way).silences():
