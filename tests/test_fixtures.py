@@ -8,7 +8,6 @@ A program is a file, or a folder of files (`bad_x/`): these are one project, and
 On each fixture the rule of its folder is active, and those that its marks name. Beside these, all default rules run on
 the good programs and on the fixed ones:
 `# also AGL302: why`: another defect that the program really has, and that is not its subject.
-`# wrongly AGL606: why`: a false alarm of another rule, to be mended there.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 ALL_CODES = frozenset(BY_CODE)
 MARK = re.compile(r"#\s*(expect|known-miss|known-false):\s*(AGL\d{3}(?:\s*,\s*AGL\d{3})*)\s*$")
-OTHER = re.compile(r"#\s*(?:also|wrongly) (AGL\d{3}(?:, AGL\d{3})*): \S+")
+OTHER = re.compile(r"#\s*also (AGL\d{3}(?:, AGL\d{3})*): \S+")
 DEFAULT = frozenset(rule.code for rule in RULES if rule.default)
 SOUND = sorted(path for kind in ("good_*.py", "*.fixed.py") for path in FIXTURES.glob(f"*/{kind}"))
 ATTEMPT = re.compile(r"#\s*(expect|known).?(miss|false)?\s*:?\s*AGL")
