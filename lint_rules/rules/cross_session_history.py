@@ -56,9 +56,9 @@ a library says so: Gemini chats, memories of LangChain and LlamaIndex, sessions 
 attributes and default arguments count when the list grows, under any name it gets in the file; so does a default object
 of a class from elsewhere, in which the file makes a history grow.
 
-Silent: fields of dataclasses and pydantic models, which are copied; defaults that are only read, copied or spread;
-dicts keyed by session; a history that the handler begins anew; handlers that turn away all but one user or room;
-messages that carry their owner's id; programs without handlers, such as a command-line chat.
+Silent: fields of dataclasses and pydantic models, which are copied; defaults that are only read, copied or spread, or
+replaced while they are empty; dicts keyed by session; a history that the handler begins anew; handlers that turn away
+all but one user or room; messages that carry their owner's id; programs without handlers, such as a command-line chat.
 
 ## Known problems
 A web page that only its owner opens has one user, but nothing in the code says so. Objects that are kept on

@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk_scope
 
 _FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
@@ -159,7 +160,7 @@ class OpenEnds:
         return False
 
     def _flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
-        return _value(node.test, flags) if flags and isinstance(node, (cst.If, cst.While)) else None
+        return truth(node.test, flags) if flags and isinstance(node, (cst.If, cst.While)) else None
 
     def _lives_on(self, surely: bool) -> str | None:
         kept = any(self.outlives(slot, self.function, surely=surely) for slot in self.histories)
@@ -227,20 +228,3 @@ class OpenEnds:
     def _asked_in_turns(self, caller: Scope) -> bool:
         """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
         return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
-
-
-def _value(test: cst.BaseExpression, flags: Mapping[str, bool]) -> bool | None:
-    """What a test gives when these names, or tests, have these values."""
-    known = flags.get(ex.source(test, 200)) if flags else None
-    if known is not None:
-        return known
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        value = _value(test.expression, flags)
-        return None if value is None else not value
-    if isinstance(test, cst.BooleanOperation):
-        either = isinstance(test.operator, cst.Or)
-        sides = [_value(test.left, flags), _value(test.right, flags)]
-        if either in sides:
-            return either
-        return (not either) if None not in sides else None
-    return None

@@ -16,6 +16,7 @@ from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk
 
 _IDS = frozenset({"uuid1", "uuid4", "token_hex", "token_urlsafe", "ULID", "nanoid", "generate"})
@@ -63,18 +64,54 @@ def _holds_something(default: cst.BaseExpression) -> bool:
 
 
 def _grown_from(anatomy: Anatomy, start: Slot, empty: bool) -> HistoryWrite | None:
-    """A growing write to the list in `start`, under any name it gets in this file; `x or []` drops an empty one."""
+    """A growing write to the list in `start`, under any name it gets in this file.
+
+    An empty one must come to it: `x or []` drops it, `if not x: x = [system]` too. What only grows a list that is not
+    empty never grows the default.
+    """
     facts, seen, queue = anatomy.facts, {start}, [start]
     while queue:
         slot = queue.pop()
         for write in anatomy.writes.by_slot[slot]:
             if write.kind in GROWING and _is_what_was_passed(anatomy, slot, write):
-                return write
-        for target in _other_names(anatomy, slot, empty):
+                if slot != start or not empty or _comes_empty_to(anatomy, start, write.node):
+                    return write
+        for target, node in _other_names(anatomy, slot, empty):
+            if slot == start and empty and not _comes_empty_to(anatomy, start, node):
+                continue
             if target not in seen and Kind.HISTORY in facts.of(target):
                 seen.add(target)
                 queue.append(target)
     return None
+
+
+def _comes_empty_to(anatomy: Anatomy, slot: Slot, node: cst.CSTNode) -> bool:
+    """Whether a way leads to `node` on which the parameter in `slot` is still a list with nothing in it."""
+    function, name = slot[1], slot[2]
+    graph = anatomy.flow(function)
+    goals = graph.enclosing(node, anatomy.module.parent)
+    replaced = {
+        d.point
+        for d in anatomy.reaching(function).definitions
+        if d.name == name and d.kind not in {"parameter", "augmented"} and not isinstance(d.value, cst.Name)
+    }
+    known = {name: False, f"len({name})": False}
+    queue = [graph.entry]
+    seen = {graph.entry}
+    while queue:
+        here = queue.pop()
+        if here in goals:
+            return True
+        test = here.statement.test if isinstance(here.statement, (cst.If, cst.While)) else None
+        told = truth(test, known) if test is not None else None
+        for target, kind in here.successors:
+            barred = (told is not None and kind == ("false" if told else "true")) or (
+                here in replaced and kind != "exception"
+            )
+            if not barred and target not in seen:
+                seen.add(target)
+                queue.append(target)
+    return not goals
 
 
 def _is_what_was_passed(anatomy: Anatomy, slot: Slot, write: HistoryWrite) -> bool:
@@ -86,20 +123,20 @@ def _is_what_was_passed(anatomy: Anatomy, slot: Slot, write: HistoryWrite) -> bo
     return not found or any(d.kind == "parameter" or isinstance(d.value, cst.Name) for d in found)
 
 
-def _other_names(anatomy: Anatomy, slot: Slot, empty: bool) -> Iterator[Slot]:
-    """What the object in `slot` is also called: by assignment, as a parameter of a function it is passed to."""
+def _other_names(anatomy: Anatomy, slot: Slot, empty: bool) -> Iterator[tuple[Slot, cst.CSTNode]]:
+    """What the object in `slot` is also called, and where: by assignment, as a parameter of what it is passed to."""
     facts, function = anatomy.facts, slot[1]
     for node in function.nodes if slot[0] == "var" else ():
         if isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None:
             parts = [node.value] if empty else list(ex.alternatives(node.value))
             if any(facts.slots.of(part) == slot and isinstance(part, cst.Name) for part in parts):
                 targets = ex.targets(node)
-                yield from (found for t in targets if (found := facts.slots.of(t)) is not None)
+                yield from ((found, node) for t in targets if (found := facts.slots.of(t)) is not None)
         elif isinstance(node, cst.Call):
             callee = facts.slots.callee(node)
             for parameter, value in facts.slots.bindings(node, callee) if callee is not None else ():
                 if isinstance(value, cst.Name) and facts.slots.of(value) == slot:
-                    yield parameter
+                    yield parameter, node
 
 
 def _of_made_default(anatomy: Anatomy, param: cst.Param, slot: Slot, default: cst.Call) -> Iterator[GrownDefault]:
@@ -112,7 +149,7 @@ def _of_made_default(anatomy: Anatomy, param: cst.Param, slot: Slot, default: cs
     made = made_class(anatomy, default)
     if made is None and not keeps_conversation(anatomy.module, default) and not _makes_state(default):
         return
-    names = {slot, *_other_names(anatomy, slot, False)}
+    names = {slot, *(name for name, _ in _other_names(anatomy, slot, False))}
     for write in anatomy.writes.all:
         target = _target(write) if write.kind in GROWING else None
         if isinstance(target, cst.Attribute) and any(s in names for s in _holders(anatomy, target.value)):
