@@ -12,7 +12,7 @@ from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.check import Options, check_source
 from lint_rules.files import neighbours
 from lint_rules.finding import Finding
-from lint_rules.program.modules import Program, indexed
+from lint_rules.program.modules import MOST_HOPS, MOST_IMPORTED, Program, indexed
 from lint_rules.program.values import Values
 from lint_rules.rules.catalogue import BY_CODE
 
@@ -136,3 +136,23 @@ def test_nothing_but_words_changes() -> None:
     assert places == [
         (type(node), node.lineno, node.col_offset) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)
     ]
+
+
+def test_a_file_sees_no_more_of_its_project_than_the_bounds_say() -> None:
+    """However far its imports reach, and however many there are."""
+    read = []
+
+    def find(path: str, module: str) -> tuple[str, bytes]:
+        read.append(module)
+        return f"{module}.py", "".join(f"from {module}_{n} import C{n}\n" for n in range(3)).encode()
+
+    names = "".join(f"from m{n} import A{n}\n" for n in range(40))
+    values = Values(Program(find))
+    module = indexed("all.py", (names + "x = [" + ", ".join(f"A{n}.y" for n in range(40)) + "]\n").encode())
+    assert module is not None
+    for frame in module.frames:
+        for node in frame.nodes:
+            values.of(node, frame)
+    assert len(values.program._far) == MOST_IMPORTED
+    assert max(values.program._far.values()) <= MOST_HOPS
+    assert len(read) < 500

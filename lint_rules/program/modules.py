@@ -327,16 +327,41 @@ def _runs_outside(node: Any) -> tuple[Any, ...]:
     return (*getattr(node, "decorator_list", ()), *((node.returns,) if getattr(node, "returns", None) else ()))
 
 
+MOST_HOPS = 3
+"""How many imports away from a file its project is looked at."""
+MOST_IMPORTED = 16
+"""How many modules of its project are read for one file."""
+MOST_BYTES = 200_000
+"""How long a module may be that is read for another; what all that are kept are together, is twenty times that."""
+
+
 class Program:
-    """The files that one file can see: itself, and on demand those of the project from which it imports."""
+    """The files that one file can see: itself, and on demand those of the project from which it imports.
+
+    Beyond the bounds a module is unknown, as one that is not of the project.
+    """
 
     def __init__(self, find: Find | None) -> None:
         self._find = find
+        self._far: dict[str, int] = {}
+        self._imported: dict[tuple[str, str], Module | None] = {}
 
     def imported(self, module: Module, name: str) -> Module | None:
         """The module that another one imports, `name` as written there."""
-        found = self._find(module.path, name) if self._find is not None else None
-        return None if found is None else indexed(*found)
+        key = module.path, name
+        if key not in self._imported:
+            self._imported[key] = self._read(module, name)
+        return self._imported[key]
+
+    def _read(self, module: Module, name: str) -> Module | None:
+        far = self._far.get(module.path, 0) + 1
+        found = self._find(module.path, name) if self._find is not None and far <= MOST_HOPS else None
+        if found is None or len(found[1]) > MOST_BYTES:
+            return None
+        if found[0] not in self._far and len(self._far) >= MOST_IMPORTED:
+            return None
+        self._far.setdefault(found[0], far)
+        return indexed(*found)
 
     def definition(self, module: Module, name: str, hops: int = 3) -> Bound | None:
         """What a name of a module stands for, through re-exports: the class, function or value that it is bound to."""
@@ -366,11 +391,13 @@ def indexed(path: str, source: bytes) -> Module | None:
 
 def forget_most() -> None:
     """Lets go of modules, if many are kept. To be asked for when none is in use: what is let go of is untied."""
-    while len(_modules) > MOST_MODULES:
-        module = _modules.pop(next(iter(_modules)))
+    kept = sum(len(source) for _, source in _modules)
+    while kept > 20 * MOST_BYTES:
+        key = next(iter(_modules))
+        module = _modules.pop(key)
+        kept -= len(key[1])
         if module is not None:
             module.close()
 
 
-MOST_MODULES = 128
 _modules: dict[tuple[str, bytes], Module | None] = {}

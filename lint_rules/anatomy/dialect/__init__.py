@@ -29,5 +29,5 @@ def _around(module: Module, program: Program) -> Iterator[Module]:
     yield module
     for origin in dict.fromkeys(module.origins):
         found = program.imported(module, origin)
-        if found is not None and found is not module:
+        if found is not None:
             yield found
