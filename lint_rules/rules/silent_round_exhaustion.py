@@ -40,12 +40,13 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The loop of rounds ends in two ways: by the model's reply, and by its number of rounds (the end of a `range`, a test of
-a counter). Both ways lead to one return. On the second, the returned name still has the empty value (`""`, `[]`, `{}`)
-it got before the loop; or it is the text of the last reply, which asked for tools. Silent is: a call, a warning or a
-text where only rounds come to that are used up (what an answer passes as well tells nothing, whatever its words);
-anything on that way which raises, asks the model once more, sets the value, or asks whether there is one, or what ended
-the loop; a first value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in
-each round; a last round whose request lets the model call no tools (`"none" if number == n - 1 else "auto"`).
+a counter). Both ways lead to one return, or one `yield`. On the second, the name that it hands out still has the empty
+value (`""`, `[]`, `{}`) it got before the loop; or it is the text of the last reply, which asked for tools. Silent is:
+a call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells nothing,
+whatever its words); anything on that way which raises, asks the model once more, sets the value, or asks whether there
+is one, or what ended the loop; a flag or a word beside the value that is set where the model has answered; a first
+value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in each round; a last
+round whose request lets the model call no tools (`"none" if number == n - 1 else "auto"`).
 
 ## Known problems
 A caller that tests for the empty value is not looked at: it can't tell a used-up loop from an empty answer either.
@@ -62,6 +63,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.silences import silences
 from lint_rules.repairs.silent_round_exhaustion import repair
@@ -74,8 +77,9 @@ _HELP = "give the loop an `else:` that raises, or that asks the model for an ans
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in silences(anatomy):
         name = ex.source(found.part, 40)
+        done, by = ("returned", "return") if isinstance(found.node, cst.Return) else ("yielded", "yield")
         message = (
-            f"when the rounds are used up, `{name}` is returned without an answer in it, by the same return as the"
+            f"when the rounds are used up, `{name}` is {done} without an answer in it, by the same {by} as the"
             " model's answer: the caller can't tell"
         )
         notes = (Note(found.way.node, "the rounds end here, without a word"),)

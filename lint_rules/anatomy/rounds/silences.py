@@ -24,9 +24,9 @@ _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 
 @record
 class Silence:
-    """`node` returns `part`, which holds no answer when `way` has led there from `loop`."""
+    """`node` hands out `part`, which holds no answer when `way` has led there from `loop`."""
 
-    node: cst.Return
+    node: cst.Return | cst.Yield
     part: cst.BaseExpression
     loop: RoundLoop
     way: Exhaustion
@@ -57,8 +57,8 @@ class _Way:
         self.way = way
 
     def silences(self) -> Iterator[Silence]:
-        returns = self.loop.function.nodes_of(cst.Return)
-        parts = [(r, part) for r in returns if r.value is not None and (part := self._unanswered(r.value)) is not None]
+        ends = self.loop.function.nodes_of(cst.Return, cst.Yield)
+        parts = [(end, part) for end in ends if (part := self._unanswered(end.value)) is not None]
         if not parts:
             return
         passed = self._passed(self.way.after)
@@ -66,7 +66,7 @@ class _Way:
         answered = replied | ({*passed} if not self.way.pure else set())
         graph = self.anatomy.flow(self.loop.function)
         for node, part in parts:
-            if any(p in passed and p in answered for p in graph.at(node)):
+            if any(p in passed and p in answered for p in graph.enclosing(node, self.anatomy.module.parent)):
                 if not self._is_told(passed - replied, passed, self.slots.of(part)):
                     yield Silence(node, part, self.loop, self.way)
 
@@ -83,10 +83,26 @@ class _Way:
 
     # -- what is returned -------------------------------------------------------------------------------------
 
-    def _unanswered(self, value: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The part of a returned value that holds no answer when the rounds are used up."""
-        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+    def _unanswered(self, value: cst.CSTNode | None) -> cst.BaseExpression | None:
+        """The part of what is handed out that holds no answer when the rounds are used up."""
+        parts = [value] if isinstance(value, cst.BaseExpression) else []
+        if isinstance(value, cst.Tuple):
+            parts = [e.value for e in value.elements]
+        elif isinstance(value, cst.Dict):
+            parts = list(ex.dict_items(value).values())
+        if any(self._says_how_it_ended(part) for part in parts):
+            return None
         return next((part for part in parts if self._is_first_value(part) or self._is_last_text(part)), None)
+
+    def _says_how_it_ended(self, part: cst.BaseExpression) -> bool:
+        """A flag or a word that is set where the loop is left: `done = True`, `status = "answered"`."""
+        slot = self.slots.of(part) if isinstance(part, (cst.Name, cst.Attribute)) else None
+        values = self.anatomy.facts.assigned(slot) if slot is not None else []
+        return any(
+            (ex.dotted(value) in {"True", "False"} or ex.text(value)) and self.limits.exits.leads_out(value)
+            for value in values
+            if self.anatomy.module.inside(value, self.loop.node.body)
+        )
 
     def _is_first_value(self, part: cst.BaseExpression) -> bool:
         """A name that is empty before the loop, and set in it only where the loop is left."""
