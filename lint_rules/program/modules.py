@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from lint_rules.syntax.below import BELOW
+
 Find = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written) -> (path, source), None for what is not of the project."""
 
@@ -165,15 +167,17 @@ class _Walk:
         stack: list[tuple[Any, Frame]] = [(node, frame) for node in reversed(body)]
         while stack:
             node, here = stack.pop()
-            inside = self._enter(node, here)
+            visit = _VISITS.get(type(node))
+            inside = here if visit is None else visit(self, node, here) or here
             outer = _runs_outside(node) if inside is not here else ()
-            for child in reversed(list(ast.iter_child_nodes(node))):
-                stack.append((child, here if child in outer else inside))
-
-    def _enter(self, node: Any, frame: Frame) -> Frame:
-        """Notes a node; the frame of what lies in it."""
-        visit = getattr(self, f"_{type(node).__name__}", None)
-        return frame if visit is None else visit(node, frame) or frame
+            below: list[tuple[Any, Frame]] = []
+            for field in BELOW[type(node)]:
+                child = getattr(node, field, None)
+                if type(child) is list:
+                    below += [(part, here if part in outer else inside) for part in child if part is not None]
+                elif child is not None:
+                    below.append((child, here if child in outer else inside))
+            stack += reversed(below)
 
     # -- frames -----------------------------------------------------------------------------------------------------
 
@@ -318,6 +322,13 @@ class _Walk:
     def _Yield(self, node: ast.Yield, frame: Frame) -> None:  # noqa: N802
         if node.value is not None:
             frame.yielded.append(node.value)
+
+
+_VISITS: dict[type, Callable[[_Walk, Any, Frame], Frame | None]] = {
+    kind: getattr(_Walk, f"_{kind.__name__}")
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and hasattr(_Walk, f"_{kind.__name__}")
+}
 
 
 def _runs_outside(node: Any) -> tuple[Any, ...]:

@@ -106,7 +106,7 @@ class Parts:
             if keyword.arg is None and type(keyword.value) is ast.Attribute:
                 self._run(node, keyword.value, frame)
         told = {self._told(arg) for arg in (*node.args, *(keyword.value for keyword in node.keywords))}
-        if told == {None}:
+        if "role" not in told and not {"name", "arguments"} <= told:
             return
         cls = self._values.constructed(node, frame)
         if cls is None:

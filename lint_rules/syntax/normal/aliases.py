@@ -57,6 +57,9 @@ def _propagate(names: Names, set_anew: set[str], name: str, block: list[ast.stmt
     if _is_stable(value, names, set_anew):
         uses = names.loaded[name]
     else:
+        keys = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
+        if any(names.stored[node.id] > 1 for node in keys):  # a place that moves: the element is named for a reason
+            return False
         uses = [node for node in _next(block, place) if node in names.loaded[name]]
         if len(uses) != 1 or len(names.loaded[name]) != 1:
             return False
