@@ -111,6 +111,20 @@ def test_a_class_with_the_same_fields_that_nothing_is_done_with_is_neither() -> 
     assert Parts(Values(Program(None)), [module]).words == {}
 
 
+def test_what_only_says_who_speaks_is_no_message() -> None:
+    source = """
+class Desk:
+    def __init__(self, speaker="system"):
+        self.speaker = speaker
+
+    def opening(self, text):
+        return {"role": self.speaker, "content": text}
+"""
+    module = indexed("desk.py", source.encode())
+    assert module is not None
+    assert Parts(Values(Program(None)), [module]).words == {}
+
+
 @pytest.mark.parametrize("apart", [False, True], ids=["one file", "two files"])
 def test_a_cut_of_turns_is_a_cut_of_messages(tmp_path: Path, apart: bool) -> None:
     (tmp_path / "records.py").write_text(RECORDS)

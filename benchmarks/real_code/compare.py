@@ -75,6 +75,7 @@ def unpacked(pin: str, folder: Path) -> Path:
     if not target.is_dir():
         wheels = folder / "wheels"
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        pip += ["--ignore-requires-python"]  # nothing of them is run
         subprocess.run([*pip, "--dest", str(wheels / pin), pin], check=True)
         [wheel] = (wheels / pin).iterdir()
         with zipfile.ZipFile(wheel) as archive:

@@ -166,12 +166,26 @@ def _zipped(anatomy: Anatomy, node: cst.Call, function: Scope) -> Iterator[Draft
             continue
         if not any(isinstance(n, cst.Comparison) for n in walk(node)) or _lengths_compared(anatomy, function, lists):
             continue
+        if any(_made_of_each(anatomy, made, of) for made in lists for of in lists if made is not of):
+            continue
         message = (
             f"`zip` of `{ex.source(lists[0], 30)}` and `{ex.source(lists[1], 30)}` stops at the shorter list:"
             " a round that begins like the other passes for the same"
         )
         cure = "compare the lengths too, or pass `strict=True` after testing them"
         yield Draft(node, message, cure, fix=repair_zip(anatomy, node))
+
+
+def _made_of_each(anatomy: Anatomy, made: cst.BaseExpression, of: cst.BaseExpression) -> bool:
+    """Whether a list has an element for each element of another (`[fit(x) for x in xs]`): both are of one length."""
+    values = anatomy.facts.values_of(made) or [made]
+    return all(
+        isinstance(value, cst.ListComp)
+        and not value.for_in.ifs
+        and value.for_in.inner_for_in is None
+        and value.for_in.iter.deep_equals(of)
+        for value in values
+    )
 
 
 def _list_of_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

@@ -185,6 +185,7 @@ class Parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
         for cls, chosen in found.items():
             self._complete(cls, chosen, found)
+        found = {cls: chosen for cls, chosen in found.items() if set(chosen.values()) != {"role"}}
         for cls, name in self._parsed:
             if found.get(cls, {}).get(name) == "arguments":
                 found[cls][name] = PARSED

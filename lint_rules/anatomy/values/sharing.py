@@ -130,13 +130,11 @@ class Stores:
         states = control_flow.solve(flow, initial, lambda point, state: self._after(copies, point, state), join)
         seen: set[tuple[cst.CSTNode, cst.CSTNode]] = set()
         for point, state in states.items():
-            if not any(state.values()):
-                continue
-            for store in self._at(point, state):
+            for store in self._at(point, state) if any(state.values()) else ():
                 if (store.node, store.copy.node) not in seen:
                     seen.add((store.node, store.copy.node))
                     yield store
-            yield from self._handed_on(point, state, depth)
+            yield from self._handed_on(copies, point, state, depth)
 
     # -- how the state changes --------------------------------------------------------------------------------
 
@@ -252,7 +250,7 @@ class Stores:
             if ref is not None and ref.shared and (self._on_purpose or self._matters(ref.copy)):
                 yield SharedStore(node, container, ref.copy)
 
-    def _handed_on(self, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
+    def _handed_on(self, copies: Copies, point: Point, state: State, depth: int) -> Iterator[SharedStore]:
         """A copy that is passed to a function of this file, which stores into its nested parts."""
         if depth >= _DEEPEST:
             return
@@ -261,7 +259,7 @@ class Stores:
             if callee is None or callee.kind == "lambda":
                 continue
             for slot, value in self.facts.slots.bindings(call, callee):
-                ref = lookup(state, path_of(value))
+                ref = copies.part(value, state).get(())
                 if ref is None or ref.copy.function is callee:
                     continue
                 key = (callee, slot[2], ref.depth, ref.copy.node)

@@ -25,11 +25,12 @@ def normalize(scopes: Scopes, nodes: Nodes) -> bool:
 
 
 def _set_anew(scopes: Scopes, nodes: Nodes) -> set[str]:
-    """The attributes that are set, but for where an object is made: their values may change."""
+    """The attributes whose values may change: set after their object was made, or worked out at each reading."""
     making = (scope for scope, _ in scopes if getattr(scope, "name", "") in _INITIALIZERS)
     first = {id(node) for scope in making for node in ast.walk(scope)}
     stored = (node for node in nodes.get(ast.Attribute, ()) if type(node.ctx) is not ast.Load)
-    return {node.attr for node in stored if id(node) not in first}
+    worked_out = {node.name for kind in FUNCTIONS for node in nodes.get(kind, ()) if node.decorator_list}
+    return {node.attr for node in stored if id(node) not in first} | worked_out
 
 
 def _alias(line: ast.stmt) -> str | None:
