@@ -1,6 +1,6 @@
 """Whatever a program is, each rule has an answer: none fails, and none goes in circles.
 
-LOOPLINT_HEAVY=1 takes 10,000 programs (LOOPLINT_SEED: from which one on), some minutes' work; else a few dozen.
+LOOPLINT_LONG=1 takes 10,000 programs (LOOPLINT_SEED: from which one on), some minutes' work; else a few dozen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lint_rules.rules.catalogue import BY_CODE
 
 ALL = Options(frozenset(BY_CODE))
 FIRST = int(os.environ.get("LOOPLINT_SEED", "0"))
-BUNDLES, EACH = (100, 100) if os.environ.get("LOOPLINT_HEAVY") == "1" else (8, 5)
+BUNDLES, EACH = (100, 100) if os.environ.get("LOOPLINT_LONG") == "1" else (8, 5)
 
 
 def failures(source: str) -> list[str]:

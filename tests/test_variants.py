@@ -1,6 +1,6 @@
 """Rewritten programs do the same as before, and what the linter finds in them does not get less.
 
-LOOPLINT_HEAVY=1 proves each rewrite with every port and with the scenarios of rules, and measures more fixtures.
+LOOPLINT_LONG=1 proves each rewrite with every port and with the scenarios of rules, and measures more fixtures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from variants.project import Files
 from variants.survival import FIXTURES, SEED, SHARED, Tally, fixtures, read, write
 from variants.words import own_words
 
-HEAVY = os.environ.get("LOOPLINT_HEAVY") == "1"
+HEAVY = os.environ.get("LOOPLINT_LONG") == "1"
 ports_are_here = pytest.mark.skipif(
     not (SHARED / "ports").is_dir(), reason="the ports lie beside the project, and do not here"
 )
@@ -233,7 +233,7 @@ def test_the_scenario_of_a_port_shows_the_same(port: Path, name: str, tmp_path: 
 RULES = sorted(path.parent for path in FIXTURES.glob("*/scenario.py"))
 
 
-@pytest.mark.skipif(not HEAVY, reason="takes minutes: LOOPLINT_HEAVY=1 runs it")
+@pytest.mark.skipif(not HEAVY, reason="takes minutes: LOOPLINT_LONG=1 runs it")
 @pytest.mark.parametrize("name", REWRITES)
 @pytest.mark.parametrize("rule", RULES[::4], ids=lambda path: path.name)
 def test_the_scenario_of_a_rule_shows_the_same(rule: Path, name: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=survival.SEED)
     parser.add_argument("--show", action="store_true", help="say which findings are lost, and which are new")
     parser.add_argument(
-        "--update", action="store_true", help=f"measure, and write {FIGURES.name}; LOOPLINT_HEAVY=1: all"
+        "--update", action="store_true", help=f"measure, and write {FIGURES.name}; LOOPLINT_LONG=1: all"
     )
     args = parser.parse_args()
     if args.update:
@@ -53,7 +53,7 @@ def show(files: survival.Files, made: survival.Files) -> None:
 
 def update() -> int:
     figures = read_figures()
-    for name, tallies in sections(heavy=os.environ.get("LOOPLINT_HEAVY") == "1").items():
+    for name, tallies in sections(heavy=os.environ.get("LOOPLINT_LONG") == "1").items():
         same = same_cases(figures.get(name, {}), tallies)
         lower = check({rewrite: row for rewrite, row in figures.get(name, {}).items() if rewrite in same}, tallies)
         if lower:
