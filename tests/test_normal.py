@@ -66,6 +66,7 @@ def test_another_name_for_an_attribute_gives_way_to_it() -> None:
         "def f(self, x):\n    h = x.messages\n    x = other\n    h.append(1)",
         "def f(self):\n    h = self.messages\n\n    def g():\n        h.append(1)\n    return g",
         "def f(xs, i):\n    h = xs[i]\n    xs[i] = []\n    h.append(1)",
+        "def f(self):\n    n = self.count\n    g(self.bump(), n)\n\ndef h(self):\n    self.count = 1",
         "class A:\n\n    @property\n    def m(self):\n        return list(self._m)\n\n    def f(self):\n"
         "        h = self.m\n        h.append(1)\n        g(h)",
     ],

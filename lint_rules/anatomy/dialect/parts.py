@@ -185,11 +185,17 @@ class Parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
         for cls, chosen in found.items():
             self._complete(cls, chosen, found)
-        found = {cls: chosen for cls, chosen in found.items() if set(chosen.values()) != {"role"}}
+        found = {c: chosen for c, chosen in found.items() if set(chosen.values()) != {"role"} or self._is_record(c)}
         for cls, name in self._parsed:
             if found.get(cls, {}).get(name) == "arguments":
                 found[cls][name] = PARSED
         return found
+
+    def _is_record(self, cls: ClassFrame) -> bool:
+        """Whether objects of a class only hold values, a role beside others: what does something is no message."""
+        values = {"property", "cached_property", "classmethod", "staticmethod"}
+        acting = (m for name, m in cls.methods.items() if not name.startswith("__") and m.decorators.isdisjoint(values))
+        return next(acting, None) is None and len(self._values.fields(cls)) > 1
 
     @staticmethod
     def _chosen(cls: ClassFrame, votes: Counter[tuple[str, str]]) -> dict[str, str]:

@@ -62,7 +62,7 @@ def _propagate(names: Names, set_anew: set[str], name: str, block: list[ast.stmt
         if any(names.stored[node.id] > 1 for node in keys):  # a place that moves: the element is named for a reason
             return False
         uses = [node for node in _next(block, place) if node in names.loaded[name]]
-        if len(uses) != 1 or len(names.loaded[name]) != 1:
+        if len(uses) != 1 or len(names.loaded[name]) != 1 or _is_late(block[place + 1], uses[0]):
             return False
     for use in uses:
         names.replace(use, value)
@@ -79,6 +79,15 @@ def _is_stable(value: ast.expr, names: Names, set_anew: set[str]) -> bool:
         if type(node) is ast.Subscript:
             return False
     return True
+
+
+def _is_late(line: ast.stmt, use: ast.Name) -> bool:
+    """Whether a call of the line is over when the name is read: it may have put something else there."""
+    return any(
+        (call.lineno, call.col_offset) < (use.lineno, use.col_offset) and use not in ast.walk(call)
+        for call in ast.walk(line)
+        if isinstance(call, ast.Call)
+    )
 
 
 def _next(block: list[ast.stmt], place: int) -> Iterator[ast.Name]:

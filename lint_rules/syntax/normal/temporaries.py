@@ -10,6 +10,8 @@ from lint_rules.syntax.normal.names import Names, Scopes
 
 _PLAIN = frozenset({ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign})
 _EFFECTS = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
+_READS = (ast.Attribute, ast.Subscript)
+"""What others may change meanwhile."""
 
 
 def normalize(scopes: Scopes) -> bool:
@@ -55,7 +57,9 @@ def _substitute(line: ast.stmt, name: str, value: ast.expr) -> bool:
     for holder, field, place, before in _arguments(line):
         here = getattr(holder, field) if place is None else getattr(holder, field)[place]
         if type(here) is ast.Name and here.id == name:
-            if not all(map(_is_lasting, before)) and any(isinstance(node, _EFFECTS) for node in ast.walk(value)):
+            if not all(map(_is_lasting, before)) and _has(_EFFECTS, value):
+                return False
+            if any(_has(_EFFECTS, node) for node in before) and _has(_READS, value):
                 return False
             if place is None:
                 setattr(holder, field, value)
@@ -81,6 +85,10 @@ def _arguments(line: Any) -> Iterator[tuple[Any, str, int | None, list[ast.expr]
     for keyword in call.keywords:
         yield keyword, "value", None, list(before)
         before.append(keyword.value)
+
+
+def _has(kinds: tuple[type, ...], node: ast.expr) -> bool:
+    return any(isinstance(inside, kinds) for inside in ast.walk(node))
 
 
 def _is_lasting(node: ast.expr) -> bool:
