@@ -183,7 +183,7 @@ def _made_of_each(anatomy: Anatomy, made: cst.BaseExpression, of: cst.BaseExpres
         isinstance(value, cst.ListComp)
         and not value.for_in.ifs
         and value.for_in.inner_for_in is None
-        and value.for_in.iter.deep_equals(of)
+        and ex.source(value.for_in.iter, 400) == ex.source(of, 400)
         for value in values
     )
 
