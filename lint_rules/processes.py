@@ -84,7 +84,10 @@ def map_in_processes(
 def _results(
     work: Work[Item, Result], items: Mapping[int, Item], sizes: Sequence[int], workers: int, begun: set[int]
 ) -> Iterator[dict[int, Result]]:
-    """The results of chunks of items, as they come. When a process dies, that is all, and `begun` what was at work."""
+    """The results of chunks of items, as they come. When a process dies, that is all, and `begun` what was at work.
+
+    OSError: none of the items was begun, for the system has no processes for us.
+    """
     from concurrent.futures import as_completed
     from concurrent.futures.process import BrokenProcessPool
 
@@ -101,7 +104,10 @@ def _results(
             for future in as_completed(running):
                 running.discard(future)
                 yield future.result()
-    except BrokenProcessPool:
+    except (BrokenProcessPool, OSError):
+        # A pool that breaks while it is handed work may have closed its pipe before it says that it is broken.
+        if not any(states):
+            raise
         yield from (future.result() for future in running if future.done() and future.exception() is None)
         begun.update(place for place in places if states[place] == _BEGUN)
 

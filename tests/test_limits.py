@@ -7,7 +7,9 @@ import multiprocessing
 import os
 import signal
 import threading
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,6 +176,7 @@ def test_short_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def work(item: str) -> str:
+    assert multiprocessing.parent_process() is not None, "a deadly item was begun in the process that has all results"
     if item == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if item == "gone":
@@ -204,3 +207,25 @@ def test_each_death_is_told_by_its_item_and_the_others_are_done(
     results = list(map_in_processes(Work(work, settle, died, nothing, nothing), items, [1] * len(items), 2))
     codes = {"killed": "killed -9", "gone": "gone 3"}
     assert results == [f"{codes.get(item, f'{item} done')}." for item in items]
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_pool_that_breaks_while_it_is_handed_work_is_no_system_without_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`submit` writes to a pipe that is closed before the pool knows that it is broken: a race in CPython."""
+    submit = ProcessPoolExecutor.submit
+
+    def closed_after_death(pool: ProcessPoolExecutor, *args: Any) -> Future[Any]:
+        submitted.append(submit(pool, *args))
+        if len(submitted) == 2:
+            wait(submitted)
+            raise OSError("handle is closed")
+        return submitted[-1]
+
+    submitted: list[Future[Any]] = []
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", closed_after_death)
+    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
+    results = map_in_processes(Work(work, settle, died, nothing, nothing), ["killed", "1"], [1, 1], 2)
+    assert list(results) == ["killed -9.", "1 done."]
