@@ -196,20 +196,32 @@ def nothing() -> None:
     pass
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def place_of_work(_: str) -> str:
+    return "here" if multiprocessing.parent_process() is None else "elsewhere"
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is done by forked processes, or the test is skipped: here, it would end the tests."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("needs fork")
+    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
+    places = map_in_processes(Work(place_of_work, settle, died, nothing, nothing), ["", ""], [1, 1], 2)
+    if "here." in places:
+        pytest.skip("this system has no processes to share work among")
+
+
+@pytest.mark.usefixtures("forked")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # outside tests, a second pool would not be forked
 @pytest.mark.parametrize("bad", [{0: "killed"}, {39: "gone"}, {0: "gone", 1: "killed", 20: "gone", 39: "killed"}])
-def test_each_death_is_told_by_its_item_and_the_others_are_done(
-    monkeypatch: pytest.MonkeyPatch, bad: dict[int, str]
-) -> None:
-    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
+def test_each_death_is_told_by_its_item_and_the_others_are_done(bad: dict[int, str]) -> None:
     items = [bad.get(number, str(number)) for number in range(40)]
     results = list(map_in_processes(Work(work, settle, died, nothing, nothing), items, [1] * len(items), 2))
     codes = {"killed": "killed -9", "gone": "gone 3"}
     assert results == [f"{codes.get(item, f'{item} done')}." for item in items]
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.usefixtures("forked")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_pool_that_breaks_while_it_is_handed_work_is_no_system_without_processes(
     monkeypatch: pytest.MonkeyPatch,
@@ -226,6 +238,5 @@ def test_a_pool_that_breaks_while_it_is_handed_work_is_no_system_without_process
 
     submitted: list[Future[Any]] = []
     monkeypatch.setattr(ProcessPoolExecutor, "submit", closed_after_death)
-    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
     results = map_in_processes(Work(work, settle, died, nothing, nothing), ["killed", "1"], [1, 1], 2)
     assert list(results) == ["killed -9.", "1 done."]
