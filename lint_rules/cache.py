@@ -24,8 +24,11 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-Digests = tuple[tuple[str, str | None], ...]
-"""Modules that a file asked for, each with the digest of the source found for it, None where there was none."""
+Digests = tuple[tuple[str, str, str | None], ...]
+"""The imports that were followed from a file: path of the importer, module as written there, and the digest of the
+source found for it, None where there was none. The importer may itself be a module that the file imports."""
+_Neighbour = Callable[[str, str], "str | None"]
+"""(path of the importer, module as written there) -> the digest of its source, if there is one."""
 
 _KEPT_DAYS = 30
 """An entry that was not used for so long is dropped."""
@@ -46,8 +49,8 @@ class Cache:
         self._indexes: dict[Options, _Index] = {}
         self._today = int(time.time()) // _DAY
 
-    def find(self, path: str, content: str, options: Options, neighbour: Callable[[str], str | None]) -> Report | None:
-        """What was found in a file with the digest `content`, or None; `neighbour` gives those of what it imports."""
+    def find(self, path: str, content: str, options: Options, neighbour: _Neighbour) -> Report | None:
+        """What was found in a file with the digest `content`, or None; `neighbour` gives those of what is imported."""
         return self._index(options).find(path, content, neighbour)
 
     def note(self, path: str, content: str, options: Options, report: Report, neighbours: Digests) -> None:
@@ -87,12 +90,12 @@ class _Index:
 
                 self.entries = json.loads(text)
 
-    def find(self, path: str, content: str, neighbour: Callable[[str], str | None]) -> Report | None:
+    def find(self, path: str, content: str, neighbour: _Neighbour) -> Report | None:
         entry = self.entries.get(path)
         if entry is None:
             return None
         known, day, report, neighbours = _unpacked(path, entry)
-        if known != content or any(neighbour(name) != seen for name, seen in neighbours):
+        if known != content or any(neighbour(importer, module) != seen for importer, module, seen in neighbours):
             return None
         if self._today - day >= _RENEWED_DAYS:
             entry[1] = self._today
@@ -167,7 +170,7 @@ def _unpacked(path: str, entry: Any) -> tuple[str, int, Report, Digests]:
     else:
         content, day, suppressed, findings, neighbours = entry
     report = Report(tuple(_finding(path, values) for values in findings), int(suppressed))
-    return content, int(day), report, tuple((name, seen) for name, seen in neighbours)
+    return content, int(day), report, tuple((importer, module, seen) for importer, module, seen in neighbours)
 
 
 def _finding(path: str, values: list[Any]) -> Finding:

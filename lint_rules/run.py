@@ -200,24 +200,24 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
     except OSError:
         return None
     noted = _Neighbours()
-    found = cache.find(task.path, digest(source), task.options, lambda module: noted.digest(task.path, module))
+    found = cache.find(task.path, digest(source), task.options, noted.digest)
     return None if found is None else Outcome(task.path, found.findings, found.suppressed)
 
 
 class _Neighbours:
-    """Finds the modules nearby, and notes which were asked for."""
+    """Finds the modules nearby, and notes which were asked for, by importer: one name is several modules."""
 
     def __init__(self) -> None:
-        self.noted: dict[str, str | None] = {}
+        self.noted: dict[tuple[str, str], str | None] = {}
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
         found = files.neighbours(path, module)
-        self.noted[module] = None if found is None else digest(found[1])
+        self.noted[path, module] = None if found is None else digest(found[1])
         return found
 
     def digest(self, path: str, module: str) -> str | None:
         self(path, module)
-        return self.noted[module]
+        return self.noted[path, module]
 
 
 def _offered(task: Task, outcome: Outcome) -> Outcome:
@@ -292,7 +292,7 @@ def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
         report.findings,
         report.suppressed,
         report.misread,
-        neighbours=tuple(neighbours.noted.items()),
+        neighbours=tuple((*asked, seen) for asked, seen in neighbours.noted.items()),
         content=digest(source) if understood and task.source is None else None,
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_dialect import RECORDS, program
 
 from lint_rules import cache as cache_module
 from lint_rules import check, run
@@ -148,6 +149,44 @@ def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.Mo
     Path("turn.py").unlink()
     assert not checked("agent.py")[0].findings
     assert seen == ["agent.py", "agent.py"]
+
+
+CUT = check.Options(frozenset({"AGL602"}))
+
+
+def desk(records: str) -> str:
+    """A program whose own classes, which it imports, are messages."""
+    return program(records, cut="self.turns = self.turns[-20:]")
+
+
+@pytest.mark.parametrize("dots", ["", "."], ids=["absolute", "relative"])
+def test_what_a_neighbour_imports_is_looked_for_beside_it(monkeypatch: pytest.MonkeyPatch, dots: str) -> None:
+    """`records` is one module for the file, another one for the package `kept` from which it imports."""
+    Path("kept").mkdir()
+    Path("desk.py").write_text(desk(f"from {dots}kept.turns import Turn, Wish\nfrom {dots}records import LIMIT"))
+    Path("kept/turns.py").write_text(f"from {dots}records import Turn, Wish\n")
+    Path("kept/records.py").write_text(RECORDS)
+    Path("records.py").write_text("LIMIT = 3\n")
+    assert [f.code for f in checked("desk.py", options=CUT)[0].findings] == ["AGL602"]
+    seen = analysed(monkeypatch)
+    checked("desk.py", options=CUT)
+    assert seen == []
+    Path("kept/records.py").write_text("Turn = Wish = None\n")
+    assert not checked("desk.py", options=CUT)[0].findings
+    assert seen == ["desk.py"]
+
+
+def test_an_unrelated_module_of_the_name_that_a_neighbour_imports_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("kept").mkdir()
+    Path("desk.py").write_text(desk("from kept.turns import Turn, Wish"))
+    Path("kept/turns.py").write_text("from .records import Turn, Wish\n")
+    Path("kept/records.py").write_text(RECORDS)
+    first = checked("desk.py", options=CUT)
+    assert first[0].findings
+    seen = analysed(monkeypatch)
+    Path("records.py").write_text(RECORDS.replace("speaker", "person"))
+    assert facts(checked("desk.py", options=CUT)) == facts(first)
+    assert seen == []
 
 
 @pytest.mark.parametrize(
