@@ -223,6 +223,7 @@ def _add_configuration_options(parser: argparse.ArgumentParser) -> None:
 def _add_output_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output and running")
     group.add_argument("--output-format", choices=OUTPUT_FORMATS, help="how to print what is found (default: text)")
+    group.add_argument("-o", "--output-file", metavar="FILE", help="write the report to this file")
     group.add_argument("--statistics", action="store_true", help="print the number of findings by rule instead")
     group.add_argument("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
     group.add_argument(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext, redirect_stdout, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, TextIO
 
@@ -24,7 +25,7 @@ from lint_rules.settings import Resolver
 if TYPE_CHECKING:
     from lint_rules.cache import Cache
     from lint_rules.files import Trouble
-    from lint_rules.finding import Finding
+    from lint_rules.finding import Finding, Span
     from lint_rules.output.page import Page
     from lint_rules.rules.catalogue import Rule
     from lint_rules.run import Outcome, Plan
@@ -109,12 +110,34 @@ def _check(args: argparse.Namespace) -> int:
             _complain("note", "stopped: files that were done are fixed, all others are as they were")
         raise
     if args.diff:
-        _print_diffs(outcomes, _page(args, source))
+        _print_diffs(outcomes, _page(args, source, plan))
     elif fix and source is not None:
         source = _print_stdin(plan, outcomes, source)
     # The text of standard input, once fixed, is what goes to standard output.
-    with redirect_stdout(sys.stderr) if args.diff or (fix and source is not None) else nullcontext():
+    taken = args.diff or (fix and source is not None)
+    with _to_file(args.output_file) if args.output_file else redirect_stdout(sys.stderr) if taken else nullcontext():
         return _report(outcomes, plan, output_format, args, paths, source)
+
+
+@contextmanager
+def _to_file(path: str) -> Iterator[None]:
+    """What is printed inside goes to a file: all of it, at the end, or nothing. Raises UsageError."""
+    from lint_rules import saving
+
+    with redirect_stdout(io.StringIO()) as printed:
+        yield
+    text = printed.getvalue().encode("utf-8", "backslashreplace")
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):  # a device, a pipe: /dev/stdout
+            with open(path, "wb") as file:
+                file.write(text)
+            return
+        os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
+        saving.replace(os.path.realpath(path), text)
+    except OSError as error:
+        raise UsageError(
+            f"--output-file {path}: {error if isinstance(error, saving.Refused) else reason(error)}"
+        ) from error
 
 
 def _all_outcomes(outcomes: Iterator[Outcome], plan: Plan, args: argparse.Namespace) -> list[Outcome]:
@@ -150,7 +173,7 @@ def _report(
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if args.fix_only or args.diff:
         findings = [finding for finding in findings if finding.code == NOT_ANALYSED]
-    _print_findings(findings, output_format, args, source)
+    _print_findings(findings, output_format, args, source, plan)
     troubles = _troubles(plan, outcomes)
     _complain_of(troubles, paths, plan, quiet=args.quiet)
     for outcome in outcomes if not args.quiet else ():
@@ -192,20 +215,20 @@ def _output_format(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> 
     except SettingsError as error:
         plan.troubles.insert(0, Trouble(error.path or "", error.message))
         output_format = args.output_format or "text"
-    if args.statistics and output_format == "github":
-        raise UsageError("--statistics goes with the output formats text, concise and json, not with github")
+    if args.statistics and output_format not in ("text", "concise", "json"):
+        raise UsageError(f"--statistics goes with the output formats text, concise and json, not with {output_format}")
     return output_format
 
 
 def _print_findings(
-    findings: Sequence[Finding], output_format: str, args: argparse.Namespace, stdin: bytes | None
+    findings: Sequence[Finding], output_format: str, args: argparse.Namespace, stdin: bytes | None, plan: Plan
 ) -> None:
-    if not findings and output_format != "json":
+    from lint_rules.output import DOCUMENTS, renderer
+
+    if not findings and output_format not in DOCUMENTS:
         return
     if not args.statistics:
-        from lint_rules.output import renderer
-
-        lines = renderer(output_format)(findings, _page(args, stdin))
+        lines = renderer(output_format)(findings, _page(args, stdin, plan))
     else:
         from lint_rules.output import statistics
 
@@ -214,22 +237,30 @@ def _print_findings(
         print(line)
 
 
-def _page(args: argparse.Namespace, stdin: bytes | None) -> Page:
+def _page(args: argparse.Namespace, stdin: bytes | None, plan: Plan) -> Page:
     """Where the output finds source lines. Files are read again: only those with findings are, and one at a time."""
     from lint_rules import files
     from lint_rules.output.page import Page
-    from lint_rules.run import stdin_path
+    from lint_rules.run import fixes_apart, stdin_path
 
     of_stdin = stdin_path(args.stdin_filename)
+
+    def read(path: str) -> bytes:
+        return stdin if stdin is not None and path == of_stdin else files.read(path)
 
     @lru_cache(maxsize=8)
     def source(path: str) -> str | None:
         try:
-            return files.decode(stdin if stdin is not None and path == of_stdin else files.read(path))
+            return files.decode(read(path))
         except (OSError, ValueError):
             return None
 
-    return Page(source, _wants_colour(args.color, sys.stdout))
+    @lru_cache(maxsize=8)
+    def mended(path: str) -> dict[tuple[str, Span], str]:
+        task = next(task for task in plan.tasks if task.path == path)
+        return {key: files.decode(after) for key, after in fixes_apart(task, read(path))}
+
+    return Page(source, _wants_colour(args.color, sys.stdout), mended)
 
 
 def _troubles(plan: Plan, outcomes: Iterable[Outcome]) -> list[Trouble]:

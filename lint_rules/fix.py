@@ -7,7 +7,8 @@ import io
 import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules import check
@@ -54,6 +55,21 @@ def fix_source(
     return _Fixing(path, options, wish, neighbours).run(source)
 
 
+def each_fix(
+    source: bytes,
+    path: str,
+    options: check.Options,
+    wanted: Callable[[Finding], bool] = lambda _: True,
+    *,
+    neighbours: check.Neighbours | None = None,
+) -> Iterator[tuple[Finding, bytes]]:
+    """The wanted findings of a file that have a fix, each with the bytes of the file after this fix alone.
+
+    One that does not do what it should is left out, as `fix_source` leaves it out. Never raises.
+    """
+    yield from _Fixing(path, options, Wish(unsafe=True), neighbours).each(source, wanted)
+
+
 class _State(NamedTuple):
     """The file at one moment."""
 
@@ -96,24 +112,26 @@ class _Fixing:
             state = self._round(last)
         return Fixed(last.source, last.report, tuple(self.applied), tuple(self.dropped))
 
+    def each(self, source: bytes, wanted: Callable[[Finding], bool]) -> Iterator[tuple[Finding, bytes]]:
+        """Each fix by itself."""
+        state = self._state(source)
+        opened = self._candidates(state, wanted)
+        if opened is None:
+            return
+        module, candidates = opened
+        for candidate in candidates:
+            with suppress(_Refused):
+                yield candidate.finding, self._applied(state, module, [], [candidate]).source
+
     def _state(self, source: bytes) -> _State:
         return _State(source, check.check_source(source, self.path, self.options, neighbours=self.neighbours))
 
     def _round(self, state: _State) -> _State | None:
         """The file after one round of fixes; None when nothing (more) can be applied."""
-        wanted = [found for found in state.report.findings if self.wish.takes(found.code, found.fix)]
-        if not wanted:
+        opened = self._candidates(state)
+        if opened is None:
             return None
-        try:
-            module, fixes = check.find_fixes(state.source, self.path, self.options, neighbours=self.neighbours)
-            if module.tree.bytes != state.source:
-                raise _Refused("libcst, which makes the fixes, cannot write this file back byte for byte")
-        except Exception as problem:
-            for finding in wanted:
-                self._drop(finding, _said(problem))
-            return None
-        places = {(finding.code, finding.span) for finding in wanted}
-        candidates = self._built([pair for pair in fixes if (pair[0].code, pair[0].span) in places])
+        module, candidates = opened
         while candidates:
             chosen = _apart(candidates, module)
             following = self._most(state, module, [], chosen)
@@ -121,6 +139,24 @@ class _Fixing:
                 return following
             candidates = [candidate for candidate in candidates if candidate not in chosen]
         return None
+
+    def _candidates(
+        self, state: _State, wanted: Callable[[Finding], bool] = lambda _: True
+    ) -> tuple[SourceModule, list[_Candidate]] | None:
+        """The file as libcst has it, and the fixes of the wanted findings that are wished for; None without any."""
+        findings = [each for each in state.report.findings if self.wish.takes(each.code, each.fix) and wanted(each)]
+        if not findings:
+            return None
+        try:
+            module, fixes = check.find_fixes(state.source, self.path, self.options, neighbours=self.neighbours)
+            if module.tree.bytes != state.source:
+                raise _Refused("libcst, which makes the fixes, cannot write this file back byte for byte")
+        except Exception as problem:
+            for finding in findings:
+                self._drop(finding, _said(problem))
+            return None
+        places = {(finding.code, finding.span) for finding in findings}
+        return module, self._built([pair for pair in fixes if (pair[0].code, pair[0].span) in places])
 
     def _built(self, fixes: Iterable[tuple[Finding, Fix]]) -> list[_Candidate]:
         """What the fixes would edit. A repair that fails costs its own fix only."""

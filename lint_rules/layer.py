@@ -9,7 +9,7 @@ from lint_rules.finding import NOT_ANALYSED
 from lint_rules.patterns import pattern_error
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, matching
 
-OUTPUT_FORMATS = ("text", "concise", "json", "github")
+OUTPUT_FORMATS = ("text", "concise", "json", "github", "gitlab", "sarif", "junit")
 
 Selectors = tuple[str, ...]
 FileIgnores = tuple[tuple[str, Selectors], ...]

@@ -311,6 +311,17 @@ def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
     )
 
 
+def fixes_apart(task: Task, source: bytes) -> Iterator[tuple[tuple[str, Span], bytes]]:
+    """By code and place of each finding of a file that may be fixed, the bytes of the file after its fix alone."""
+    from lint_rules.fix import each_fix
+
+    def wanted(finding: Finding) -> bool:
+        return task.wish.fixes(finding.code)
+
+    for finding, after in each_fix(source, task.path, task.options, wanted, neighbours=files.neighbours):
+        yield (finding.code, finding.span), after
+
+
 def _unwritten(task: Task, outcome: Outcome) -> Outcome:
     return outcome
 

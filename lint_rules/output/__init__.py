@@ -11,8 +11,19 @@ from lint_rules.output.page import Page
 Renderer = Callable[[Sequence[Finding], Page], Iterator[str]]
 """(findings in their order, what is needed to show them) -> lines without line ends."""
 
-FORMATS = {"text": "text", "concise": "concise", "json": "as_json", "github": "github"}
+FORMATS = {
+    "text": "text",
+    "concise": "concise",
+    "json": "as_json",
+    "github": "github",
+    "gitlab": "gitlab",
+    "sarif": "sarif",
+    "junit": "junit",
+}
 """By name, the modules in this folder."""
+
+DOCUMENTS = ("json", "gitlab", "sarif", "junit")
+"""Formats that say so where nothing was found: without a word, they are no document."""
 
 
 def renderer(output_format: str) -> Renderer:

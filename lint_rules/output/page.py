@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+from lint_rules.finding import Span
 
 _STYLES = {
     "error": "1;31",
@@ -17,11 +19,17 @@ _STYLES = {
 }
 
 
+Mended = Callable[[str], "Mapping[tuple[str, Span], str]"]
+"""By the path of a file: by code and place of each finding with a fix, the text of the file after this fix alone."""
+
+
 class Page(NamedTuple):
     """What is needed to show findings: the text of a file by its path (None if it is gone), and whether in colour."""
 
     source: Callable[[str], str | None]
     colour: bool = False
+    mended: Mended = lambda path: {}
+    """Costs an analysis a fix: only for formats that print fixes."""
 
     def paint(self, style: str, text: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
