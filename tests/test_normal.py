@@ -156,6 +156,69 @@ def test_names_of_a_procedure_do_not_meet_those_around() -> None:
     assert xs == [1, 2, 7]
 
 
+# -- tail calls -----------------------------------------------------------------------------------------------------
+
+WALK = """
+def walk(xs, depth=0):
+    xs.append(depth)
+    if depth >= 3:
+        return xs
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["return walk(xs, depth + 1)", "return walk(depth=depth + 1, xs=xs)", "xs = walk(xs, depth + 1)\n    return xs"],
+)
+def test_a_function_that_ends_by_calling_itself_is_a_loop_that_does_the_same(end: str) -> None:
+    found = normal(WALK.format(end=end))
+    assert "while True:" in found
+    assert found.count("walk(") == 1
+    namespace: dict[str, object] = {}
+    exec(found, namespace)
+    assert namespace["walk"]([]) == [0, 1, 2, 3]  # type: ignore[operator]
+
+
+def test_two_functions_that_end_by_calling_each_other_are_one_loop() -> None:
+    found = normal("class A:\n    def ask(self, n):\n"
+                   "        if n > 2:\n            return self._do(n - 1)\n        return n\n\n"
+                   "    def _do(self, n):\n        self.log = n\n        return self.ask(n)")  # fmt: skip
+    assert "while True:" in found
+    assert "_do" not in found
+    namespace: dict[str, type] = {}
+    exec(found, namespace)
+    assert namespace["A"]().ask(9) == 2
+
+
+def test_what_a_generator_goes_through_at_its_end_is_its_next_round() -> None:
+    for end in ("yield from count(n - 1)", "for x in count(n - 1):\n        yield x"):
+        found = normal(f"def count(n):\n    if n == 0:\n        return\n    yield n\n    {end}")
+        assert "while True:" in found
+        namespace: dict[str, object] = {}
+        exec(found, namespace)
+        assert list(namespace["count"](3)) == [3, 2, 1]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        WALK.format(end="walk(xs, depth + 1)\n    xs.append(-1)"),
+        WALK.format(end="return [walk(xs, depth + 1), 1]"),
+        WALK.format(end="with lock:\n        return walk(xs, depth + 1)"),
+        WALK.format(end="for _ in xs:\n        return walk(xs, depth + 1)"),
+        WALK.format(end="try:\n        return walk(xs, depth + 1)\n    finally:\n        xs.clear()"),
+        WALK.format(end="return walk(depth, xs)"),
+        WALK.format(end="return other.walk(xs, depth + 1)"),
+        "@traced\n" + WALK.format(end="return walk(xs, depth + 1)").lstrip(),
+        "def make(n):\n    yield n\n    return make(n - 1)",
+        "async def make(n):\n    return make(n - 1)",
+    ],
+)
+def test_what_goes_on_after_it_has_called_itself_stays(source: str) -> None:
+    stays(source)
+
+
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_normal_form_of_a_fixture_is_python(path: Path) -> None:
     """And libcst's tree can be made of it, as of the file."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import Any
 
 from lint_rules.gate.signs import called_name, text
 
@@ -16,11 +17,11 @@ __all__ = [
 _ARGUMENT_KEYS = frozenset({"arguments", "args", "input", "parameters"})
 
 
-def any_within(nodes: list[ast.stmt], lines: list[int]) -> bool:
-    """Whether one of these lines, in order, lies in one of these statements."""
+def any_within(nodes: list[Any], lines: list[int]) -> bool:
+    """Whether one of these lines, in order, lies in one of these blocks; some loops stand where they go round."""
     for node in nodes:
-        at = bisect_left(lines, node.lineno)
-        if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
+        at = bisect_left(lines, min(node.lineno, node.body[0].lineno))
+        if at < len(lines) and lines[at] <= max(node.end_lineno, node.body[-1].end_lineno):
             return True
     return False
 

@@ -6,6 +6,8 @@ Beside what it asks for here, a rule needs that `agent` holds, but for those of 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
@@ -65,9 +67,29 @@ class Needs(Surroundings):
 
     @cached_property
     def asks_in_loop(self) -> bool:
-        """A loop from which a model may be asked: in it, or in functions of this file that are named in it."""
-        loops = [node for kind in _LOOPS for node in self.nodes[kind]]
-        return bool(loops) and self.asks and forms.any_within(loops, self._asking_lines())
+        """A loop from which a model may be asked: in it, or in functions of this file that are named in it.
+
+        A function that calls itself, also through another one, may be a loop.
+        """
+        loops = [node for kind in _LOOPS for node in self.nodes[kind]] if self.asks else []
+        if loops and forms.any_within(loops, self._asking_lines()):
+            return True
+        again = list(self._recursive()) if self.asks else []
+        return bool(again) and forms.any_within(again, self._asking_lines())
+
+    def _recursive(self) -> Iterator[ast.stmt]:
+        """The functions that call themselves, or one that calls them."""
+        functions = [node for kind in (ast.FunctionDef, ast.AsyncFunctionDef) for node in self.nodes[kind]]
+        names = {node.name for node in functions} & self.called
+        calls = sorted((node.lineno, called_name(node)) for node in self.nodes[ast.Call] if called_name(node) in names)
+        inside: dict[str, set[str]] = defaultdict(set)
+        for node in functions if calls else ():
+            start, end = bisect_left(calls, (node.lineno, "")), bisect_left(calls, ((node.end_lineno or 0) + 1, ""))
+            inside[node.name].update([name for _, name in calls[start:end]])
+        for node in functions:
+            called = inside[node.name]
+            if node.name in called or any(node.name in inside[name] for name in called):
+                yield node
 
     def _asking_lines(self) -> list[int]:
         """Where a model may be asked, or something is named that leads to such a place."""

@@ -47,7 +47,7 @@ from an earlier round or is read from the history. A function of another file th
 decides about leaving the loop or is named like a guard, is taken for one.
 
 ## Known problems
-Guards in tools, or in wrappers around them in other files, are not seen. Rounds by recursion are not seen.
+Guards in tools, or in wrappers around them in other files, are not seen.
 
 ## Fix safety
 There is no fix.

@@ -45,13 +45,14 @@ counter of attempts that each round sets back, nor the length of the history whe
 none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in each
 round, or counts in an object that it gets, may be a limit.
 
+A function that ends by calling itself, also through one helper, is a loop; one that goes on after that call is none.
 Loops are silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is
 on some ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports
 that). Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral,
 Ollama, LiteLLM and LangChain, and of wrappers of these.
 
 ## Known problems
-Rounds by recursion are not seen. A loop whose end neither the model nor a limit decides (a plan, the state of another
+A loop whose end neither the model nor a limit decides (a plan, the state of another
 object) is not reported. Of a limit that a function of another file keeps by raising, only the name is seen.
 
 ## Fix safety

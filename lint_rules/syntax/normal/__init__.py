@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from lint_rules.syntax.normal import aliases, displays, inlining, loops, temporaries, walrus
+from lint_rules.syntax.normal import aliases, displays, inlining, loops, recursion, temporaries, walrus
 from lint_rules.syntax.normal.names import Nodes, scopes
 
 __all__ = ["normalize"]
@@ -26,6 +26,7 @@ def normalize(tree: ast.Module, nodes: Nodes) -> bool:
         displays.normalize(listed, nodes),
         loops.normalize(listed, nodes),
         inlining.normalize(tree, listed, nodes),
+        recursion.normalize(tree, listed, nodes),
         temporaries.normalize(listed),
         aliases.normalize(listed, nodes),
     ]

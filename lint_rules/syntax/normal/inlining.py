@@ -23,7 +23,7 @@ MOST_ROUNDS = 3
 _USES = frozenset({ast.Name, ast.Attribute, ast.Call})
 
 
-class _Helper(NamedTuple):
+class Helper(NamedTuple):
     """A function whose body may stand for a call of it. `names` are its own, `owner` is the class of a method."""
 
     node: Any
@@ -40,12 +40,12 @@ def normalize(tree: ast.Module, scopes: Scopes, nodes: Nodes) -> bool:
         if not done:
             break
         changed = True
-        _drop(tree, {id(helper.node) for name, helper in helpers.items() if done.get(name) == helper.calls})
+        drop(tree, {id(helper.node) for name, helper in helpers.items() if done.get(name) == helper.calls})
         scopes[:] = [(scope, list(blocks(scope))) for scope, _ in scopes]
     return changed
 
 
-def _drop(tree: ast.Module, helpers: set[int]) -> None:
+def drop(tree: ast.Module, helpers: set[int]) -> None:
     """Takes away the helpers whose every call was inlined: nothing runs them any more."""
     holders: list[Any] = [tree, *(node for node in tree.body if type(node) is ast.ClassDef)]
     for node in holders:
@@ -53,25 +53,25 @@ def _drop(tree: ast.Module, helpers: set[int]) -> None:
         node.body = kept or [ast.copy_location(ast.Pass(), node.body[0])]
 
 
-def _helpers(tree: ast.Module, nodes: Nodes, again: bool) -> dict[str, _Helper]:
+def _helpers(tree: ast.Module, nodes: Nodes, again: bool) -> dict[str, Helper]:
     """The helpers of a file by name. `again`: after a change, of which the list of nodes does not know."""
     listed: Any = ast.walk(tree) if again else (n for kind in _USES for n in nodes.get(kind, ()))
     uses: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     for node in listed:
         if type(node) is ast.Call:
-            calls[_called(node)] += 1
+            calls[called(node)] += 1
         elif type(node) in _USES:
             uses[node.id if type(node) is ast.Name else node.attr] += 1
-    found: dict[str, _Helper] = {}
+    found: dict[str, Helper] = {}
     several = set()
     for function, owner in _functions(tree):
         name = function.name
         if name in found:
             several.add(name)
         if uses[name] and uses[name] == calls[name] and _is_straight(function):
-            found[name] = _Helper(function, Names(function), owner, calls[name])
-    return {name: helper for name, helper in found.items() if name not in several and _is_small(helper)}
+            found[name] = Helper(function, Names(function), owner, calls[name])
+    return {name: helper for name, helper in found.items() if name not in several and is_small(helper)}
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[Any, ast.ClassDef | None]]:
@@ -101,7 +101,7 @@ def _is_straight(function: Any) -> bool:
     for node in ast.walk(function):
         if isinstance(node, _NOT_STRAIGHT) and node is not function:
             return False
-        if type(node) is ast.Call and _called(node) == function.name:
+        if type(node) is ast.Call and called(node) == function.name:
             return False
     return True
 
@@ -109,7 +109,7 @@ def _is_straight(function: Any) -> bool:
 _LINES = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)
 
 
-def _is_small(helper: _Helper) -> bool:
+def is_small(helper: Helper) -> bool:
     body = _body(helper.node)
     if helper.calls == 1:
         return sum(isinstance(node, ast.stmt) for line in body for node in ast.walk(line)) <= MOST_STATEMENTS
@@ -125,14 +125,14 @@ def _body(function: Any) -> list[ast.stmt]:
     return body
 
 
-def _called(call: ast.Call) -> str:
+def called(call: ast.Call) -> str:
     return call.func.attr if type(call.func) is ast.Attribute else getattr(call.func, "id", "")
 
 
 # -- at the calls -----------------------------------------------------------------------------------------------------
 
 
-def _inlined(tree: ast.Module, scopes: Scopes, helpers: dict[str, _Helper]) -> Counter[str]:
+def _inlined(tree: ast.Module, scopes: Scopes, helpers: dict[str, Helper]) -> Counter[str]:
     """How many calls of each helper gave way to what it does."""
     done: Counter[str] = Counter()
     classes = {id(line): node for node in tree.body if type(node) is ast.ClassDef for line in node.body}
@@ -142,23 +142,18 @@ def _inlined(tree: ast.Module, scopes: Scopes, helpers: dict[str, _Helper]) -> C
             place = 0
             while place < len(block):
                 call = _whole_call(block[place])
-                helper = helpers.get(_called(call)) if call is not None else None
-                if (
-                    call is None
-                    or helper is None
-                    or helper.node is scope
-                    or not _is_known(call, helper, scope, classes)
-                ):
+                helper = helpers.get(called(call)) if call is not None else None
+                if call is None or helper is None or helper.node is scope or not is_known(call, helper, scope, classes):
                     place += 1
                     continue
                 own = own or Names(scope)
-                body = _standing(block[place], call, helper, own)
+                body = standing(block[place], call, helper, own)
                 if body is None:
                     place += 1
                     continue
                 block[place : place + 1] = body
                 place += len(body)
-                done[_called(call)] += 1
+                done[called(call)] += 1
                 own = None
     return done
 
@@ -171,7 +166,7 @@ def _whole_call(line: ast.stmt) -> ast.Call | None:
     return value if type(value) is ast.Call else None
 
 
-def _is_known(call: ast.Call, helper: _Helper, scope: Any, classes: dict[int, ast.ClassDef]) -> bool:
+def is_known(call: ast.Call, helper: Helper, scope: Any, classes: dict[int, ast.ClassDef]) -> bool:
     """Whether the name that is called stands for the helper: a function of the module, a method of the same object."""
     if helper.owner is None:
         return type(call.func) is ast.Name
@@ -181,11 +176,11 @@ def _is_known(call: ast.Call, helper: _Helper, scope: Any, classes: dict[int, as
     return classes.get(id(scope)) is helper.owner and bool(given) and call.func.value.id == given[0].arg
 
 
-def _standing(line: Any, call: ast.Call, helper: _Helper, around: Names) -> list[ast.stmt] | None:
+def standing(line: Any, call: ast.Call, helper: Helper, around: Names) -> list[ast.stmt] | None:
     """What stands for the statement with a call: the body, with arguments for parameters; None if that cannot be."""
     if (type(helper.node) is ast.AsyncFunctionDef) is not (type(line.value) is ast.Await):
         return None
-    given = _given(call, helper)
+    given = arguments(call, helper)
     if given is None or (not around.is_module and _means_otherwise(helper, around)):
         return None
     renamed: dict[str, str] = {}
@@ -207,12 +202,12 @@ def _standing(line: Any, call: ast.Call, helper: _Helper, around: Names) -> list
     return [*before, *body] or [ast.copy_location(ast.Pass(), line)]
 
 
-def _means_otherwise(helper: _Helper, around: Names) -> bool:
+def _means_otherwise(helper: Helper, around: Names) -> bool:
     """Whether a name that a helper takes from outside is one of its caller's own."""
     return any(around.stored[name] for name in helper.names.loaded if not helper.names.stored[name])
 
 
-def _given(call: ast.Call, helper: _Helper) -> dict[str, ast.expr] | None:
+def arguments(call: ast.Call, helper: Helper) -> dict[str, ast.expr] | None:
     """What each parameter gets; None where that is not plain."""
     args = helper.node.args
     names = [arg.arg for arg in args.args]
