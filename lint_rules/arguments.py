@@ -41,6 +41,8 @@ def layer(args: argparse.Namespace) -> Layer:
         force_exclude=getattr(args, "force_exclude", None),
         output_format=getattr(args, "output_format", None),
         cache_dir=getattr(args, "cache_dir", None),
+        baseline=getattr(args, "baseline", None),
+        report_unused_noqa=getattr(args, "report_unused_noqa", None),
         max_file_bytes=getattr(args, "max_file_bytes", None),
         max_file_nodes=getattr(args, "max_file_nodes", None),
         max_file_seconds=getattr(args, "max_file_seconds", None),
@@ -135,7 +137,13 @@ def parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"looplint {__version__}")
     below = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", prog=top.prog)
-    adders = {"check": _add_check, "rules": _add_rules, "explain": _add_explain, "map": _add_map}
+    adders = {
+        "check": _add_check,
+        "baseline": _add_baseline,
+        "rules": _add_rules,
+        "explain": _add_explain,
+        "map": _add_map,
+    }
     for name, run in commands.items():
         adders[name](below).set_defaults(run=run)
     return top
@@ -149,6 +157,7 @@ def _add_check(commands: argparse._SubParsersAction[_Parser]) -> argparse.Argume
     parser.add_argument("--stdin-filename", metavar="FILE", help="the name and place of what standard input holds")
     _add_fix_options(parser)
     _add_rule_options(parser)
+    _add_adoption_options(parser)
     _add_file_options(parser)
     _add_limits(parser)
     _add_configuration_options(parser)
@@ -179,6 +188,43 @@ def _add_rule_options(parser: argparse.ArgumentParser) -> None:
     _add_list(group, "--extend-select", "RULES", "use these rules, too")
     _add_list(group, "--ignore", "RULES", "do not use these rules")
     _add_list(group, "--per-file-ignores", "PATTERN:RULES", "do not use these rules in files that match")
+
+
+def _add_adoption_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is there already")
+    _add_baseline_option(group, "hide what is listed in this file, which `looplint baseline` writes")
+    group.add_argument(
+        "--diff-base", metavar="REVISION", help="report what is on lines that changed since this branch left another"
+    )
+    group.add_argument("--add-noqa", action="store_true", help="write a `# noqa` comment for all that is found")
+    group.add_argument(
+        "--report-unused-noqa",
+        action="store_true",
+        default=None,
+        help="report `# noqa` comments that list codes of looplint's and hide nothing",
+    )
+
+
+def _add_baseline_option(group: argparse._ActionsContainer, text: str) -> None:
+    group.add_argument("--baseline", metavar="FILE", help=text)
+
+
+def _add_baseline(commands: argparse._SubParsersAction[_Parser]) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "baseline",
+        help="list what is found in a file, to be hidden until it is solved",
+        description="Lists what is found in a file. If there is one, takes out of it what is solved.",
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="file or folder; the current folder if none")
+    parser.add_argument("--add-new", action="store_true", help="put into the file what is new, too")
+    _add_baseline_option(parser, "the file (default: that of the configuration, or looplint-baseline.json)")
+    _add_rule_options(parser)
+    _add_file_options(parser)
+    _add_limits(parser)
+    _add_configuration_options(parser)
+    _add_running_options(parser.add_argument_group("running"))
+    parser.set_defaults(stdin_filename=None)
+    return parser
 
 
 def _add_file_options(parser: argparse.ArgumentParser) -> None:
@@ -225,6 +271,11 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--output-format", choices=OUTPUT_FORMATS, help="how to print what is found (default: text)")
     group.add_argument("-o", "--output-file", metavar="FILE", help="write the report to this file")
     group.add_argument("--statistics", action="store_true", help="print the number of findings by rule instead")
+    group.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found in the files")
+    _add_running_options(group)
+
+
+def _add_running_options(group: argparse._ActionsContainer) -> None:
     group.add_argument("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
     group.add_argument(
         "--color",
@@ -232,7 +283,6 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="colours; auto: on a terminal, unless NO_COLOR or FORCE_COLOR say otherwise",
     )
-    group.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found in the files")
     group.add_argument("-j", "--jobs", type=_jobs, metavar="N", help="processes at most (default: one a CPU)")
     group.add_argument("--no-cache", action="store_true", help="analyse every file anew, and keep nothing of it")
     group.add_argument("--cache-dir", metavar="FOLDER", help="where to keep what was found (default: .looplint_cache)")

@@ -18,17 +18,20 @@ from typing import TYPE_CHECKING, TextIO
 from lint_rules import arguments
 from lint_rules.arguments import UsageError
 from lint_rules.errors import describe, reason
-from lint_rules.finding import NOT_ANALYSED
+from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA
 from lint_rules.layer import SettingsError, suggestion, unknown_rule
 from lint_rules.settings import Resolver
 
 if TYPE_CHECKING:
+    from lint_rules.baseline import Baseline
     from lint_rules.cache import Cache
+    from lint_rules.changes import Changes
     from lint_rules.files import Trouble
     from lint_rules.finding import Finding, Span
     from lint_rules.output.page import Page
     from lint_rules.rules.catalogue import Rule
-    from lint_rules.run import Outcome, Plan
+    from lint_rules.run import Outcome, Plan, Sifted
+    from lint_rules.settings import Settings
 
 NOTHING_FOUND = 0
 FOUND = 1
@@ -95,10 +98,14 @@ def _check(args: argparse.Namespace) -> int:
     from lint_rules import run
 
     resolver = Resolver(arguments.layer(args), config=args.config, isolated=args.isolated)
+    _refuse_together(args)
     paths, source = _inputs(args)
     fix = args.fix or args.fix_only or args.diff
     plan = run.plan(paths, resolver, source, args.stdin_filename, fix=fix, unsafe=args.unsafe_fixes)
-    output_format = _output_format(args, resolver, plan)
+    settings = _settings_here(args, resolver, plan)
+    output_format = _output_format(args, settings)
+    baseline = _baseline(settings)
+    changes = _changes(args)
     write = fix and not args.diff
     if write:
         plan.troubles.extend(run.clear(plan.tasks))
@@ -113,10 +120,17 @@ def _check(args: argparse.Namespace) -> int:
         _print_diffs(outcomes, _page(args, source, plan))
     elif fix and source is not None:
         source = _print_stdin(plan, outcomes, source)
+    sifted = run.Sifted(outcomes)
+    if baseline is not None or changes is not None:
+        from lint_rules import adoption
+
+        sifted = adoption.sift(outcomes, plan.tasks, baseline, changes, _page(args, source, plan).source)
+    if args.add_noqa:
+        return _add_noqa(sifted.outcomes, plan, args, paths)
     # The text of standard input, once fixed, is what goes to standard output.
     taken = args.diff or (fix and source is not None)
     with _to_file(args.output_file) if args.output_file else redirect_stdout(sys.stderr) if taken else nullcontext():
-        return _report(outcomes, plan, output_format, args, paths, source)
+        return _report(sifted, plan, output_format, args, paths, source)
 
 
 @contextmanager
@@ -162,7 +176,7 @@ def _cache(args: argparse.Namespace, resolver: Resolver) -> Cache | None:
 
 
 def _report(
-    outcomes: Sequence[Outcome],
+    sifted: Sifted,
     plan: Plan,
     output_format: str,
     args: argparse.Namespace,
@@ -170,23 +184,26 @@ def _report(
     source: bytes | None,
 ) -> int:
     """Print what was found and done, and tell the exit code."""
+    outcomes = sifted.outcomes
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if args.fix_only or args.diff:
         findings = [finding for finding in findings if finding.code == NOT_ANALYSED]
     _print_findings(findings, output_format, args, source, plan)
     troubles = _troubles(plan, outcomes)
     _complain_of(troubles, paths, plan, quiet=args.quiet)
+    for line in sifted.solved:
+        _complain("error", f"{line}: `looplint baseline` takes out what is solved, so that it cannot come back unseen")
     for outcome in outcomes if not args.quiet else ():
         for misread in outcome.misread:
             _complain("warning", f"{outcome.path}:{misread.line}: {misread.message}")
     _tell_fixes(outcomes, output_format, args)
     if output_format == "text" and not args.quiet:
         if not args.fix_only and not args.diff:
-            print(_summary(findings, outcomes, troubles))
+            print(_summary(findings, sifted, troubles))
         if offer := _offer(findings, args.unsafe_fixes):
             print(offer)
     would_change = args.diff and any(outcome.rewrite is not None for outcome in outcomes)
-    return _exit_code(findings, troubles, args.exit_zero, would_change=would_change)
+    return _exit_code(findings, troubles, args.exit_zero, open_ends=would_change or bool(sifted.solved))
 
 
 def _inputs(args: argparse.Namespace) -> tuple[list[str], bytes | None]:
@@ -204,20 +221,63 @@ def _inputs(args: argparse.Namespace) -> tuple[list[str], bytes | None]:
         raise UsageError(f"standard input cannot be read: {reason(error)}") from error
 
 
-def _output_format(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> str:
-    """The format asked for, by the command line or the configuration of the current folder (of standard input's)."""
+def _settings_here(args: argparse.Namespace, resolver: Resolver, plan: Plan) -> Settings:
+    """The settings of the run as a whole: of the current folder, or that of standard input."""
     from lint_rules.files import Trouble
     from lint_rules.paths import absolute
 
     folder = os.path.dirname(absolute(args.stdin_filename)) if args.stdin_filename else os.getcwd()
     try:
-        output_format = resolver.settings(folder).output_format
+        return resolver.settings(folder)
     except SettingsError as error:
         plan.troubles.insert(0, Trouble(error.path or "", error.message))
-        output_format = args.output_format or "text"
+        return Resolver(arguments.layer(args), isolated=True).settings(folder)
+
+
+def _output_format(args: argparse.Namespace, settings: Settings) -> str:
+    """The format asked for, by the command line or the configuration."""
+    output_format = settings.output_format
     if args.statistics and output_format not in ("text", "concise", "json"):
         raise UsageError(f"--statistics goes with the output formats text, concise and json, not with {output_format}")
     return output_format
+
+
+def _refuse_together(args: argparse.Namespace) -> None:
+    """Raises UsageError for options that say two things."""
+    fixing = next((word for word in ("fix", "fix_only", "diff") if getattr(args, word)), None)
+    if args.add_noqa and (fixing or args.stdin_filename or STDIN in args.paths):
+        raise UsageError("--add-noqa writes comments into files: not with --fix or --diff, nor into standard input")
+
+
+def _baseline(settings: Settings) -> Baseline | None:
+    if settings.baseline is None:
+        return None
+    from lint_rules.baseline import Baseline
+
+    return Baseline.read(settings.baseline)
+
+
+def _changes(args: argparse.Namespace) -> Changes | None:
+    if args.diff_base is None:
+        return None
+    from lint_rules.changes import Changes
+
+    return Changes(args.diff_base)
+
+
+def _add_noqa(outcomes: Sequence[Outcome], plan: Plan, args: argparse.Namespace, paths: Sequence[str]) -> int:
+    """Write comments for what was found."""
+    from lint_rules import adoption
+
+    added, refused = adoption.add_noqa(outcomes)
+    troubles = [*_troubles(plan, outcomes), *refused]
+    _complain_of(troubles, paths, plan, quiet=args.quiet)
+    if not args.quiet:
+        print(f"Added {_count(added, 'noqa directive')}.")
+    unread = [finding for outcome in outcomes for finding in outcome.findings if finding.code == NOT_ANALYSED]
+    for finding in unread:
+        _complain("error", f"{finding.path}: {finding.message}")
+    return FAILED if unread or any(trouble.fatal for trouble in troubles) else NOTHING_FOUND
 
 
 def _print_findings(
@@ -285,8 +345,9 @@ def _complain_of(troubles: Sequence[Trouble], paths: Sequence[str], plan: Plan, 
         _complain("note", "no rule is selected, so nothing can be found")
 
 
-def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles: Iterable[Trouble]) -> str:
+def _summary(findings: Sequence[Finding], sifted: Sifted, troubles: Iterable[Trouble]) -> str:
     """`Found 3 problems in 2 files (12 files checked).` and its kin."""
+    outcomes = sifted.outcomes
     problems = [finding for finding in findings if finding.code != NOT_ANALYSED]
     not_analysed = len({finding.path for finding in findings if finding.code == NOT_ANALYSED})
     unread = sum(outcome.error is not None for outcome in outcomes)
@@ -300,6 +361,10 @@ def _summary(findings: Sequence[Finding], outcomes: Sequence[Outcome], troubles:
         checked += f", {unsaved} could not be written"
     if suppressed:
         checked += f", {_count(suppressed, 'problem')} suppressed by noqa"
+    if sifted.known:
+        checked += f", {_count(sifted.known, 'problem')} in the baseline"
+    if sifted.unchanged:
+        checked += f", {_count(sifted.unchanged, 'problem')} on lines that did not change"
     if problems:
         places = len({finding.path for finding in problems})
         return f"Found {_count(len(problems), 'problem')} in {_count(places, 'file')} ({checked})."
@@ -311,11 +376,11 @@ def _count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
-def _exit_code(findings: Iterable[Finding], troubles: Iterable[Trouble], exit_zero: bool, *, would_change: bool) -> int:
+def _exit_code(findings: Iterable[Finding], troubles: Iterable[Trouble], exit_zero: bool, *, open_ends: bool) -> int:
     if any(trouble.fatal for trouble in troubles):
         return FAILED
     codes = {finding.code for finding in findings}
-    if exit_zero or not (codes or would_change):
+    if exit_zero or not (codes or open_ends):
         return NOTHING_FOUND
     return FAILED if NOT_ANALYSED in codes else FOUND
 
@@ -385,6 +450,39 @@ def _offer(findings: Iterable[Finding], unsafe: bool) -> str:
     return f"Fixes are at hand: {', '.join(parts)}." if parts else ""
 
 
+# -- looplint baseline --------------------------------------------------------------------------------------------
+
+
+def _write_baseline(args: argparse.Namespace) -> int:
+    from lint_rules import adoption, run
+    from lint_rules.baseline import FILE
+    from lint_rules.paths import shown
+
+    resolver = Resolver(arguments.layer(args), config=args.config, isolated=args.isolated)
+    paths: list[str] = args.paths or ["."]
+    settings = resolver.settings(os.getcwd())
+    path = settings.baseline or os.path.join(settings.file.folder, FILE)
+    plan = run.plan(paths, resolver)
+    outcomes = _all_outcomes(run.check_tasks(plan.tasks, args.jobs, _cache(args, resolver)), plan, args)
+    written = adoption.write_baseline(path, outcomes, plan.tasks, _page(args, None, plan).source, add=args.add_new)
+    troubles = _troubles(plan, outcomes)
+    _complain_of(troubles, paths, plan, quiet=args.quiet)
+    if not args.quiet:
+        name = shown(path)
+        if written.is_first:
+            print(f"Wrote {_count(written.listed, 'problem')} to {name}.")
+        else:
+            print(f"Took {_count(written.solved, 'solved problem')} out of {name}; {written.listed} are left in it.")
+        if written.added:
+            print(f"Added {_count(written.added, 'new problem')}.")
+        if written.new:
+            print(f"Left out {_count(written.new, 'new problem')}: correct them, or put them in with --add-new.")
+        if settings.baseline is None:
+            print(f'To use it, write `baseline = "{name}"` under [tool.looplint] in pyproject.toml.')
+    unread = any(finding.code == NOT_ANALYSED for outcome in outcomes for finding in outcome.findings)
+    return FAILED if unread or any(trouble.fatal for trouble in troubles) else NOTHING_FOUND
+
+
 # -- looplint rules, explain, map ---------------------------------------------------------------------------------
 
 
@@ -411,8 +509,8 @@ def _print_rules(rules: Iterable[Rule], output_format: str = "text") -> None:
 def _explain(args: argparse.Namespace) -> int:
     from lint_rules.rules.catalogue import RULES, matching
 
-    if args.rule == NOT_ANALYSED:
-        print(_NOT_ANALYSED_PAGE)
+    if args.rule in _PAGES:
+        print(_PAGES[args.rule])
         return NOTHING_FOUND
     codes = matching(args.rule)
     rules = [rule for rule in RULES if rule.code in codes]
@@ -425,7 +523,8 @@ def _explain(args: argparse.Namespace) -> int:
     return NOTHING_FOUND
 
 
-_NOT_ANALYSED_PAGE = f"""\
+_PAGES = {
+    NOT_ANALYSED: f"""\
 # not-analysed ({NOT_ANALYSED})
 
 The file could not be analysed: it is not valid Python for the interpreter that runs looplint, it cannot be decoded,
@@ -433,7 +532,18 @@ it is larger than `max-file-bytes` or `max-file-nodes` allow or took longer than
 or looplint itself failed on it. Nothing is known about the file, or, where one rule failed, nothing of what that rule
 would have found; so `looplint check` exits with 2.
 
-Correct the file, run looplint with a Python that understands it, or leave the file out with `--exclude`."""
+Correct the file, run looplint with a Python that understands it, or leave the file out with `--exclude`.""",
+    UNUSED_NOQA: f"""\
+# unused-noqa ({UNUSED_NOQA})
+
+A `# noqa` comment lists a code of looplint's, and nothing with this code is found where it stands: the code was
+corrected since, or the comment stood in the wrong place from the start. It would hide the next such problem unseen.
+
+Reported with `--report-unused-noqa` only. A comment without codes is never reported, for it may be meant for others;
+nor is a code whose rule is not selected, or one of another linter's.
+
+Take the code out of the comment, or the comment out of the line.""",
+}
 
 
 def _map(args: argparse.Namespace) -> int:
@@ -454,7 +564,13 @@ def _map(args: argparse.Namespace) -> int:
     return NOTHING_FOUND
 
 
-_COMMANDS: dict[str, arguments.Command] = {"check": _check, "rules": _rules, "explain": _explain, "map": _map}
+_COMMANDS: dict[str, arguments.Command] = {
+    "check": _check,
+    "baseline": _write_baseline,
+    "rules": _rules,
+    "explain": _explain,
+    "map": _map,
+}
 
 
 # -- terminals ----------------------------------------------------------------------------------------------------

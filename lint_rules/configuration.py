@@ -144,6 +144,8 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "exclude": _path_patterns,
     "extend-exclude": _path_patterns,
     "force-exclude": _boolean,
+    "report-unused-noqa": _boolean,
+    "baseline": _string,
     "fixable": _selectors,
     "unfixable": _selectors,
     "output-format": _output_format,

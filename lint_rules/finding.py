@@ -8,6 +8,8 @@ Confidence = Literal["high", "medium"]
 Applicability = Literal["safe", "unsafe", "display"]
 
 NOT_ANALYSED = "AGL000"
+UNUSED_NOQA = "AGL001"
+"""A comment that hides nothing, where that is to be reported."""
 
 
 class Span(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lint_rules.finding import NOT_ANALYSED
+from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA
 from lint_rules.patterns import pattern_error
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, matching
 
@@ -36,6 +36,8 @@ class Layer(NamedTuple):
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] | None = None
     force_exclude: bool | None = None
+    report_unused_noqa: bool | None = None
+    baseline: str | None = None
     fixable: Selectors | None = None
     unfixable: Selectors | None = None
     output_format: str | None = None
@@ -61,6 +63,8 @@ def unknown_rule(word: str) -> str:
     """Says that a word names no rule, with the nearest word that does."""
     if word == NOT_ANALYSED:
         return f"{word} is the notice that a file could not be analysed and cannot be switched on or off"
+    if word == UNUSED_NOQA:
+        return f"{word} tells of comments that hide nothing: `--report-unused-noqa` switches it on"
     prefixes = {code[:length] for code in BY_CODE for length in range(3, len(code) + 1)}
     # Codes are compared in capitals, for `agl301` is the likeliest slip of all.
     hint = suggestion(word.upper(), prefixes) or suggestion(word.lower(), BY_NAME)

@@ -43,6 +43,7 @@ class Task(NamedTuple):
     wish: Wish = Wish()
     """What may be fixed; fixed it is only if `fix` is set."""
     fix: bool = False
+    report_unused_noqa: bool = False
 
 
 class Rewrite(NamedTuple):
@@ -69,6 +70,18 @@ class Outcome(NamedTuple):
     """The modules nearby that were asked for."""
     content: str | None = None
     """The digest of the bytes, if the same will be found in the same bytes again."""
+
+
+class Sifted(NamedTuple):
+    """Outcomes without what is not to be reported, and how much that was."""
+
+    outcomes: Sequence[Outcome]
+    known: int = 0
+    """Findings that the baseline lists."""
+    unchanged: int = 0
+    """Findings on lines that did not change."""
+    solved: tuple[str, ...] = ()
+    """What the baseline lists and is not there any more, in words."""
 
 
 _Settle = Callable[[Task, Outcome], Outcome]
@@ -135,7 +148,8 @@ class _Planner:
             self._note(error)
         else:
             wish = Wish(self._unsafe, settings.fixable)
-            self.plan.tasks.append(Task(shown(path), options, source, wish, self._fix))
+            task = Task(shown(path), options, source, wish, self._fix, settings.report_unused_noqa)
+            self.plan.tasks.append(task)
 
     def excludes(self, path: str, is_dir: bool) -> bool:
         try:
@@ -198,6 +212,8 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
     try:
         source = files.read(task.path, task.options.limits.bytes)
     except OSError:
+        return None
+    if _asks_of_noqa(task, source):
         return None
     noted = _Neighbours()
     found = cache.find(task.path, digest(source), task.options, noted.digest)
@@ -289,12 +305,27 @@ def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
     understood = not report.misread and all(finding.code != NOT_ANALYSED for finding in report.findings)
     return Outcome(
         task.path,
-        report.findings,
+        _with_unused_noqa(task, source, report.findings),
         report.suppressed,
         report.misread,
         neighbours=tuple((*asked, seen) for asked, seen in neighbours.noted.items()),
-        content=digest(source) if understood and task.source is None else None,
+        content=digest(source) if understood and task.source is None and not _asks_of_noqa(task, source) else None,
     )
+
+
+def _asks_of_noqa(task: Task, source: bytes) -> bool:
+    return task.report_unused_noqa and b"noqa" in source.lower()
+
+
+def _with_unused_noqa(task: Task, source: bytes, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Findings, with those of comments that hide nothing, if that is asked: what there is without comments tells."""
+    if not _asks_of_noqa(task, source) or any(finding.code == NOT_ANALYSED for finding in found):
+        return found
+    from lint_rules.noqa import unused_noqa
+
+    bare = check.check_source(source, task.path, task.options, neighbours=files.neighbours, noqa=False)
+    unused = unused_noqa(files.decode(source), task.path, bare.findings, task.options.codes)
+    return tuple(sorted((*found, *unused), key=lambda finding: (finding.span, finding.code)))
 
 
 def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
@@ -303,7 +334,7 @@ def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
     fixed = fix_source(source, task.path, task.options, task.wish, neighbours=neighbours)
     return Outcome(
         task.path,
-        fixed.report.findings,
+        _with_unused_noqa(task, fixed.source, fixed.report.findings),
         fixed.report.suppressed,
         fixed.report.misread,
         rewrite=Rewrite(source, fixed.source, fixed.applied) if fixed.source != source else None,

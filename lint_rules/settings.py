@@ -43,6 +43,17 @@ class Settings:
         return bool(self._first("force_exclude"))
 
     @property
+    def report_unused_noqa(self) -> bool:
+        """Whether comments that hide nothing are reported."""
+        return bool(self._first("report_unused_noqa"))
+
+    @property
+    def baseline(self) -> str | None:
+        """The absolute path of the file with the findings that are left for later, if there is to be one."""
+        layer = self.file if self.command.baseline is None else self.command
+        return None if layer.baseline is None else os.path.join(layer.folder, os.path.expanduser(layer.baseline))
+
+    @property
     def cache_dir(self) -> str:
         """The absolute folder of the cache: beside the configuration file, unless it or the command line say else.
 

@@ -33,6 +33,16 @@ class Comment(NamedTuple):
     """Whether it covers all, and reads as if it listed what it covers."""
 
 
+class Listed(NamedTuple):
+    """A comment that lists codes: its place (from 1), its text, prefixes of the codes, and the lines it covers."""
+
+    line: int
+    column: int
+    text: str
+    codes: tuple[str, ...]
+    covers: tuple[int, ...]
+
+
 class Suppressions:
     """The noqa comments of one file, looked for when first asked. A text without the word costs a search, no tokens."""
 
@@ -55,6 +65,19 @@ class Suppressions:
         number, comment = self._whole_file or (line, self._comments.get(line))
         return (number, comment.text) if comment is not None and comment.seems_a_list else None
 
+    def listed(self) -> Iterator[Listed]:
+        """The comments that list codes, in order; not what only reads like one in a string."""
+        covers: dict[int, list[int]] = {}
+        for number, comment in self._comments.items():
+            covers.setdefault(id(comment), []).append(number)
+        for token in _tokens(self._lines):
+            line, found = token.start[0], self._comments.get(token.start[0])
+            if token.type != tokenize.COMMENT or found is None or found.covered == _EVERY_CODE:
+                continue
+            if found.text in token.string:
+                column = self._lines[line - 1].index(found.text) + 1
+                yield Listed(line, column, found.text, found.covered, tuple(covers[id(found)]))
+
     @cached_property
     def _lines(self) -> list[str]:
         """The lines as flake8 has them; none if there cannot be a comment."""
@@ -75,7 +98,7 @@ class Suppressions:
         """For each line that a comment covers, this comment."""
         comments: dict[int, Comment] = {}
         each = ((number, number) for number in range(1, len(self._lines) + 1))
-        for first, last in chain(each, _joined(self._lines)):
+        for first, last in chain(each, joined(self._lines)):
             if match := _INLINE.search("".join(self._lines[first - 1 : last])):
                 covered = tuple(_CODE.findall(match["codes"])) if match["codes"] else _EVERY_CODE
                 comments.update(dict.fromkeys(range(first, last + 1), _comment(match, covered)))
@@ -88,16 +111,10 @@ def _comment(match: re.Match[str], covered: tuple[str, ...]) -> Comment:
     return Comment(covered, text, more is not None)
 
 
-def _joined(lines: list[str]) -> Iterator[tuple[int, int]]:
+def joined(lines: list[str]) -> Iterator[tuple[int, int]]:
     """First and last (from 1) of the lines that a string or backslashes join; none if there are no tokens to be had."""
-    if not lines:
-        return
-    try:
-        tokens = list(tokenize.generate_tokens(iter(lines).__next__))
-    except (tokenize.TokenError, SyntaxError):
-        return
     first = None
-    for token in tokens:
+    for token in _tokens(lines):
         if token.type in (tokenize.ENDMARKER, tokenize.DEDENT):
             continue  # they stand where the next statement begins, or nowhere
         first = first or token.start[0]
@@ -105,3 +122,11 @@ def _joined(lines: list[str]) -> Iterator[tuple[int, int]]:
             if first < token.end[0]:
                 yield first, token.end[0]
             first = None
+
+
+def _tokens(lines: list[str]) -> list[tokenize.TokenInfo]:
+    """None if there are none to be had."""
+    try:
+        return list(tokenize.generate_tokens(iter(lines).__next__)) if lines else []
+    except (tokenize.TokenError, SyntaxError):
+        return []

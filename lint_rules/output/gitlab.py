@@ -37,7 +37,9 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
 
 
 def _severity(code: str) -> str:
-    return "critical" if code == NOT_ANALYSED or code not in BY_CODE else _SEVERITIES[BY_CODE[code].group]
+    if code == NOT_ANALYSED:
+        return "critical"
+    return _SEVERITIES[BY_CODE[code].group] if code in BY_CODE else "info"
 
 
 def _path(path: str) -> str:

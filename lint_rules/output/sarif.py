@@ -17,7 +17,7 @@ from lint_rules import __version__
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Span
 from lint_rules.fingerprint import fingerprints, posix
 from lint_rules.output.page import Page, valid
-from lint_rules.rules.catalogue import BY_CODE, Rule
+from lint_rules.rules.catalogue import BY_CODE
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -40,7 +40,7 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
     tool, but a notification of how it ran."""
     results = [finding for finding in findings if finding.code != NOT_ANALYSED]
     failures = [finding for finding in findings if finding.code == NOT_ANALYSED]
-    rules = [BY_CODE[code] for code in sorted({finding.code for finding in results})]
+    rules = sorted({(finding.code, finding.name) for finding in results})
     names = fingerprints(results, page.source)
     run = {
         "tool": {
@@ -48,7 +48,7 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
                 "name": "looplint",
                 "version": __version__,
                 "semanticVersion": __version__,
-                "rules": list(map(_rule, rules)),
+                "rules": [_rule(*rule) for rule in rules],
                 "notifications": [{"id": NOT_ANALYSED, "name": "not-analysed"}] if failures else [],
             }
         },
@@ -60,7 +60,7 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
             }
         ],
         "results": [
-            _result(finding, rules.index(BY_CODE[finding.code]), name, page)
+            _result(finding, rules.index((finding.code, finding.name)), name, page)
             for finding, name in zip(results, names, strict=True)
         ],
     }
@@ -70,7 +70,10 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
 # -- rules --------------------------------------------------------------------------------------------------------
 
 
-def _rule(rule: Rule) -> Object:
+def _rule(code: str, name: str) -> Object:
+    rule = BY_CODE.get(code)
+    if rule is None:  # one that is about comments, not about agents
+        return {"id": code, "name": name, "defaultConfiguration": {"level": "note"}}
     page = rule.page().strip()
     return {
         "id": rule.code,
@@ -98,7 +101,7 @@ def _result(finding: Finding, index: int, name: str, page: Page) -> Object:
     result = {
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": _LEVELS[BY_CODE[finding.code].group],
+        "level": _LEVELS[BY_CODE[finding.code].group] if finding.code in BY_CODE else "note",
         "message": {"text": valid(finding.message + help_)},
         "locations": [_location(finding.path, finding.span)],
         "partialFingerprints": {"looplint/v1": name},
