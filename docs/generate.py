@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/rules/ from the rules themselves: their pages are the docstrings of their modules.
+"""Writes docs/rules/ from the rules themselves, whose pages are the docstrings of their modules, and the JSON schema
+of the configuration from the settings.
 
 python docs/generate.py          write the pages
 python docs/generate.py --check  exit 1 and name the pages that are not up to date
@@ -7,11 +8,14 @@ python docs/generate.py --check  exit 1 and name the pages that are not up to da
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from lint_rules.rules.catalogue import RULES, Rule
+from lint_rules.schema import schema
 
+SCHEMA = Path(__file__).parent / "looplint.schema.json"
 FOLDER = Path(__file__).parent / "rules"
 PROMISE = {
     "correctness": "at most 1 finding in 20 is wrong",
@@ -35,13 +39,14 @@ def index() -> str:
 
 def pages() -> dict[Path, str]:
     """All pages by their path."""
-    return {FOLDER / "README.md": index(), **{FOLDER / f"{rule.name}.md": page(rule) for rule in RULES}}
+    made = {FOLDER / "README.md": index(), SCHEMA: json.dumps(schema(), indent=2) + "\n"}
+    return {**made, **{FOLDER / f"{rule.name}.md": page(rule) for rule in RULES}}
 
 
 def stale() -> list[Path]:
     """Pages that are missing, differ from their rule, or belong to no rule."""
     wanted = pages()
-    there = set(FOLDER.glob("*.md"))
+    there = {*FOLDER.glob("*.md"), *SCHEMA.parent.glob(SCHEMA.name)}
     differing = [p for p, text in wanted.items() if p not in there or p.read_text(encoding="utf-8") != text]
     return sorted({*differing, *(there - set(wanted))})
 

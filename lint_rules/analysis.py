@@ -74,6 +74,15 @@ def outlined(source: bytes, path: str, tree: Tree, options: Options, neighbours:
     return outline(_anatomy(_read(source, path, tree), options, neighbours, _read))
 
 
+def strangers_of(
+    source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None
+) -> list[tuple[str, int]]:
+    """The calls of a file that may ask a model, by name and line. Raises Unreadable."""
+    from lint_rules.anatomy.strangers import strangers
+
+    return list(strangers(_anatomy(_read(source, path, tree), options, neighbours, _read)))
+
+
 def levels(source: bytes, tree: Tree) -> int:
     """How deep the tree of a file is, at most."""
     return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)

@@ -21,6 +21,8 @@ from lint_rules.layer import (
 )
 from lint_rules.limits import Limits
 
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
 Command = Callable[[argparse.Namespace], int]
 """Does what it is told, and returns the exit code."""
 
@@ -143,6 +145,8 @@ def parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "rules": _add_rules,
         "explain": _add_explain,
         "map": _add_map,
+        "init": _add_init,
+        "generate-shell-completion": _add_completion,
     }
     for name, run in commands.items():
         adders[name](below).set_defaults(run=run)
@@ -275,8 +279,12 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     _add_running_options(group)
 
 
-def _add_running_options(group: argparse._ActionsContainer) -> None:
+def _add_quiet(group: argparse._ActionsContainer) -> None:
     group.add_argument("-q", "--quiet", action="store_true", help="print findings and errors, nothing else")
+
+
+def _add_running_options(group: argparse._ActionsContainer) -> None:
+    _add_quiet(group)
     group.add_argument(
         "--color",
         choices=("auto", "always", "never"),
@@ -306,6 +314,25 @@ def _add_map(commands: argparse._SubParsersAction[_Parser]) -> argparse.Argument
     )
     parser.add_argument("file", metavar="FILE")
     _add_configuration_options(parser)
+    return parser
+
+
+def _add_init(commands: argparse._SubParsersAction[_Parser]) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "init",
+        help="write a [tool.looplint] table, made from what is seen in the current folder",
+        description="Writes a [tool.looplint] table to the end of pyproject.toml, made from what is seen in the "
+        "current folder. What only you can answer stands in its comments.",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the table, and write nothing")
+    parser.set_defaults(stdin_filename=None, config=None, isolated=True, color="auto")
+    _add_quiet(parser)
+    return parser
+
+
+def _add_completion(commands: argparse._SubParsersAction[_Parser]) -> argparse.ArgumentParser:
+    parser = commands.add_parser("generate-shell-completion", help="print what a shell needs to complete words")
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
     return parser
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "load",
     "map_source",
     "passes_gate",
+    "strangers",
 ]
 
 Result = TypeVar("Result")
@@ -125,6 +126,18 @@ def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighb
     from lint_rules import analysis
 
     return _with_tree(source, path, lambda tree: analysis.outlined(source, path, tree, options, neighbours))
+
+
+def strangers(
+    source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None
+) -> list[tuple[str, int]]:
+    """Functions that may ask a model, for all that is known of them, each with a line (from 1) in which it is called.
+
+    Raises ValueError (one clear line) when the file cannot be analysed.
+    """
+    from lint_rules import analysis
+
+    return _with_tree(source, path, lambda tree: analysis.strangers_of(source, path, tree, options, neighbours))
 
 
 def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> Result:

@@ -564,12 +564,56 @@ def _map(args: argparse.Namespace) -> int:
     return NOTHING_FOUND
 
 
+# -- looplint init, generate-shell-completion ---------------------------------------------------------------------
+
+
+def _init(args: argparse.Namespace) -> int:
+    from lint_rules import beginning, run, saving
+    from lint_rules.configuration import read_pyproject
+
+    path = os.path.join(os.getcwd(), "pyproject.toml")
+    if read_pyproject(path) is not None:
+        raise UsageError("pyproject.toml has a [tool.looplint] table: `looplint check` uses it")
+    plan = run.plan(["."], Resolver(arguments.layer(args), isolated=True))
+    outcomes = _all_outcomes(run.check_tasks(plan.tasks), plan, args)
+    seen = beginning.look(plan.tasks, outcomes)
+    table = beginning.table(seen)
+    if args.dry_run:
+        print(table, end="")
+        return NOTHING_FOUND
+    try:
+        with open(path, "rb") as file:
+            before = file.read()
+    except FileNotFoundError:
+        saving.replace(path, table.encode())
+    else:
+        end = b"\r\n" if b"\r\n" in before else b"\n"
+        gap = end * (2 - before.endswith(b"\n")) if before else b""
+        saving.save(path, before, before + gap + table.encode().replace(b"\n", end))
+    if not args.quiet:
+        print(f"Wrote [tool.looplint] to pyproject.toml: {_count(seen.agents, 'file')} with parts of an agent,")
+        print(f"{_count(seen.problems, 'problem')}, {_count(len(seen.strangers), 'function')} that may ask a model.")
+    return NOTHING_FOUND
+
+
+def _completion(args: argparse.Namespace) -> int:
+    from lint_rules import completion
+
+    try:
+        print(completion.script(arguments.parser(_COMMANDS), args.shell))
+    except ImportError as error:
+        raise UsageError('shell completion needs shtab: pip install "looplint[completion]"') from error
+    return NOTHING_FOUND
+
+
 _COMMANDS: dict[str, arguments.Command] = {
     "check": _check,
     "baseline": _write_baseline,
     "rules": _rules,
     "explain": _explain,
     "map": _map,
+    "init": _init,
+    "generate-shell-completion": _completion,
 }
 
 

@@ -157,3 +157,6 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "max-file-nodes": _limit,
     "max-file-seconds": _limit,
 }
+
+OPTIONS = tuple(_READERS)
+"""What can be configured."""
