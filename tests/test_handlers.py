@@ -35,3 +35,25 @@ def test_endings(body: str, ending: Ending) -> None:
     module = SourceModule(f"try:\n    x = json.loads(text)\nexcept ValueError as e:\n{indented}", "a.py")
     guard, *_ = module.nodes_of(cst.Try)
     assert handle(module, guard, guard.handlers[0]).ending is ending
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "ending"),
+    [
+        ("text = f'failed: {str(e)}'\nlog.error(text)", "", Ending.DROPS),
+        ("text = describe(e)\nconsole.print(Panel(text))\nx = {}", "", Ending.NEUTRAL),
+        # What anybody else reads is told, and so is what outlives the function.
+        ("text = describe(e)\nlog.error(text)\ntell(text)", "", Ending.TELLS),
+        ("text = describe(e)\nlog.error(text)", "answer(text)", Ending.TELLS),
+        ("self.text = describe(e)\nlog.error(self.text)", "", Ending.TELLS),
+        ("global text\ntext = describe(e)\nlog.error(text)", "", Ending.TELLS),
+    ],
+)
+def test_what_only_a_log_reads_is_not_told(body: str, after: str, ending: Ending) -> None:
+    indented = "".join(f"        {line}\n" for line in body.splitlines())
+    source = (
+        f"def run(self):\n    try:\n        x = json.loads(raw)\n    except ValueError as e:\n{indented}    {after}\n"
+    )
+    module = SourceModule(source, "a.py")
+    guard, *_ = module.nodes_of(cst.Try)
+    assert handle(module, guard, guard.handlers[0]).ending is ending

@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
+from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Graph, Point
@@ -82,11 +83,19 @@ class OpenEnds:
     def _may_take_back(self, point: Point) -> bool:
         for part in point.expressions():
             for node in walk_scope(part):
-                if type(node) is cst.Call and self.anatomy.mending.at(node, self.histories):
+                if type(node) is cst.Call and (
+                    self.anatomy.mending.at(node, self.histories) or self._drops_the_newest(node)
+                ):
                     return True
         return point.statement is not None and any(
             self.anatomy.module.inside(node, point.statement) for node in self._cuts
         )
+
+    def _drops_the_newest(self, call: cst.Call) -> bool:
+        """Whether a function of this file takes the last messages away: the calls go with the results they have got."""
+        callee = self.anatomy.facts.slots.callee(call)
+        reached = self.anatomy.writes.reached_from(callee) if callee is not None else ()
+        return any(write.slot in self.histories and _is_end_cut(write) for write in reached)
 
     @cached_property
     def are_mended(self) -> bool:
@@ -228,3 +237,17 @@ class OpenEnds:
     def _asked_in_turns(self, caller: Scope) -> bool:
         """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
         return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+
+
+def _is_end_cut(write: HistoryWrite) -> bool:
+    """`h = h[:n]`, `del h[n:]`, `h[n:] = []`, `h.pop()`: the oldest messages stay, the newest do not."""
+    node, kept = write.node, ex.slice_of(write.value) if write.value is not None else None
+    if write.kind == "rebind":
+        return kept is not None and kept.lower is None and kept.upper is not None and kept.step is None
+    if isinstance(node, cst.Call):
+        return ex.called_name(node) == "pop" and all(ex.integer(arg.value) == -1 for arg in node.args)
+    target = (
+        node.target if isinstance(node, cst.Del) else node.targets[0].target if isinstance(node, cst.Assign) else None
+    )
+    gone = ex.slice_of(target) if target is not None else None
+    return gone is not None and gone.lower is not None and gone.upper is None and write.kind in {"cut", "replace"}

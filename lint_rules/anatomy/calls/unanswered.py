@@ -206,11 +206,15 @@ class Region:
                     queue.append(target)
         return False
 
-    def leavings(self) -> Iterator[Escape]:
-        """`break` and `return` behind an answer: the calls that a loop has not come to yet get none."""
+    def leavings(self, takes_back: Callable[[Point], bool]) -> Iterator[Escape]:
+        """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
+
+        Behind a point that takes the message with the calls back, there are none left.
+        """
+        gone = {p for p in self.points if takes_back(p)}
         answered = [t for p in self.answering for t, kind in p.successors if kind != "exception" and t in self.inside]
         order = self._module.order
-        for point in sorted(self.reached(answered, set()), key=lambda p: order[p.statement]):  # type: ignore[index]
+        for point in sorted(self.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]
             node = point.statement
             if isinstance(node, (cst.Break, cst.Return)):
                 for target, _ in point.successors:

@@ -80,7 +80,7 @@ class WaysOut:
         """Ways on which the loop is left while there are calls behind the one in hand."""
         if taken.loop is None or self.one_at_a_time:
             return
-        for escape in taken.region.leavings():
+        for escape in taken.region.leavings(self.ends.takes_back):
             if escape.test is None or self._is_last(escape, taken.loop) or self._picks_one(taken, escape.test):
                 continue
             stored = self.ends.is_stored_before(taken.headers)

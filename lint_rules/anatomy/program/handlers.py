@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 
 import libcst as cst
@@ -78,7 +79,7 @@ def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> 
     target: cst.BaseExpression | None = None
     found_neutral = False
     sometimes = () if _always_raises(handler.body) else nodes_below(handler.body, cst.Raise)
-    passed_over = {part for node in sometimes for part in walk(node)}
+    passed_over = {part for node in (*sometimes, *_words_of_logs(module, handler)) for part in walk(node)}
     for node in walk_scope(handler.body):
         if node in passed_over:
             continue
@@ -119,6 +120,19 @@ def _is_generic(raised: cst.BaseExpression | None) -> bool:
     """`raise`, and `raise Exception(...)`, which tells callers no more than the error itself."""
     named = raised.func if isinstance(raised, cst.Call) else raised
     return named is None or ex.dotted(named) in {"Exception", "BaseException"}
+
+
+def _words_of_logs(module: SourceModule, handler: cst.ExceptHandler) -> Iterator[cst.Assign]:
+    """`text = f"failed: {exc}"` before `log.error(text)`: what is put into a name that only the handler's logs read."""
+    function = module.scope_of[handler].function
+    for node in nodes_below(handler.body, cst.Assign):
+        target = node.targets[0].target
+        if isinstance(target, cst.Name) and target.value not in function.foreign and function.kind != "module":
+            reads = [
+                use for use in function.named(target.value) if not isinstance(module.parent[use], cst.AssignTarget)
+            ]
+            if reads and all(module.inside(use, handler) and shown_only(module, use) for use in reads):
+                yield node
 
 
 def _only_for_people(module: SourceModule, call: cst.Call, handler: cst.ExceptHandler) -> bool:
