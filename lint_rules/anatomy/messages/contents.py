@@ -17,6 +17,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import Elements
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
@@ -27,6 +28,8 @@ from lint_rules.syntax.record import record
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _FARTHEST = 40
 """So many lists are looked at, on the way back from one."""
+_MOST_CALLERS = 3
+"""So many callers are looked at, one behind the other."""
 
 
 @record
@@ -87,9 +90,29 @@ class Contents:
                     return Proof(first, "the system message is put at its front here")
             for write in self.anatomy.writes.by_slot.get(slot, ()):
                 if write.kind in {"append", "insert"} and write.value is not None and self._is_system(write.value):
-                    if write.kind == "append" or _at_front(write.node):
+                    if _at_front(write.node) if write.kind == "insert" else not self._comes_later(write, slot):
                         return Proof(write.node, "the system message is put into it here")
         return None
+
+    def _comes_later(self, write: HistoryWrite, slot: Slot) -> bool:
+        """Whether each way to where a message is appended leads by another one: what it says stands in the middle."""
+        places = [(write.node, write.function)]
+        for _ in range(_MOST_CALLERS):
+            open_ = [(node, function) for node, function in places if not self._has_before(node, function, slot)]
+            sites = [self.anatomy.calls.sites[function] for _, function in open_]
+            if not all(sites):
+                return False
+            places = [(site.node, site.caller) for found in sites for site in found]
+        return not places
+
+    def _has_before(self, node: cst.CSTNode, function: Scope, slot: Slot) -> bool:
+        """Whether something is put into the list on each way of a function that leads to a node."""
+        if function.kind not in {"function", "module"}:
+            return False
+        others = [w.node for w in self.anatomy.writes.by_slot[slot] if w.function is function and w.kind in GROWING]
+        put = set(self.anatomy.points(function, (other for other in others if other is not node)))
+        flow = self.anatomy.flow(function)
+        return bool(put) and not flow.reaches(flow.entry, self.anatomy.points(function, [node]), put)
 
     def _is_system(self, node: cst.BaseExpression) -> bool:
         """Whether a message holds instructions: a summary with the role of the system is no such thing."""

@@ -146,7 +146,9 @@ def is_put_together(anatomy: Anatomy, given: Given) -> bool:
 
 
 def _is_of_reply(anatomy: Anatomy, value: cst.BaseExpression, caller: Scope) -> bool:
-    """Whether a value is what a model call gives, or the variable of a loop over it."""
+    """Whether a value is what a model call gives, the variable of a loop over it, or a part of these."""
+    while isinstance(value, (cst.Attribute, cst.Subscript)):
+        value = value.value
     if not isinstance(value, cst.Name) or caller.kind == "lambda":
         return False
     for definition in anatomy.definitions(value):
