@@ -51,7 +51,8 @@ def run(client, messages, tools):
 The text must be known to come from a model: `function.arguments` and `arguments` of a tool call, streamed
 `partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
 followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop.
-A handler speaks for itself when it raises, returns or stores anything that says more than `{}`, `""`, `[]` or `None`.
+A handler speaks for itself when it raises, returns or stores anything that says more than `{}`, `""`, `[]` or `None`,
+and more than a log reads. A `None` by which callers leave calls out of their list says nothing to the model either.
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 Where there is no round loop in the file, methods and reusable functions are reported, scripts are not.
@@ -76,7 +77,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.failed_parses import held_instead, is_dropped, value_instead
+from lint_rules.anatomy.calls.failed_parses import held_instead, is_dropped, is_left_out, value_instead
 from lint_rules.anatomy.calls.hidden_arguments import hidden_arguments
 from lint_rules.anatomy.calls.model_json import is_rewritten, part_of_call, written_by_model
 from lint_rules.anatomy.calls.parse_attempts import is_attempt
@@ -155,6 +156,8 @@ def _swallowed(
         if held:
             told = " or ".join(dict.fromkeys(held))
             message = f"malformed `{text}` is passed over: the tool call goes on with {told}, the model is never told"
+    elif is_left_out(anatomy, call, handling, function):
+        message = f"the error of parsing `{text}` is dropped: its callers leave the call out, the model is never told"
     else:
         return
     at = Note(handling.handler, f"this handler {handling.ending.value}")

@@ -111,6 +111,35 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     )
 
 
+def is_left_out(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
+    """`[... for call in calls if parse(call.arguments) is not None]`: callers pass over the calls that failed."""
+    if handling.ending is not Ending.NEUTRAL or handling.target is not None or not _hands_back(anatomy, call, function):
+        return False
+    kept = [_keeps_calls(anatomy, site.node) for site in anatomy.calls.sites[function]]
+    return True in kept and False not in kept
+
+
+def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:
+    """Whether a list of tool calls takes those that a call can read, or those that it cannot; None for other calls."""
+    module, keeps = anatomy.module, True
+    here: cst.CSTNode = site
+    for outer in module.ancestors(site):
+        if isinstance(outer, cst.CompIf):
+            loop = module.parent[outer]
+            return keeps if isinstance(loop, cst.CompFor) and Kind.CALLS in anatomy.facts.kinds(loop.iter) else None
+        if isinstance(outer, cst.Comparison):
+            left, operator, right = ex.compared(outer)
+            if left is not here or not handlers.is_neutral(right):
+                return None
+            keeps = isinstance(operator, (cst.IsNot, cst.NotEqual))
+        elif isinstance(outer, cst.UnaryOperation) and isinstance(outer.operator, cst.Not):
+            keeps = not keeps
+        elif not isinstance(outer, cst.BooleanOperation):
+            return None
+        here = outer
+    return None
+
+
 def held_instead(anatomy: Anatomy, call: cst.Call, handling: Handling) -> list[Definition]:
     """What the name held before that the value was to get, if the way of the error leads to where it is put to use.
 
