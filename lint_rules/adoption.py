@@ -14,7 +14,8 @@ from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA, Finding
 from lint_rules.fingerprint import Source
 from lint_rules.layer import SettingsError
 from lint_rules.noqa import add_noqa as with_noqa
-from lint_rules.paths import shown
+from lint_rules.notebook import written
+from lint_rules.paths import is_notebook, shown
 from lint_rules.run import Outcome, Sifted, Task
 
 
@@ -48,7 +49,9 @@ def add_noqa(outcomes: Iterable[Outcome]) -> tuple[int, list[Trouble]]:
             continue
         try:
             before = files.read(outcome.path)
-            after, lines = with_noqa(before, outcome.findings)
+            after, lines = with_noqa(files.as_program(before, outcome.path), outcome.findings)
+            if is_notebook(outcome.path):
+                after = written(before, after)
             saving.save(outcome.path, before, after)
         except (saving.Refused, saving.Torn, ValueError) as error:
             troubles.append(Trouble(outcome.path, str(error)))

@@ -234,7 +234,7 @@ def _add_baseline(commands: argparse._SubParsersAction[_Parser]) -> argparse.Arg
 def _add_file_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "which files",
-        "Folders are searched for .py and .pyw files, without what .gitignore files or exclusions leave out. "
+        "Folders are searched for .py, .pyw and .ipynb files, without what .gitignore files or exclusions leave out. "
         "PATTERNS are as in .gitignore, {a,b} means either; they are relative to the current folder.",
     )
     _add_list(group, "--exclude", "PATTERNS", "leave these out, instead of the default ones (.venv, build, ...)")

@@ -34,7 +34,7 @@ def look(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> Seen:
     strangers: dict[str, str] = {}
     for task in tasks:
         try:
-            source = files.read(task.path, task.options.limits.bytes)
+            source = files.read_program(task.path, task.options.limits.bytes)
             if not check.passes_gate(source, task.path, task.options, neighbours=files.neighbours):
                 continue
             agents += 1

@@ -15,6 +15,7 @@ from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
 from lint_rules.gate import mentions
 from lint_rules.limits import OverTime, reached, too_long, too_many
 from lint_rules.options import Neighbours, Options
+from lint_rules.paths import is_notebook
 from lint_rules.rules.catalogue import BY_CODE
 from lint_rules.syntax.python import Unreadable, is_python
 
@@ -145,7 +146,7 @@ def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> 
     from lint_rules.analysis import levels
     from lint_rules.syntax.depth import with_room
 
-    _refuse_notebook(path)
+    _refuse_notebook(source, path)
     tree = _parsed(source)
     return with_room(levels(source, tree), lambda: function(tree))
 
@@ -164,7 +165,7 @@ class _Look(NamedTuple):
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
     """Raises Unreadable for what is no Python, so that a broken file is never called clean, and what is too large."""
-    _refuse_notebook(path)
+    _refuse_notebook(source, path)
     _refuse(reached(options.limits, source))
     if not mentions.agent(source, options.vocabulary):
         if tree is None and not is_python(source):
@@ -226,10 +227,13 @@ def _refuse(why: str | None) -> None:
         raise Unreadable(why)
 
 
-def _refuse_notebook(path: str) -> None:
-    """What a notebook holds is JSON, and most JSON is Python, which nothing is found in."""
-    if path.lower().endswith(".ipynb"):
-        raise Unreadable("notebooks cannot be analysed yet: `jupyter nbconvert --to script` makes a .py file of one")
+def _refuse_notebook(source: bytes, path: str) -> None:
+    """What a notebook holds is JSON, and most JSON is Python, which nothing is found in. Its program can be checked."""
+    if is_notebook(path):
+        from lint_rules.notebook import is_program
+
+        if not is_program(source):
+            raise Unreadable("this is a notebook, not its program: use `looplint check`, or `nbqa flake8`")
 
 
 def _parsed(source: bytes) -> Tree:

@@ -20,6 +20,7 @@ from lint_rules.arguments import UsageError
 from lint_rules.errors import describe, reason
 from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA
 from lint_rules.layer import SettingsError, suggestion, unknown_rule
+from lint_rules.paths import is_notebook
 from lint_rules.settings import Resolver
 
 if TYPE_CHECKING:
@@ -185,18 +186,19 @@ def _report(
 ) -> int:
     """Print what was found and done, and tell the exit code."""
     outcomes = sifted.outcomes
+    page = _page(args, source, plan)
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if args.fix_only or args.diff:
         findings = [finding for finding in findings if finding.code == NOT_ANALYSED]
-    _print_findings(findings, output_format, args, source, plan)
+    _print_findings(findings, output_format, args, page)
     troubles = _troubles(plan, outcomes)
     _complain_of(troubles, paths, plan, quiet=args.quiet)
     for line in sifted.solved:
         _complain("error", f"{line}: `looplint baseline` takes out what is solved, so that it cannot come back unseen")
     for outcome in outcomes if not args.quiet else ():
         for misread in outcome.misread:
-            _complain("warning", f"{outcome.path}:{misread.line}: {misread.message}")
-    _tell_fixes(outcomes, output_format, args)
+            _complain("warning", f"{_at(outcome.path, misread.line, page)}: {misread.message}")
+    _tell_fixes(outcomes, output_format, args, page)
     if output_format == "text" and not args.quiet:
         if not args.fix_only and not args.diff:
             print(_summary(findings, sifted, troubles))
@@ -280,15 +282,17 @@ def _add_noqa(outcomes: Sequence[Outcome], plan: Plan, args: argparse.Namespace,
     return FAILED if unread or any(trouble.fatal for trouble in troubles) else NOTHING_FOUND
 
 
-def _print_findings(
-    findings: Sequence[Finding], output_format: str, args: argparse.Namespace, stdin: bytes | None, plan: Plan
-) -> None:
+def _print_findings(findings: Sequence[Finding], output_format: str, args: argparse.Namespace, page: Page) -> None:
     from lint_rules.output import DOCUMENTS, renderer
 
     if not findings and output_format not in DOCUMENTS:
         return
     if not args.statistics:
-        lines = renderer(output_format)(findings, _page(args, stdin, plan))
+        if any(is_notebook(finding.path) for finding in findings):
+            from lint_rules.output.cells import in_cells
+
+            findings, page = in_cells(findings, page)
+        lines = renderer(output_format)(findings, page)
     else:
         from lint_rules.output import statistics
 
@@ -306,7 +310,8 @@ def _page(args: argparse.Namespace, stdin: bytes | None, plan: Plan) -> Page:
     of_stdin = stdin_path(args.stdin_filename)
 
     def read(path: str) -> bytes:
-        return stdin if stdin is not None and path == of_stdin else files.read(path)
+        found = stdin if stdin is not None and path == of_stdin else files.read(path)
+        return files.as_program(found, path)
 
     @lru_cache(maxsize=8)
     def source(path: str) -> str | None:
@@ -321,6 +326,17 @@ def _page(args: argparse.Namespace, stdin: bytes | None, plan: Plan) -> Page:
         return {key: files.decode(after) for key, after in fixes_apart(task, read(path))}
 
     return Page(source, _wants_colour(args.color, sys.stdout), mended)
+
+
+def _at(path: str, line: int, page: Page) -> str:
+    """A line (from 1) of a file as people read it: of a notebook, of a cell."""
+    if not is_notebook(path):
+        return f"{path}:{line}"
+    from lint_rules.notebook import Cells
+    from lint_rules.paths import CellPath
+
+    cell, line = Cells(page.source(path) or "").place(line)
+    return f"{CellPath.of(path, cell)}:{line}"
 
 
 def _troubles(plan: Plan, outcomes: Iterable[Outcome]) -> list[Trouble]:
@@ -416,15 +432,15 @@ def _print_stdin(plan: Plan, outcomes: Iterable[Outcome], source: bytes) -> byte
     return source
 
 
-def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.Namespace) -> None:
+def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.Namespace, page: Page) -> None:
     """Say what was fixed; on stderr where stdout holds data."""
     fixed = [outcome for outcome in outcomes if outcome.rewrite is not None]
     for outcome in outcomes:
         for dropped in outcome.dropped if not args.quiet else ():
-            _complain("note", f"{outcome.path}:{dropped.line}: {dropped.code} is not fixed: {dropped.reason}")
+            _complain("note", f"{_at(outcome.path, dropped.line, page)}: {dropped.code} is not fixed: {dropped.reason}")
     with redirect_stdout(sys.stdout if output_format == "text" else sys.stderr):
         if args.show_fixes:
-            for line in _shown_fixes(fixed):
+            for line in _shown_fixes(fixed, page):
                 print(line)
         if fixed and not args.quiet:
             number = sum(len(outcome.rewrite.applied) for outcome in fixed if outcome.rewrite is not None)
@@ -432,12 +448,12 @@ def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.
             print(f"{verb} {_count(number, 'fix', 'fixes')} in {_count(len(fixed), 'file')}.")
 
 
-def _shown_fixes(fixed: Iterable[Outcome]) -> Iterator[str]:
+def _shown_fixes(fixed: Iterable[Outcome], page: Page) -> Iterator[str]:
     from lint_rules.output.page import plain
 
     for outcome in fixed:
         for applied in outcome.rewrite.applied if outcome.rewrite is not None else ():
-            yield f"{plain(outcome.path)}:{applied.line}: {applied.code} {applied.name}: {applied.title}"
+            yield f"{plain(_at(outcome.path, applied.line, page))}: {applied.code} {applied.name}: {applied.title}"
 
 
 def _offer(findings: Iterable[Finding], unsafe: bool) -> str:
@@ -558,9 +574,15 @@ def _map(args: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         raise UsageError(f"{args.file}: {reason(error)}") from error
     try:
-        print(check.map_source(source, shown(path), options, neighbours=files.neighbours))
+        source = files.as_program(source, path)
+        outline = check.map_source(source, shown(path), options, neighbours=files.neighbours)
     except ValueError as error:
         raise UsageError(f"{args.file}: {error}") from error
+    if is_notebook(path):
+        from lint_rules.notebook import Cells
+
+        outline = Cells(source.decode()).said(outline)
+    print(outline)
     return NOTHING_FOUND
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 
 from lint_rules.errors import reason
 from lint_rules.ignores import Ignores, ignored, is_repository
-from lint_rules.paths import absolute, shown, upwards
+from lint_rules.paths import absolute, is_notebook, shown, upwards
 
-SUFFIXES = (".py", ".pyw")
+SUFFIXES = (".py", ".pyw", ".ipynb")
 NEIGHBOUR_LIMIT = 1 << 20
 """Bytes. A module larger than that is data or generated code, and not worth the time."""
 CLIMB_LIMIT = 8
@@ -143,6 +143,23 @@ def read(path: str, most: int = 0) -> bytes:
     """The bytes of a file; of a larger one than `most`, if that is not 0, one byte more than that. Raises OSError."""
     with open(path, "rb") as file:
         return file.read(most + 1 if most else -1)
+
+
+def read_program(path: str, most: int = 0) -> bytes:
+    """The bytes of a Python file, as `read` gives them; of a notebook, its program, however large the file around it.
+
+    Raises OSError, and ValueError (one clear line) for what is no notebook.
+    """
+    return as_program(read(path, 0 if is_notebook(path) else most), path)
+
+
+def as_program(source: bytes, path: str) -> bytes:
+    """The Python in the bytes of a file. Raises ValueError (one clear line) for what is no notebook."""
+    if not is_notebook(path):
+        return source
+    from lint_rules.notebook import program
+
+    return program(source)
 
 
 def decode(source: bytes) -> str:

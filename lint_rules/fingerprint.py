@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from lint_rules.finding import Finding
+from lint_rules.paths import file_of
 
 _LINE_END = re.compile("\r\n|\r|\n")  # what Python takes for one; str.splitlines knows more
 
@@ -32,7 +33,7 @@ def likenesses(findings: Sequence[Finding], source: Source) -> list[Likeness]:
     """That of each finding. Of a file that is gone, the lines are empty."""
     texts = {path: _LINE_END.split(source(path) or "") for path in {finding.path for finding in findings}}
     return [
-        Likeness(finding.code, posix(finding.path), _line(texts[finding.path], finding.span.line))
+        Likeness(finding.code, posix(file_of(finding.path)), _line(texts[finding.path], finding.span.line))
         for finding in findings
     ]
 

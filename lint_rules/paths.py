@@ -25,6 +25,34 @@ def shown(path: str) -> str:
     return path[len(inside) :] if path.startswith(inside) else path
 
 
+def is_notebook(path: str) -> bool:
+    """Whether the file at a path is a notebook, by its name."""
+    return path.lower().endswith(".ipynb")
+
+
+class CellPath(str):
+    """The path of a cell, as it is shown: `agent.ipynb:cell 3`."""
+
+    file: str
+    cell: int
+
+    @staticmethod
+    def of(file: str, cell: int) -> CellPath:
+        path = CellPath(f"{file}:cell {cell}")
+        path.file, path.cell = file, cell
+        return path
+
+
+def file_of(path: str) -> str:
+    """The path of the file that a path of a cell, or of a file, belongs to."""
+    return path.file if isinstance(path, CellPath) else path
+
+
+def cell_of(path: str) -> int | None:
+    """The number of a cell by its path; None for a file."""
+    return path.cell if isinstance(path, CellPath) else None
+
+
 def upwards(folder: str) -> Iterator[str]:
     """An absolute folder, and each folder above it up to the root of the file system."""
     while True:

@@ -18,7 +18,7 @@ from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Report, Span
 from lint_rules.gate import mentions
 from lint_rules.layer import SettingsError
 from lint_rules.options import Wish
-from lint_rules.paths import absolute, shown
+from lint_rules.paths import absolute, is_notebook, shown
 from lint_rules.settings import Resolver
 
 if TYPE_CHECKING:
@@ -210,8 +210,8 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
     if task.fix or task.source is not None:
         return None
     try:
-        source = files.read(task.path, task.options.limits.bytes)
-    except OSError:
+        source = files.read_program(task.path, task.options.limits.bytes)
+    except (OSError, ValueError):
         return None
     if _asks_of_noqa(task, source):
         return None
@@ -273,7 +273,7 @@ def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
     for place in sorted(range(len(tasks)), key=sizes.__getitem__)[:AHEAD_FILES]:
         task = tasks[place]
         with suppress(Exception):  # what is wrong with a file is told where it is checked
-            source = files.read(task.path, task.options.limits.bytes)
+            source = files.read_program(task.path, task.options.limits.bytes)
             if not mentions.plainly(source):
                 continue
             held += len(source)
@@ -287,16 +287,37 @@ def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
 def check_task(task: Task) -> Outcome:
     """Check one file. Never raises: what goes wrong is an outcome, too."""
     try:
-        source = files.read(task.path, task.options.limits.bytes) if task.source is None else task.source
+        most = 0 if is_notebook(task.path) else task.options.limits.bytes  # the outputs are not analysed
+        source = files.read(task.path, most) if task.source is None else task.source
     except OSError as error:
         return Outcome(task.path, error=reason(error))
     neighbours = _Neighbours()
     try:
+        if is_notebook(task.path):
+            return _of_notebook(task, source, neighbours)
         return (_fixed if task.fix else _checked)(task, source, neighbours)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic in native code (libcst's parser) is no Exception
         return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
+
+
+def _of_notebook(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
+    """What comes of the program of a notebook; the fixes are those of the notebook."""
+    from lint_rules import notebook
+
+    try:
+        program = notebook.program(source)
+    except ValueError as error:
+        return Outcome(task.path, (Finding(task.path, Span(1, 1, 1, 2), NOT_ANALYSED, "not-analysed", str(error)),))
+    outcome = (_fixed if task.fix else _checked)(task, program, neighbours)
+    if outcome.rewrite is None:
+        return outcome
+    try:
+        after = notebook.written(source, outcome.rewrite.after)
+    except ValueError as error:
+        return _checked(task, program, neighbours)._replace(unsaved=f"left as it is: {error}")
+    return outcome._replace(rewrite=outcome.rewrite._replace(before=source, after=after))
 
 
 def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:

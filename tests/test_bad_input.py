@@ -89,13 +89,6 @@ def test_nesting_beyond_all_measure(tmp_path: Path) -> None:
     assert looplint("check", cwd=tmp_path).returncode == 2
 
 
-def test_a_notebook_is_never_called_clean(tmp_path: Path) -> None:
-    (tmp_path / "a.ipynb").write_text('{"cells": []}')
-    done = looplint("check", "a.ipynb", "--output-format=concise", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, b"")
-    assert done.stdout.startswith(b"a.ipynb:1:1: AGL000 notebooks cannot be analysed yet")
-
-
 def test_odd_but_valid_files(tmp_path: Path) -> None:
     for name, source in {
         "empty": b"",

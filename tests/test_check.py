@@ -170,8 +170,8 @@ def test_a_notebook_is_no_python_even_if_its_json_is() -> None:
     for path in ("a.ipynb", "A.IPYNB"):
         [finding] = check_source(b'{"cells": [{"role": "messages"}]}', path, ALL).findings
         assert finding.code == NOT_ANALYSED
-        assert finding.message.startswith("notebooks cannot be analysed yet")
-        with pytest.raises(ValueError, match="notebooks"):
+        assert finding.message.startswith("this is a notebook, not its program")
+        with pytest.raises(ValueError, match="notebook"):
             map_source(b"{}", path, ALL)
 
 

@@ -248,6 +248,7 @@ def test_json(project: Project) -> None:
     first, second = project.check().json
     assert first == {
         "path": "agent.py",
+        "cell": None,
         "line": 6,
         "column": 22,
         "end_line": 6,
@@ -258,8 +259,8 @@ def test_json(project: Project) -> None:
         "help": "copy in each round",
         "confidence": "medium",
         "related": [
-            {"path": "agent.py", "line": 2, "column": 15, "message": "here"},
-            {"path": "other.py", "line": 4, "column": 1, "message": "there"},
+            {"path": "agent.py", "cell": None, "line": 2, "column": 15, "message": "here"},
+            {"path": "other.py", "cell": None, "line": 4, "column": 1, "message": "there"},
         ],
         "fix": {"applicability": "unsafe", "title": "Send the history"},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -74,11 +75,15 @@ def fixture(pattern: str) -> str:
 def test_a_bad_file_fails_with_its_code(tmp_path: Path, hooks: Path, cache: Path) -> None:
     (tmp_path / "agent.py").write_text(fixture("bad_*.py"))
     (tmp_path / "notes.md").write_text("messages.append(reply)\n")
+    cell = {"cell_type": "code", "source": fixture("bad_*.py"), "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "agent.ipynb").write_text(json.dumps(notebook))
     done = run_hook(tmp_path, hooks, cache)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Failed" in done.stdout
     assert CODE in done.stdout
     assert "agent.py" in done.stdout
+    assert "agent.ipynb:cell 1:" in done.stdout
     assert "notes.md" not in done.stdout
 
 

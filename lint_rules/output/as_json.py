@@ -8,17 +8,22 @@ from typing import Any
 
 from lint_rules.finding import Finding, FixOffer, Related
 from lint_rules.output.page import Page, valid
+from lint_rules.paths import cell_of, file_of
 
 
 def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
-    """One list of objects; positions are 1-based and count characters, the end is exclusive."""
+    """One list of objects; positions are 1-based and count characters, the end is exclusive.
+
+    `cell` is that of a notebook, from 1 among all cells, and lines are counted in it; None in other files.
+    """
     yield json.dumps([_finding(finding) for finding in findings], indent=2)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
     span = finding.span
     return {
-        "path": valid(finding.path),
+        "path": valid(file_of(finding.path)),
+        "cell": cell_of(finding.path),
         "line": span.line,
         "column": span.column,
         "end_line": span.end_line,
@@ -35,7 +40,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _related(finding: Finding, related: Related) -> dict[str, Any]:
     return {
-        "path": valid(related.path or finding.path),
+        "path": valid(file_of(related.path or finding.path)),
+        "cell": cell_of(related.path or finding.path),
         "line": related.span.line,
         "column": related.span.column,
         "message": related.message,

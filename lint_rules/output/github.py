@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lint_rules.finding import Finding
-from lint_rules.output.page import Page, plain
+from lint_rules.output.page import Page, in_file, plain
+from lint_rules.paths import file_of
 
 
 def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
     """`::error file=…,line=…,col=…,endLine=…,title=…::message`."""
     for finding in findings:
+        span, where = in_file(finding)
         properties = {
-            "file": finding.path,
-            "line": finding.span.line,
-            "col": finding.span.column,
-            "endLine": finding.span.end_line,
+            "file": file_of(finding.path),
+            "line": span.line,
+            "col": span.column,
+            "endLine": span.end_line,
             "title": f"{finding.code} {finding.name}",
         }
         listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-        yield f"::error {listed}::{_data(finding.message)}"
+        yield f"::error {listed}::{_data(where + finding.message)}"
 
 
 def _data(text: str) -> str:

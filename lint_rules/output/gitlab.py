@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from lint_rules.finding import NOT_ANALYSED, Finding
 from lint_rules.fingerprint import fingerprints, posix
-from lint_rules.output.page import Page, valid
+from lint_rules.output.page import Page, in_file, valid
+from lint_rules.paths import file_of
 from lint_rules.rules.catalogue import BY_CODE
 
 _SEVERITIES = {"correctness": "major", "suspicious": "minor", "opt-in": "info"}
@@ -21,14 +22,14 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
         {
             "type": "issue",
             "check_name": finding.code,
-            "description": f"{finding.code} {finding.name}: {valid(finding.message)}",
+            "description": f"{finding.code} {finding.name}: {in_file(finding)[1]}{valid(finding.message)}",
             "content": {"body": finding.help},
             "categories": ["Bug Risk"],
             "severity": _severity(finding.code),
             "fingerprint": name,
             "location": {
-                "path": _path(finding.path),
-                "lines": {"begin": finding.span.line, "end": finding.span.end_line},
+                "path": _path(file_of(finding.path)),
+                "lines": {"begin": in_file(finding)[0].line, "end": in_file(finding)[0].end_line},
             },
         }
         for finding, name in zip(findings, names, strict=True)

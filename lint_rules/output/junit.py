@@ -9,12 +9,13 @@ from xml.etree import ElementTree
 
 from lint_rules.finding import NOT_ANALYSED, Finding
 from lint_rules.output.page import Page, plain
+from lint_rules.paths import file_of
 
 
 def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
     """One document. A file that could not be analysed is an error, no failure; without findings one test passed."""
     root = ElementTree.Element("testsuites", {"name": "looplint", **_counts(findings)})
-    for path, group in groupby(findings, key=lambda finding: finding.path):
+    for path, group in groupby(findings, key=lambda finding: file_of(finding.path)):
         of_file = list(group)
         suite = ElementTree.SubElement(root, "testsuite", {"name": plain(path), **_counts(of_file)})
         for finding in of_file:
@@ -33,8 +34,8 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
         suite,
         "testcase",
         name=f"{finding.code} {finding.name}",
-        classname=plain(os.path.splitext(finding.path)[0]),
-        file=plain(finding.path),
+        classname=plain(os.path.splitext(file_of(finding.path))[0]),
+        file=plain(file_of(finding.path)),
         line=line,
         column=column,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from lint_rules.finding import Span
+from lint_rules.finding import Finding, Span
+from lint_rules.paths import cell_of
 
 _STYLES = {
     "error": "1;31",
@@ -33,6 +34,13 @@ class Page(NamedTuple):
 
     def paint(self, style: str, text: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
+
+
+def in_file(finding: Finding) -> tuple[Span, str]:
+    """The place of a finding for those who know files only: that of a cell is said in words, before the message."""
+    if cell_of(finding.path) is None:
+        return finding.span, ""
+    return Span(1, 1, 1, 2), f"cell {cell_of(finding.path)}, line {finding.span.line}: "
 
 
 def visible(character: str) -> str:

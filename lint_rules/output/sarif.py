@@ -16,7 +16,8 @@ from urllib.parse import quote
 from lint_rules import __version__
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Span
 from lint_rules.fingerprint import fingerprints, posix
-from lint_rules.output.page import Page, valid
+from lint_rules.output.page import Page, in_file, valid
+from lint_rules.paths import CellPath
 from lint_rules.rules.catalogue import BY_CODE
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -102,7 +103,7 @@ def _result(finding: Finding, index: int, name: str, page: Page) -> Object:
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": _LEVELS[BY_CODE[finding.code].group] if finding.code in BY_CODE else "note",
-        "message": {"text": valid(finding.message + help_)},
+        "message": {"text": valid(in_file(finding)[1] + finding.message + help_)},
         "locations": [_location(finding.path, finding.span)],
         "partialFingerprints": {"looplint/v1": name},
         "properties": {"confidence": finding.confidence},
@@ -122,13 +123,20 @@ def _notification(finding: Finding) -> Object:
     return {
         "descriptor": {"id": finding.code, "index": 0},
         "level": "error",
-        "message": {"text": valid(finding.message)},
+        "message": {"text": valid(in_file(finding)[1] + finding.message)},
         "locations": [_location(finding.path, finding.span)],
     }
 
 
 def _location(path: str, span: Span, message: str = "") -> Object:
+    """Of a cell SARIF knows nothing: it is a logical place, and the line in it is said in words."""
     location: Object = {"physicalLocation": {"artifactLocation": _artifact(path), "region": _region(span)}}
+    if isinstance(path, CellPath):
+        location = {
+            "physicalLocation": {"artifactLocation": _artifact(path.file), "region": _region(Span(1, 1, 1, 2))},
+            "logicalLocations": [{"name": f"cell {path.cell}", "kind": "cell", "decoratedName": f"{path}:{span.line}"}],
+        }
+        message = message and f"cell {path.cell}, line {span.line}: {message}"
     if message:
         location["message"] = {"text": valid(message)}
     return location
@@ -198,7 +206,7 @@ def _functions(text: str) -> list[tuple[int, int]]:
 
 
 def _fix(finding: Finding, page: Page) -> Object | None:
-    if finding.fix is None or finding.fix.applicability == "display":
+    if finding.fix is None or finding.fix.applicability == "display" or isinstance(finding.path, CellPath):
         return None
     before = page.source(finding.path)
     after = page.mended(finding.path).get((finding.code, finding.span))
