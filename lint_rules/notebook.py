@@ -19,7 +19,7 @@ import json
 import re
 import tokenize
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
@@ -316,10 +316,8 @@ class Cells:
     def text(self, cell: int) -> str:
         """The lines of a cell as they stand in the notebook."""
         found: list[str] = []
-        for (start, number), end in zip(self._starts, [*self._ends(), len(self._lines)], strict=True):
+        ends = [start - 1 for start, _ in self._starts[1:]]
+        for (start, number), end in zip(self._starts, [*ends, None], strict=False):  # without cells, there is no turn
             if number == cell:
                 found += map(_restored_line, self._lines[start:end])
         return "\n".join(found)
-
-    def _ends(self) -> Sequence[int]:
-        return [start - 1 for start, _ in self._starts[1:]]

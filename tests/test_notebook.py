@@ -194,6 +194,7 @@ def test_notebooks_of_other_languages_have_nothing_to_check(folder: Path, metada
     content = {**BARE, "metadata": metadata, "cells": [{"cell_type": "code", "source": "x <- = 1"}]}
     (folder / "agent.ipynb").write_text(json.dumps(content))
     assert main(["check", "--isolated"]) == 0
+    assert Cells(program(json.dumps(content).encode()).decode()).text(1) == ""
 
 
 def test_notebooks_are_found_in_folders_but_for_their_copies(project: Project) -> None:
