@@ -168,6 +168,8 @@ def _source(value: str, lines: list[str], in_ascii: bool) -> str:
     if value.startswith('"'):
         return dumped("".join(lines))
     elements = list(_elements(value, 0))
+    if not elements or not lines:
+        return json.dumps(lines, ensure_ascii=in_ascii)
     old = [str(element.value) for element in elements]
     new = []
     for tag, first, last, start, stop in SequenceMatcher(None, old, lines, autojunk=False).get_opcodes():
