@@ -46,8 +46,12 @@ def is_program(source: bytes) -> bool:
 
 def program(source: bytes) -> bytes:
     """The program of a notebook, as UTF-8. One in another language has none. Raises ValueError (one clear line)."""
-    cells = "".join(f"{_MARK}cell {cell.number}\n{''.join(_encoded(cell.text))}" for cell in _cells(_decoded(source)))
-    return _bytes(_HEADER + cells)
+    return program_of((cell.number, cell.text) for cell in _cells(_decoded(source)))
+
+
+def program_of(cells: Iterable[tuple[int, str]]) -> bytes:
+    """The program of code cells, each with its number (from 1, among all cells) and its text."""
+    return _bytes(_HEADER + "".join(f"{_MARK}cell {number}\n{''.join(_encoded(text))}" for number, text in cells))
 
 
 def _bytes(text: str) -> bytes:
