@@ -204,7 +204,10 @@ def _form(
         from lint_rules.anatomy.dialect import lowered
 
         own = lowered(source, path, neighbours)
-    knows_all = own is not None or mentions.user_words(source, options.vocabulary)
+    knows_all = (own is not None and own.has_parts) or mentions.user_words(source, options.vocabulary)
+    if own is not None:
+        tree = own.tree
+        seen = seen.again(tree)
     speaking = options.codes if knows_all else seen.speaking(options.codes)
     if not speaking:
         return _Look()
@@ -212,8 +215,8 @@ def _form(
 
     from lint_rules.syntax.normal import normalize
 
-    if own is not None or not is_ours:
-        tree = own or ast.parse(source)
+    if own is None and not is_ours:
+        tree = ast.parse(source)
         seen = seen.again(tree)
     altered = normalize(tree, seen.nodes)
     if altered:

@@ -144,12 +144,171 @@ def test_no_fix_is_offered_that_would_be_written_in_the_words_of_the_provider(tm
 def test_nothing_but_words_changes() -> None:
     """Places and statements are those of the file."""
     source = program().encode()
-    tree = lowered(source, "desk.py", None)
-    assert tree is not None
-    places = [(type(node), node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    form = lowered(source, "desk.py", None)
+    assert form is not None
+    assert form.has_parts
+    places = [(type(node), node.lineno, node.col_offset) for node in ast.walk(form.tree) if isinstance(node, ast.stmt)]
     assert places == [
         (type(node), node.lineno, node.col_offset) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)
     ]
+
+
+KIT = """
+from litellm import acompletion
+from openai import OpenAI
+
+client = OpenAI()
+
+
+def line(who, said, **more):
+    return {"role": who, "content": said, **more}
+
+
+class Entry(dict):
+    def __init__(self, who, said, **more):
+        super().__init__(role=who, content=said, **more)
+
+
+class Turn:
+    def __init__(self, who, said="", wishes=None, ref=None):
+        self.who = who
+        self.said = said
+        self.wishes = wishes
+        self.ref = ref
+
+    def packed(self):
+        made = {"role": self.who, "content": self.said}
+        if self.wishes:
+            made["tool_calls"] = self.wishes
+        if self.ref is not None:
+            made["tool_call_id"] = self.ref
+        return made
+
+
+def told(text):
+    return Turn("user", f"({text})").packed()
+
+
+def step(client, strand, **rest):
+    reply = client.chat.completions.create(messages=strand, max_tokens=100, **rest)
+    return reply.choices[0].message
+
+
+async def later(strand, **rest):
+    return await acompletion(messages=strand, **rest)
+
+
+def put_down(rows, leaf):
+    "Adds one."
+    rows.append(leaf)
+
+
+def settled(strand):
+    return client.chat.completions.create(model="m", messages=strand)
+
+
+def twice(rows, leaf):
+    rows.append(leaf)
+    rows.append(leaf)
+
+
+def doubled(who, said):
+    return {"role": who, "content": said, "again": said}
+
+
+async def slow(who, said):
+    return {"role": who, "content": said}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("line('user', text)", "{'role': 'user', 'content': text}"),
+        ("line(said=text, who=side, name='n')", "{'role': side, 'content': text, 'name': 'n'}"),
+        ("line('user', line('tool', text))", "{'role': 'user', 'content': {'role': 'tool', 'content': text}}"),
+        ("Entry('user', text, name='n')", "{'role': 'user', 'content': text, 'name': 'n'}"),
+        ("Turn('user', text).packed()", "{'role': 'user', 'content': text}"),
+        ("Turn('tool', ask(text), ref='1').packed()", "{'role': 'tool', 'content': ask(text), 'tool_call_id': '1'}"),
+        (
+            "Turn('assistant', wishes=x).packed()",
+            "{'role': 'assistant', 'content': '', **({'tool_calls': x} if x else {})}",
+        ),
+        ("told(text)", "{'role': 'user', 'content': '(' + str(text) + ')'}"),
+        (
+            "step(client, log, tools=t)",
+            "client.chat.completions.create(messages=log, max_tokens=100, tools=t).choices[0].message",
+        ),
+        ("await later(log)", "await litellm.acompletion(messages=log)"),
+        ("put_down(self.log, line('user', text))", "self.log.append({'role': 'user', 'content': text})"),
+        ("settled(log)", "kit.client.chat.completions.create(model='m', messages=log)"),
+        ("doubled('user', text)", "{'role': 'user', 'content': text, 'again': text}"),
+    ],
+)
+def test_a_call_is_what_it_comes_to(written: str, meant: str) -> None:
+    assert ast.unparse(_in_kit(written)) == meant
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "twice(log, text)",
+        "doubled('user', ask(text))",
+        "line(*parts)",
+        "line('user', **more, **more)",
+        "put_down(rows(), text)",
+        "slow('user', text)",
+        "later(log)",
+        "put_down",
+    ],
+)
+def test_a_call_that_does_more_stays(written: str) -> None:
+    assert ast.unparse(_in_kit(written)) == ast.unparse(ast.parse(written))
+
+
+def _in_kit(written: str) -> ast.AST:
+    """The expression in a file that imports the kit, in the provider's words."""
+    names = "line, Entry, Turn, told, step, later, put_down, twice, doubled, slow, settled"
+    source = f"from kit import {names}\nasync def f():\n    x = {written}\n    line('user', x)\n"
+
+    def find(path: str, module: str) -> tuple[str, bytes] | None:
+        return ("kit.py", KIT.encode()) if module == "kit" else None
+
+    form = lowered(source.encode(), "main.py", find)
+    assert form is not None
+    function = form.tree.body[1]
+    assert isinstance(function, ast.AsyncFunctionDef)
+    assert isinstance(function.body[0], ast.Assign)
+    return function.body[0].value
+
+
+def test_what_a_file_does_itself_is_looked_at_there() -> None:
+    """Only messages that it puts together are put where they are made."""
+    form = lowered((KIT + "\n\ndef f(c, log):\n    put_down(log, step(c, log))\n").encode(), "kit.py", None)
+    assert form is None or ast.unparse(form.tree.body[-1]).endswith("put_down(log, step(c, log))")
+
+
+def test_objects_that_are_sent_under_one_role_are_messages_of_it(tmp_path: Path) -> None:
+    records = (
+        RECORDS
+        + """
+
+@dataclass
+class Outcome:
+    about: str
+    words: str
+
+    def sent(self):
+        return {"role": "tool", "tool_call_id": self.about, "content": self.words}
+"""
+    )
+    module = indexed("desk.py", program(records).encode())
+    assert module is not None
+    parts = Parts(Values(Program(None)), [module])
+    outcome = next(cls for cls in module.classes if cls.name == "Outcome")
+    assert parts.kind(outcome) == "message"
+    assert parts.roles == {outcome: "tool"}
+    assert parts.words[outcome] == {"about": "tool_call_id", "words": "content"}
 
 
 def test_a_file_sees_no_more_of_its_project_than_the_bounds_say() -> None:

@@ -85,7 +85,7 @@ class Signs:
     @cached_property
     def texts(self) -> set[str]:
         """Short strings; of an annotation in quotes the last name."""
-        strings = {node.value for node in self.nodes[ast.Constant] if type(node.value) is str}
+        strings = {node.value for node in self.nodes[ast.Constant] if isinstance(node.value, str)}
         return {text.rpartition(".")[2] if "." in text else text for text in strings if len(text) <= _LONGEST_KEY}
 
     @cached_property
@@ -201,7 +201,7 @@ def _names(target: ast.AST | None) -> Iterator[ast.Name]:
 
 def text(node: ast.AST | None) -> str | None:
     """The value of a string literal, else None."""
-    return node.value if type(node) is ast.Constant and type(node.value) is str else None
+    return node.value if type(node) is ast.Constant and isinstance(node.value, str) else None
 
 
 def called_name(node: ast.Call) -> str:

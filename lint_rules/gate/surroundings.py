@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
@@ -50,13 +51,26 @@ class Surroundings(Evidence):
         """Whether objects here may be messages or calls that are called otherwise than a provider does.
 
         A field of another name is sent as a role or content, says who speaks, or is handed to a tool as its arguments;
-        or a role is given to a constructor by its place.
+        or a role is given to a constructor by its place. Or a message is what a function gives back, here or where what
+        is called here comes from.
         """
         return (
             any(map(_sends_otherwise, self.nodes[ast.Dict]))
             or any(map(_says_role, self.nodes[ast.Compare]))
             or any(map(_takes_otherwise, self.nodes[ast.Call]))
+            or any(map(_gives_message, self.nodes[ast.Return]))
+            or self._makes_elsewhere()
         )
+
+    def _makes_elsewhere(self) -> bool:
+        """A plain function or method of another file that is called here, and makes, sends or stores messages."""
+        if self._nearby is None:
+            return False
+        for module in set(self.origins.values()):
+            source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
+            if source is not None and not self.called.isdisjoint(_handing_on(source)):
+                return True
+        return False
 
     def keeps_elsewhere(self) -> bool:
         """An object made here that keeps a conversation with a model: of a class of another file, or of a library."""
@@ -169,11 +183,49 @@ def _takes_otherwise(node: ast.Call) -> bool:
     """`Turn("assistant", ...)`, `tool(**call.parameters)`."""
     if any(k.arg is None and type(k.value) is ast.Attribute and k.value.attr not in _SENT for k in node.keywords):
         return True
+    if called_name(node) == "__init__" and any(keyword.arg == "role" for keyword in node.keywords):
+        return True
     if any(text(arg) in words.TELLING_ROLES for arg in node.args):
         return called_name(node)[:1].isupper()
     return any(k.arg not in _TAGS and text(k.value) in words.TELLING_ROLES for k in node.keywords)
 
 
+def _gives_message(node: ast.Return) -> bool:
+    """`return {"role": who, ...}`."""
+    return type(node.value) is ast.Dict and any(text(key) == "role" for key in node.value.keys)
+
+
+@lru_cache(maxsize=256)
+def _handing_on(source: bytes) -> frozenset[str]:
+    """The functions of a source that are plain, and put a message together, send some, or put something into a list.
+
+    Where that is done by its `__init__`, a class.
+    """
+    if not _HANDS_ON.search(source):
+        return frozenset()
+    starts = [*_DEFINITION.finditer(source)]
+    ends = [*(match.start() for match in starts[1:]), len(source)]
+    plain, cls = [], b""
+    for start, end in zip(starts, ends, strict=False):
+        name, body = start[2], source[start.end() : end]
+        if start[1] == b"class":
+            cls = name
+        elif len(body) < _LONGEST and not _NOT_PLAIN.search(body):
+            plain.append((cls if name == b"__init__" else name, body))
+    found = {name for name, body in plain if _HANDS_ON.search(body)}
+    found |= {name for name, body in plain if not found.isdisjoint(_CALLED.findall(body))}
+    return frozenset(name.decode() for name in found)
+
+
+_CALLED = re.compile(rb"(\w+)\(")
+_DEFINITION = re.compile(rb"^[ \t]*(?:async[ ]+)?(def|class)[ ]+(\w+)\b", re.MULTILINE)
+_HANDS_ON = re.compile(
+    rb"""["']role["']\s*:\s*[a-zA-Z_]|return\s*\{\s*["']role["']|__init__\([^()]*\brole="""
+    rb"""|\b(?:messages|input|contents)=\w|:\s*(?:return\s+)?[\w.]+\.(?:append|extend|insert)\("""
+)
+_NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULTILINE)
+_LONGEST = 1200
+"""Bytes that a function may have which is looked into."""
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _TAGS = frozenset({"role", "type"})
 

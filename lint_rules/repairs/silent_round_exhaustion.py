@@ -15,12 +15,11 @@ def repair(anatomy: Anatomy, loop: cst.While | cst.For, way: Exhaustion) -> Fix 
     body = loop.body
     if not way.pure or way.node is not loop or loop.orelse is not None or not isinstance(body, cst.IndentedBlock):
         return None
-    indent = body.indent
 
     def edits() -> Edits:
         words = f"no answer within the limit of rounds{_limit(loop)}"
         raising = cst.parse_statement(f'raise RuntimeError("{words}")', anatomy.module.tree.config_for_parsing)
-        orelse = cst.Else(cst.IndentedBlock([raising], indent=indent))
+        orelse = cst.Else(cst.IndentedBlock([raising], indent=body.indent))
         return Edits(replaced={loop: loop.with_changes(orelse=orelse)})
 
     return Fix("raise when the rounds are used up", "unsafe", edits)

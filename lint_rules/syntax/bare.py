@@ -305,7 +305,7 @@ class Builder:
             code = self._segment(node)
             return make.SimpleString(code) if is_one_literal(code) else self._strings(node)
         if kind in _NUMBERS:
-            return _NUMBERS[kind](self._segment(node))
+            return _NUMBERS[kind](node.kind or self._segment(node))
         return make.Ellipsis() if value is ... else make.Name(str(value))
 
     def _strings(self, node: ast.expr) -> Any:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from lint_rules.anatomy.dialect.lowering import Lowering
 from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.program.modules import Find, Module, Program, forget_most, indexed
 from lint_rules.program.values import Values
 
-__all__ = ["lowered"]
+__all__ = ["Lowered", "lowered"]
 
 
-def lowered(source: bytes, path: str, find: Find | None) -> ast.Module | None:
-    """The tree of a file in the provider's words, None where the file uses them itself. `find` finds its imports."""
+class Lowered(NamedTuple):
+    """The tree of a file in the provider's words; `has_parts`: classes of its project are parts of agents."""
+
+    tree: ast.Module
+    has_parts: bool
+
+
+def lowered(source: bytes, path: str, find: Find | None) -> Lowered | None:
+    """A file in the provider's words, None where it uses them itself. `find` finds its imports."""
     forget_most()
     module = indexed(path, source)
     if module is None:
         return None
     values = Values(Program(find))
     parts = Parts(values, _around(module, values.program))
-    return Lowering(module, values, parts).applied(ast.parse(source)) if parts.words else None
+    tree = Lowering(module, values, parts).applied(source)
+    return Lowered(tree, bool(parts.words)) if tree is not None else None
 
 
 def _around(module: Module, program: Program) -> Iterator[Module]:

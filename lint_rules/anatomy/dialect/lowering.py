@@ -6,9 +6,11 @@ Nothing else changes: no statement, no order, no place. What is printed of it is
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any
 
+from lint_rules.anatomy.dialect.made import Made
 from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
@@ -25,21 +27,29 @@ class Lowering:
         self._values = values
         self._parts = parts
         self._changes: dict[Any, list[Callable[[Any], None]]] = {}
+        self._meant: dict[ast.expr, ast.expr] = {}
+        """Calls, each with what it comes to."""
+        self._made = Made(values)
+        looks = _LOOKS if parts.words else _CALLS
         for frame in module.frames:
             if isinstance(frame, ClassFrame):
                 self._class(frame)
             for node in frame.nodes:
-                look = _LOOKS.get(type(node))
+                look = looks.get(type(node))
                 if look is not None:
                     look(self, node, frame)
 
-    def applied(self, again: ast.Module) -> ast.Module | None:
-        """The same tree, parsed again, with the changes made; None where there are none."""
-        if not self._changes:
+    def applied(self, source: bytes) -> ast.Module | None:
+        """The tree of a file, parsed again, with the changes made; None where there are none."""
+        if not self._changes and not self._meant:
             return None
-        for here, there in zip(ast.walk(self._module.tree), ast.walk(again), strict=True):
+        again = ast.parse(source)
+        twins = dict(zip(ast.walk(self._module.tree), ast.walk(again), strict=True))
+        for here, there in twins.items():
             for change in self._changes.get(here, ()):
                 change(there)
+        for here, meant in reversed(self._meant.items()):  # inner ones stand behind those around them
+            _become(twins[here], meant, twins)
         return again
 
     def _change(self, node: Any, change: Callable[[Any], None]) -> None:
@@ -96,6 +106,7 @@ class Lowering:
         cls = self._values.constructed(node, frame)
         known = self._parts.words.get(cls) if cls is not None else None
         if cls is None or known is None:
+            self._meaning(node, frame)
             return
         listed = [(name, known.get(field, name)) for name, field in self._values.constructor(cls)]
         for keyword in node.keywords:
@@ -104,6 +115,14 @@ class Lowering:
         if not any(type(arg) is ast.Starred for arg in node.args) and len(node.args) <= len(listed):
             taken = [word for _, word in listed[: len(node.args)]]
             self._change(node, lambda there: _by_keyword(there, taken))
+        if (role := self._parts.roles.get(cls)) is not None:
+            self._change(node, lambda there: _with_role(there, role))
+
+    def _meaning(self, node: ast.Call | ast.Await, frame: Frame) -> None:
+        """The message, request or growth that a call of somewhere else comes to."""
+        meant = self._made.meant(node, frame)
+        if meant is not None:
+            self._meant[node] = meant
 
     def _pattern(self, node: ast.MatchClass, frame: Frame) -> None:
         for thing in self._values.of(node.cls, frame):
@@ -128,6 +147,38 @@ class Lowering:
         return ""
 
 
+def _with_role(call: ast.Call, role: str) -> None:
+    """Says what all objects of a class are, and none is given."""
+    told = ast.keyword(Word("role", ""), ast.copy_location(ast.Constant(Word(role, role)), call))
+    call.keywords = [*call.keywords, ast.copy_location(told, call)]
+
+
+def _become(node: Any, meant: Any, twins: dict[Any, Any]) -> None:
+    """Makes of a call what it comes to, with what was given to it; what is new stands where the call does."""
+    used: set[int] = set()
+
+    def standing(part: Any) -> Any:
+        there = twins.get(part)
+        if there is not None:
+            if id(there) in used:
+                there = copy.deepcopy(there)
+            used.add(id(there))
+            return there
+        made = type(part)()
+        for field, value in ast.iter_fields(part):
+            if isinstance(value, list):
+                value = [standing(one) if isinstance(one, ast.AST) else one for one in value]
+            elif isinstance(value, ast.AST):
+                value = standing(value)
+            setattr(made, field, value)
+        return ast.copy_location(made, node)
+
+    made = standing(meant)
+    node.__class__ = type(made)
+    for field, value in ast.iter_fields(made):
+        setattr(node, field, value)
+
+
 def _by_keyword(call: ast.Call, names: list[str]) -> None:
     """Gives the positional arguments of a call the names of the parameters they are for."""
     named = []
@@ -141,5 +192,7 @@ _LOOKS: dict[type, Callable[[Lowering, Any, Frame], None]] = {
     ast.Attribute: Lowering._attribute,
     ast.Name: Lowering._name,
     ast.Call: Lowering._call,
+    ast.Await: Lowering._meaning,
     ast.MatchClass: Lowering._pattern,
 }
+_CALLS = {kind: _LOOKS[kind] for kind in (ast.Call, ast.Await)}

@@ -39,6 +39,8 @@ class Parts:
         self._values = values
         self._votes: defaultdict[ClassFrame, Counter[tuple[str, str]]] = defaultdict(Counter)
         self._roles: defaultdict[tuple[ClassFrame, str], set[str]] = defaultdict(set)
+        self._fixed: defaultdict[ClassFrame, set[str]] = defaultdict(set)
+        """The roles under which objects are sent that have no field for it."""
         self._texts: Counter[tuple[ClassFrame, str]] = Counter()
         self._parsed: set[tuple[ClassFrame, str]] = set()
         for module in modules:
@@ -47,13 +49,15 @@ class Parts:
                     look = _LOOKS.get(type(node))
                     if look is not None:
                         look(self, node, frame)
+        self.roles: dict[ClassFrame, str] = {}
+        """The one role of a class of messages that has no field for it."""
         self.words = self._settled()
         """By class: its own word for a field -> the provider's."""
 
     def kind(self, cls: ClassFrame) -> str | None:
         """`message`, `call` or None."""
         found = set(self.words.get(cls, {}).values())
-        return "message" if "role" in found else "call" if found else None
+        return "message" if "role" in found or cls in self.roles else "call" if found else None
 
     # -- votes ------------------------------------------------------------------------------------------------------
 
@@ -84,6 +88,11 @@ class Parts:
         if "role" in items and not items.keys().isdisjoint({"content", "parts", "tool_calls"}):
             for key, part in _SENT.items():
                 self._vote(items.get(key), frame, part)
+            role = items["role"]
+            if type(role) is ast.Constant and role.value in words.ROLES:
+                answering = {cls for cls, _ in self._fields_in(items.get("tool_call_id"), frame)}
+                for cls in answering & {cls for cls, _ in self._fields_in(items.get("content"), frame)}:
+                    self._fixed[cls].add(str(role.value))
         function = items.get("function")
         inner = _items(function) if type(function) is ast.Dict else {}
         if {"name", "arguments"} <= inner.keys():
@@ -181,6 +190,9 @@ class Parts:
             parts = set(chosen.values())
             if "role" in parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
+            elif len(self._fixed[cls]) == 1:
+                self.roles[cls] = next(iter(self._fixed[cls]))
+                found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
             elif {"name", "arguments"} <= parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
         for cls, chosen in found.items():
@@ -210,7 +222,7 @@ class Parts:
         """What only follows from what else is known: the field that holds calls, the one that holds the text."""
         fields = [name for name in self._values.fields(cls) if name not in chosen]
         parts = set(chosen.values())
-        if "role" in parts:
+        if "role" in parts or cls in self.roles:
             for name in fields:
                 if "tool_calls" not in parts and any(self._is_call(found.get(c)) for c in self._held(cls, name)):
                     chosen[name] = "tool_calls"
