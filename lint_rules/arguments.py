@@ -146,6 +146,7 @@ def parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "explain": _add_explain,
         "map": _add_map,
         "init": _add_init,
+        "server": _add_server,
         "generate-shell-completion": _add_completion,
     }
     for name, run in commands.items():
@@ -328,6 +329,14 @@ def _add_init(commands: argparse._SubParsersAction[_Parser]) -> argparse.Argumen
     parser.set_defaults(stdin_filename=None, config=None, isolated=True, color="auto")
     _add_quiet(parser)
     return parser
+
+
+def _add_server(commands: argparse._SubParsersAction[_Parser]) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        "server",
+        help="speak with an editor, by the language server protocol",
+        description="A language server on standard input and output, which editors start. See docs/editors.md.",
+    )
 
 
 def _add_completion(commands: argparse._SubParsersAction[_Parser]) -> argparse.ArgumentParser:

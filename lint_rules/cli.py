@@ -618,6 +618,15 @@ def _init(args: argparse.Namespace) -> int:
     return NOTHING_FOUND
 
 
+def _server(args: argparse.Namespace) -> int:
+    try:
+        from lint_rules.server import serve
+    except ImportError as error:
+        raise UsageError('the language server needs pygls: pip install "looplint[server]"') from error
+    serve()
+    return NOTHING_FOUND
+
+
 def _completion(args: argparse.Namespace) -> int:
     from lint_rules import completion
 
@@ -635,6 +644,7 @@ _COMMANDS: dict[str, arguments.Command] = {
     "explain": _explain,
     "map": _map,
     "init": _init,
+    "server": _server,
     "generate-shell-completion": _completion,
 }
 

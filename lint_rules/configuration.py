@@ -26,10 +26,10 @@ def read_config(path: str) -> Layer:
     table = _read_toml(path)
     inner = _looplint_table(table, shown(path))
     if inner is not None:
-        return _layer(inner, path)
+        return layer_of(inner, path)
     if "tool" in table or os.path.basename(path) == "pyproject.toml":
         raise SettingsError("has no [tool.looplint] table", shown(path))
-    return _layer(table, path)
+    return layer_of(table, path)
 
 
 def read_pyproject(path: str) -> Layer | None:
@@ -37,7 +37,7 @@ def read_pyproject(path: str) -> Layer | None:
     if not os.path.isfile(path):
         return None
     table = _looplint_table(_read_toml(path), shown(path))
-    return None if table is None else _layer(table, path)
+    return None if table is None else layer_of(table, path)
 
 
 def _read_toml(path: str) -> dict[str, Any]:
@@ -62,8 +62,8 @@ def _looplint_table(document: Mapping[str, Any], shown_path: str) -> dict[str, A
     return table
 
 
-def _layer(table: Mapping[str, Any], path: str) -> Layer:
-    """A layer of a `[tool.looplint]` table. Raises SettingsError that names the file and the key."""
+def layer_of(table: Mapping[str, Any], path: str) -> Layer:
+    """The layer of a `[tool.looplint]` table in this file. Raises SettingsError that names the file and the key."""
     values = {}
     for key, value in table.items():
         reader = _READERS.get(key)

@@ -19,7 +19,7 @@ import json
 import re
 import tokenize
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
@@ -46,8 +46,12 @@ def is_program(source: bytes) -> bool:
 
 def program(source: bytes) -> bytes:
     """The program of a notebook, as UTF-8. One in another language has none. Raises ValueError (one clear line)."""
-    cells = "".join(f"{_MARK}cell {cell.number}\n{''.join(_encoded(cell.text))}" for cell in _cells(_decoded(source)))
-    return _bytes(_HEADER + cells)
+    return program_of((cell.number, cell.text) for cell in _cells(_decoded(source)))
+
+
+def program_of(cells: Iterable[tuple[int, str]]) -> bytes:
+    """The program of code cells, each with its number (from 1, among all cells) and its text."""
+    return _bytes(_HEADER + "".join(f"{_MARK}cell {number}\n{''.join(_encoded(text))}" for number, text in cells))
 
 
 def _bytes(text: str) -> bytes:
@@ -168,6 +172,8 @@ def _source(value: str, lines: list[str], in_ascii: bool) -> str:
     if value.startswith('"'):
         return dumped("".join(lines))
     elements = list(_elements(value, 0))
+    if not elements or not lines:
+        return json.dumps(lines, ensure_ascii=in_ascii)
     old = [str(element.value) for element in elements]
     new = []
     for tag, first, last, start, stop in SequenceMatcher(None, old, lines, autojunk=False).get_opcodes():
@@ -316,10 +322,8 @@ class Cells:
     def text(self, cell: int) -> str:
         """The lines of a cell as they stand in the notebook."""
         found: list[str] = []
-        for (start, number), end in zip(self._starts, [*self._ends(), len(self._lines)], strict=True):
+        ends = [start - 1 for start, _ in self._starts[1:]]
+        for (start, number), end in zip(self._starts, [*ends, None], strict=False):  # without cells, there is no turn
             if number == cell:
                 found += map(_restored_line, self._lines[start:end])
         return "\n".join(found)
-
-    def _ends(self) -> Sequence[int]:
-        return [start - 1 for start, _ in self._starts[1:]]

@@ -140,11 +140,17 @@ class Resolver:
     def __init__(self, command: Layer, *, config: str | None = None, isolated: bool = False) -> None:
         """`config` is the one configuration file to use; `isolated` uses none. Raises SettingsError for `config`."""
         self._command = command
+        self._config = config
+        self._isolated = isolated
         self._none = Settings(Layer(command.folder), command)
         self._only: Settings | None = self._none if isolated else None
         self._known: dict[str, Settings | SettingsError] = {}
         if config is not None:
             self._only = Settings(read_config(config), command)
+
+    def again(self) -> Resolver:
+        """One that reads all configuration files anew. Raises SettingsError as it does."""
+        return Resolver(self._command, config=self._config, isolated=self._isolated)
 
     def settings(self, folder: str) -> Settings:
         """The settings of an absolute folder. Raises SettingsError, the same one for all folders it concerns."""

@@ -35,6 +35,7 @@ def run(text):
 FIXED = AGENT.replace("    request = list(history)\n", "").replace(
     "range(9):\n", "range(9):\n        request = list(history)\n"
 )
+BARE: dict[str, Any] = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 CELLS = (
     new_markdown_cell("# An agent: é"),
     new_code_cell("%pip install openai", outputs=[new_output("stream", text="ok\n")], execution_count=1),
@@ -147,6 +148,15 @@ def test_words_of_ours_in_a_cell_mean_nothing(text: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("layout", [None, 1])
+def test_a_cell_may_become_empty_or_stop_being_so(layout: int | None) -> None:
+    document = {**BARE, "cells": [{"cell_type": "code", "source": lines} for lines in ([], ["x = 1\n", "y = 1"])]}
+    source = json.dumps(document, indent=layout).encode()
+    moved = b"#looplint:notebook\n#looplint:cell 1\nx = 1\n#looplint:cell 2\n"
+    read = json.loads(written(source, moved))
+    assert [cell["source"] for cell in read["cells"]] == [["x = 1"], []]
+
+
 @pytest.mark.parametrize("order", [b"#looplint:cell 2\n", b"#looplint:cell 1\n"])
 def test_a_program_without_a_cell_is_not_written(order: bytes) -> None:
     source = notebook("x = 1", "y = 1")
@@ -155,8 +165,6 @@ def test_a_program_without_a_cell_is_not_written(order: bytes) -> None:
 
 
 # -- files --------------------------------------------------------------------------------------------------------
-
-BARE: dict[str, Any] = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
 @pytest.mark.parametrize(
@@ -194,6 +202,7 @@ def test_notebooks_of_other_languages_have_nothing_to_check(folder: Path, metada
     content = {**BARE, "metadata": metadata, "cells": [{"cell_type": "code", "source": "x <- = 1"}]}
     (folder / "agent.ipynb").write_text(json.dumps(content))
     assert main(["check", "--isolated"]) == 0
+    assert Cells(program(json.dumps(content).encode()).decode()).text(1) == ""
 
 
 def test_notebooks_are_found_in_folders_but_for_their_copies(project: Project) -> None:

@@ -4,11 +4,9 @@ fingerprints and fixes."""
 from __future__ import annotations
 
 import ast
-import io
 import json
 import os
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +14,7 @@ from urllib.parse import quote
 from lint_rules import __version__
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Span
 from lint_rules.fingerprint import fingerprints, posix
+from lint_rules.output.hunks import hunks
 from lint_rules.output.page import Page, in_file, valid
 from lint_rules.paths import CellPath
 from lint_rules.rules.catalogue import BY_CODE
@@ -218,22 +217,5 @@ def _fix(finding: Finding, page: Page) -> Object | None:
 
 
 def _replacements(before: str, after: str) -> Iterator[Object]:
-    """Whole lines that give way to others. The end of a region is where the line after its last begins."""
-    old, new = _lines(before), _lines(after)
-    for tag, first, last, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        region = _region(Span(*_place(old, first), *_place(old, last)))
-        yield {"deletedRegion": region, "insertedContent": {"text": valid("".join(new[start:stop]))}}
-
-
-def _lines(text: str) -> list[str]:
-    """The lines with their ends, as Python sees them; str.splitlines knows more ends."""
-    return io.StringIO(text, newline="").readlines()
-
-
-def _place(lines: Sequence[str], index: int) -> tuple[int, int]:
-    """Line and column where a line begins, or the text ends."""
-    if index < len(lines) or not lines or lines[-1].endswith(("\n", "\r")):
-        return index + 1, 1
-    return len(lines), len(lines[-1]) + 1
+    for span, text in hunks(before, after):
+        yield {"deletedRegion": _region(span), "insertedContent": {"text": valid(text)}}
