@@ -10,16 +10,16 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TextIO
 
 from lint_rules import arguments
 from lint_rules.arguments import UsageError
 from lint_rules.errors import describe, reason
 from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA
-from lint_rules.layer import SettingsError, suggestion, unknown_rule
+from lint_rules.layer import DOCUMENTS, SettingsError, suggestion, unknown_rule
 from lint_rules.paths import is_notebook
 from lint_rules.settings import Resolver
 
@@ -186,7 +186,7 @@ def _report(
 ) -> int:
     """Print what was found and done, and tell the exit code."""
     outcomes = sifted.outcomes
-    page = _page(args, source, plan)
+    page = cache(lambda: _page(args, source, plan))  # most runs print nothing that needs it
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if args.fix_only or args.diff:
         findings = [finding for finding in findings if finding.code == NOT_ANALYSED]
@@ -282,17 +282,20 @@ def _add_noqa(outcomes: Sequence[Outcome], plan: Plan, args: argparse.Namespace,
     return FAILED if unread or any(trouble.fatal for trouble in troubles) else NOTHING_FOUND
 
 
-def _print_findings(findings: Sequence[Finding], output_format: str, args: argparse.Namespace, page: Page) -> None:
-    from lint_rules.output import DOCUMENTS, renderer
-
+def _print_findings(
+    findings: Sequence[Finding], output_format: str, args: argparse.Namespace, page: Callable[[], Page]
+) -> None:
     if not findings and output_format not in DOCUMENTS:
         return
+    from lint_rules.output import renderer
+
     if not args.statistics:
         if any(is_notebook(finding.path) for finding in findings):
             from lint_rules.output.cells import in_cells
 
-            findings, page = in_cells(findings, page)
-        lines = renderer(output_format)(findings, page)
+            lines = renderer(output_format)(*in_cells(findings, page()))
+        else:
+            lines = renderer(output_format)(findings, page())
     else:
         from lint_rules.output import statistics
 
@@ -328,14 +331,14 @@ def _page(args: argparse.Namespace, stdin: bytes | None, plan: Plan) -> Page:
     return Page(source, _wants_colour(args.color, sys.stdout), mended)
 
 
-def _at(path: str, line: int, page: Page) -> str:
+def _at(path: str, line: int, page: Callable[[], Page]) -> str:
     """A line (from 1) of a file as people read it: of a notebook, of a cell."""
     if not is_notebook(path):
         return f"{path}:{line}"
     from lint_rules.notebook import Cells
     from lint_rules.paths import CellPath
 
-    cell, line = Cells(page.source(path) or "").place(line)
+    cell, line = Cells(page().source(path) or "").place(line)
     return f"{CellPath.of(path, cell)}:{line}"
 
 
@@ -432,7 +435,9 @@ def _print_stdin(plan: Plan, outcomes: Iterable[Outcome], source: bytes) -> byte
     return source
 
 
-def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.Namespace, page: Page) -> None:
+def _tell_fixes(
+    outcomes: Iterable[Outcome], output_format: str, args: argparse.Namespace, page: Callable[[], Page]
+) -> None:
     """Say what was fixed; on stderr where stdout holds data."""
     fixed = [outcome for outcome in outcomes if outcome.rewrite is not None]
     for outcome in outcomes:
@@ -448,7 +453,7 @@ def _tell_fixes(outcomes: Iterable[Outcome], output_format: str, args: argparse.
             print(f"{verb} {_count(number, 'fix', 'fixes')} in {_count(len(fixed), 'file')}.")
 
 
-def _shown_fixes(fixed: Iterable[Outcome], page: Page) -> Iterator[str]:
+def _shown_fixes(fixed: Iterable[Outcome], page: Callable[[], Page]) -> Iterator[str]:
     from lint_rules.output.page import plain
 
     for outcome in fixed:

@@ -10,6 +10,8 @@ from lint_rules.patterns import pattern_error
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, matching
 
 OUTPUT_FORMATS = ("text", "concise", "json", "github", "gitlab", "sarif", "junit")
+DOCUMENTS = ("json", "gitlab", "sarif", "junit")
+"""Formats that say so where nothing was found: without a word, they are no document."""
 
 Selectors = tuple[str, ...]
 FileIgnores = tuple[tuple[str, Selectors], ...]

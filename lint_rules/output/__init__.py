@@ -22,9 +22,6 @@ FORMATS = {
 }
 """By name, the modules in this folder."""
 
-DOCUMENTS = ("json", "gitlab", "sarif", "junit")
-"""Formats that say so where nothing was found: without a word, they are no document."""
-
 
 def renderer(output_format: str) -> Renderer:
     """What renders a format; only its module is imported."""
