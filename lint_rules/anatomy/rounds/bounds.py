@@ -63,12 +63,24 @@ class Bounds:
     def verdict_in(self, tested: list[cst.CSTNode]) -> cst.CSTNode | None:
         """What somebody else's code decides, in each round anew: `budget.is_used_up()`, `plan.done`."""
         for truth in self.slice.truths(tested):
+            if self._is_error(truth):
+                continue
             if isinstance(truth, cst.Attribute):
                 if self._is_moved(truth) and not OUTSIDE.search(truth.attr.value):
                     return truth
             elif isinstance(truth, cst.Call) and self._is_verdict(truth):
                 return truth.func
         return None
+
+    def _is_error(self, node: cst.CSTNode) -> bool:
+        """`exc.status.startswith("5")` in a handler: an error says why a round failed, and counts none."""
+        root = node
+        while isinstance(root, (cst.Call, cst.Attribute, cst.Subscript)):
+            root = root.func if isinstance(root, cst.Call) else root.value
+        return isinstance(root, cst.Name) and any(
+            isinstance(outer, cst.ExceptHandler) and outer.name is not None and ex.dotted(outer.name.name) == root.value
+            for outer in self.module.ancestors(node)
+        )
 
     def _is_verdict(self, call: cst.Call) -> bool:
         if not self._is_elsewhere(call) or OUTSIDE.search(ex.source(call.func, 100)):
