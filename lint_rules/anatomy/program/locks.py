@@ -179,12 +179,42 @@ class Locks:
         for site in self.graph.sites[function]:
             if site.caller is function or self._entry.get(site.caller, frozenset()) is None:
                 continue  # a cycle: what matters is how it is entered
-            at_site = self.at_site(site)
-            held = at_site if held is None else held & at_site
-        if self.graph.references[function]:
-            held = frozenset()
+            held = self._common(held, self.at_site(site))
+        for reference in self.graph.references[function]:
+            here = self._run_by(reference)
+            at_call = self.held(here, self.module.scope_of[here].function) if here is not None else frozenset[Slot]()
+            held = self._common(held, at_call)
         self._entry[function] = held or frozenset()
         return held or frozenset()
+
+    def _common(self, held: frozenset[Slot] | None, other: frozenset[Slot]) -> frozenset[Slot]:
+        """What two callers hold both, also where each has its own name for what one function gives them."""
+        if held is None:
+            return other
+        return held & other or frozenset(map(self._given_by, held)) & frozenset(map(self._given_by, other))
+
+    def _given_by(self, lock: Slot) -> Slot:
+        """The result of the function that a local name stands for: `lock = self.lock_of(key)`."""
+        values = self.facts.assigned(lock) if lock[0] == "var" else []
+        made = self.facts.slots.of(values[0]) if len(values) == 1 else None
+        return made if made is not None and made[0] == "return" else lock
+
+    def _run_by(self, reference: cst.BaseExpression) -> cst.Call | None:
+        """The call that a function is passed to, and that has run it when it is over: `await self.stage(self.load)`."""
+        call = self.module.parent[self.module.parent[reference]]
+        callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        if not isinstance(call, cst.Call) or callee is None or callee.kind != "function":
+            return None
+        if callee.is_async and not isinstance(self.module.parent[call], cst.Await):
+            return None
+        for slot, value in self.facts.slots.bindings(call, callee):
+            uses = [use for use in callee.named(slot[2]) if not isinstance(self.module.parent[use], cst.Param)]
+            runs = [
+                outer for use in uses if isinstance(outer := self.module.parent[use], cst.Call) and outer.func is use
+            ]
+            if value is reference and len(runs) == len(uses):
+                return call
+        return None
 
     def at_site(self, site: CallSite) -> frozenset[Slot]:
         """The locks held where a call is made."""
