@@ -13,7 +13,7 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
 
@@ -23,7 +23,7 @@ from lint_rules.syntax.walk import walk
 def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
     """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
     if handling.ending is Ending.DROPS:
-        return _returned_after(anatomy, call, handling)
+        return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
     neutral, target = handling.neutral, handling.target
     if neutral is None:
         return None
@@ -52,6 +52,45 @@ def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst
         if value is not None and handlers.is_neutral(value) and not isinstance(value, cst.Name):
             return value
     return None
+
+
+def _emptied_after(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """`if not isinstance(args, dict): args = {}`: the text that is left in the name gives way to what says nothing."""
+    module, given = anatomy.module, call.args[0].value
+    if not isinstance(given, cst.Name) or given.value not in _names(anatomy, call):
+        return None
+    for use in handlers.uses_after(module, given.value, handling.guard, function.node):
+        branch = _if_no_instance(module, use)
+        value = _only_set_to(branch.body, given.value) if branch is not None else None
+        if branch is not None and value is not None:
+            later = handlers.uses_after(module, given.value, branch, function.node)
+            return value if any(handlers.flows_on(module, other) for other in later) else None
+    return None
+
+
+def _if_no_instance(module: SourceModule, use: cst.Name) -> cst.If | None:
+    """The `if` that asks whether a value is no instance of a type."""
+    asked = module.parent[module.parent[use]]
+    denied = module.parent[asked] if isinstance(asked, cst.Call) and ex.called_name(asked) == "isinstance" else None
+    branch = module.parent[denied] if isinstance(denied, cst.UnaryOperation) else None
+    return branch if isinstance(branch, cst.If) and isinstance(denied, cst.UnaryOperation) else None
+
+
+def _only_set_to(body: cst.BaseSuite, name: str) -> cst.BaseExpression | None:
+    """The neutral value that a block gives a name, if it does no more, but for a log."""
+    found = None
+    for node in (
+        part for line in body.body for part in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
+    ):
+        if (
+            isinstance(node, cst.Assign)
+            and ex.dotted(node.targets[0].target) == name
+            and handlers.is_neutral(node.value)
+        ):
+            found = node.value
+        elif not (isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and handlers.is_logging(node.value)):
+            return None
+    return found
 
 
 def _after(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.CSTNode]:
