@@ -43,6 +43,9 @@ the history, or, for system messages, when the chain takes users, assistants and
 they are, the history comes from a caller, and nothing in the file speaks of a system prompt. A function that mentions
 the role elsewhere has dealt with it; so has a loop that skips the first message.
 
+A branch that puts the system message into a name (`system = message["content"]`) is reported where this file begins
+the list with one and appends another behind other messages: the last one takes the place of the instructions.
+
 ## Known problems
 Chains over types of messages (`isinstance`) and `match` statements are not looked at.
 
@@ -58,7 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.lost_roles import lost_roles
+from lint_rules.anatomy.messages.lost_roles import lost_roles, overwritten
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -72,3 +75,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         message = f"no branch takes {_NAMED[lost.role]}: they vanish from `{built}`, and the model never sees them"
         note = Note(chain.loop, f"the loop over `{ex.source(chain.loop.iter, 40)}`")
         yield Draft(chain.node, message, "keep what no branch changes: `else:` append the message", (note,))
+    for found in overwritten(anatomy):
+        name = ex.source(found.node.targets[0].target)
+        message = f"`{name}` keeps the last system message only: what the list begins with, the instructions, is lost"
+        notes = (Note(found.later.node, found.later.reason, found.later.module),)
+        yield Draft(found.node, message, "collect them: join the texts of all system messages", notes)

@@ -94,6 +94,15 @@ class Contents:
                         return Proof(write.node, "the system message is put into it here")
         return None
 
+    def later_system_message(self, node: cst.BaseExpression) -> Proof | None:
+        """Why a list may hold a system message behind other messages."""
+        for slot in self.flowing_into(node):
+            for write in self.anatomy.writes.by_slot.get(slot, ()):
+                if write.kind == "append" and write.value is not None and self._is_system(write.value):
+                    if self._comes_later(write, slot):
+                        return Proof(write.node, "another system message is put behind the first here")
+        return None
+
     def _comes_later(self, write: HistoryWrite, slot: Slot) -> bool:
         """Whether each way to where a message is appended leads by another one: what it says stands in the middle."""
         places = [(write.node, write.function)]

@@ -1,4 +1,7 @@
-"""Roles whose messages a chain over roles loses: no branch takes them into the new list, and they may well be there."""
+"""Messages that a chain over roles loses, although they may well be there.
+
+No branch takes their role into the new list, or a branch keeps one of several.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.role_chains import RoleChain, mentions_role, role_chains
+from lint_rules.anatomy.messages.contents import Proof
+from lint_rules.anatomy.messages.role_chains import RoleChain, mentions_role, role_chains, roles_tested
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -34,6 +38,37 @@ def lost_roles(anatomy: Anatomy) -> Iterator[LostRole]:
         lost = next((role for role in ("tool", "system") if _is_lost(anatomy, chain, role)), None) if built else None
         if built is not None and lost is not None:
             yield LostRole(chain, built, lost)
+
+
+@record
+class Overwritten:
+    """At `node` a chain keeps system messages in one name: that of `later` takes the place of the first."""
+
+    chain: RoleChain
+    node: cst.Assign
+    later: Proof
+
+
+def overwritten(anatomy: Anatomy) -> Iterator[Overwritten]:
+    """The chains of a file that keep the last system message, of lists that may hold several."""
+    contents = anatomy.contents
+    for chain in role_chains(anatomy):
+        kept = next((found for branch in chain.branches if (found := _kept_in_name(anatomy, branch)) is not None), None)
+        later = contents.later_system_message(chain.loop.iter) if kept is not None else None
+        if kept is not None and later is not None and contents.system_message(chain.loop.iter) is not None:
+            yield Overwritten(chain, kept, later)
+
+
+def _kept_in_name(anatomy: Anatomy, branch: cst.If) -> cst.Assign | None:
+    """`if m["role"] == "system": system = m["content"]`, the whole of the branch."""
+    told, body = roles_tested(anatomy, branch.test), branch.body.body
+    line = body[0] if len(body) == 1 else None
+    node = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    if told is None or told[1] != {"system"} or not isinstance(node, cst.Assign):
+        return None
+    target = node.targets[0].target
+    read = {part.value for part in walk_scope(node.value) if isinstance(part, cst.Name)}
+    return node if isinstance(target, cst.Name) and target.value not in read else None
 
 
 def _built(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
