@@ -77,6 +77,8 @@ _OVER = re.compile(r"(exceed|exhaust|expired|timed_out|too_(many|long))", re.IGN
 """Names that say that a limit is passed: where the loop goes on then, it is none of the loop's."""
 _RATE = re.compile(r"(^|[._])(rate|rpm|tpm|rps|throttle)", re.IGNORECASE)
 """What slows the rounds down, and ends none."""
+_OFFERS = re.compile("tool|function")
+"""Keywords by which a model is offered tools, or told to leave them: `tools`, `tool_choice`, `function_call`."""
 _GUARDS = frozenset({"timeout", "timeout_at", "move_on_after", "fail_after", "move_on_at", "fail_at", "wait_for"})
 
 
@@ -227,7 +229,7 @@ class Limits:
         for call in self.anatomy.calls.calls_within(self.node, self.function):
             if not self.anatomy.calls.asks(call):
                 continue
-            offers = [arg.value for arg in call.args if arg.keyword is not None and "tool" in arg.keyword.value]
+            offers = [arg.value for arg in call.args if arg.keyword is not None and _OFFERS.search(arg.keyword.value)]
             for part in self.slice.of(list(offers)):
                 found = self.bounds.limit_in(part)
                 if found is not None:
