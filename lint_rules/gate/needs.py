@@ -52,7 +52,8 @@ _SERVED = frozenset().union(
 )  # fmt: skip
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
 _LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
-_BODIES = frozenset({"json", "data", "content", "body"})
+_BODIES = frozenset({"json", "data", "content", "body", None})
+"""Keywords by which a request gets what it sends; None stands for `**request`."""
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))

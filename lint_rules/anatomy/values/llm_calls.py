@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
 _BODIES = ("json", "data", "content", "body")
+_HOLDING = frozenset({"update", "dict", "format", "partial", "setdefault", "model_copy", "copy"})
+"""What gets keywords to hold them."""
 _NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
@@ -71,21 +73,33 @@ def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
 
 
 def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms) -> LLMCall | None:
-    """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name."""
-    for keyword in _BODIES if given and facts.has_bodies else ():
-        value = given.get(keyword)
-        if value is None:
-            continue
+    """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name.
+
+    And one by a callback, which gets all of that as keywords: `complete(**request)`.
+    """
+    if not facts.has_bodies:
+        return None
+    posted = [given[keyword] for keyword in _BODIES if keyword in given]
+    for value in posted or _spread(call, facts):
         slot = facts.slots.of(value)
         for body in [value, *(facts.assigned(slot) if slot is not None else [])]:
             if facts.encoder(body) is not None and isinstance(body, cst.Call) and body.args:
                 body = body.args[0].value
             items = ex.dict_items(body)
             if "messages" in items and "model" in items:
-                return LLMCall(
-                    call, ex.called_name(call), "posts `messages` for a `model`", "messages", items["messages"]
-                )
+                how = "posts" if posted else "gets"
+                reason = f"{how} `messages` for a `model`"
+                return LLMCall(call, ex.called_name(call), reason, "messages", items["messages"])
     return None
+
+
+def _spread(call: cst.Call, facts: Forms) -> list[cst.BaseExpression]:
+    """The dicts that a function gets as keywords of which this file knows nothing: a parameter, an attribute."""
+    found = [arg.value for arg in call.args if arg.star == "**"]
+    name = ex.called_name(call)
+    if not found or not name or name in _HOLDING or name[0].isupper() or _COUNTS.search(name):
+        return []
+    return found if facts.slots.callee(call) is None and facts.slots.constructed(call) is None else []
 
 
 def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms) -> LLMCall | None:
