@@ -48,14 +48,23 @@ def report(
 ) -> Report:
     """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable."""
 
-    def found(read: Reader, *passed: type[Exception]) -> Report:
+    def found(read: Reader, codes: frozenset[str], *passed: type[Exception]) -> tuple[Report, frozenset[str]]:
         with closing(_anatomy(read(source, path, tree), options, neighbours, read)) as anatomy:
-            return _report(anatomy, options.codes, noqa, (MemoryError, *passed))
+            return _report(anatomy, codes, noqa, passed)
 
-    if isinstance(tree, ast.Module):
-        with suppress(*_MISSING):
-            return found(_read_bare, *_MISSING)
-    return found(_read)
+    if not isinstance(tree, ast.Module):
+        return found(_read, options.codes)[0]
+    bare, lacking = Report(), options.codes
+    with suppress(*_MISSING):
+        bare, lacking = found(_read_bare, options.codes, *_MISSING)
+    return _both(bare, found(_read, lacking)[0]) if lacking else bare
+
+
+def _both(one: Report, other: Report) -> Report:
+    """What two looks at a file have found, each with rules of its own."""
+    findings = sorted((*one.findings, *other.findings), key=lambda finding: (finding.span, finding.code))
+    misread = {(note.line, note.message): note for note in (*one.misread, *other.misread)}
+    return Report(tuple(findings), one.suppressed + other.suppressed, tuple(misread.values()))
 
 
 def fixes(
@@ -142,22 +151,31 @@ def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
 # -- judging ------------------------------------------------------------------------------------------------------
 
 
-def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool, passed: tuple[type[Exception], ...]) -> Report:
-    """What rules find. One that fails costs its own findings, unless by an exception that is to be `passed` on."""
+def _report(
+    anatomy: Anatomy, codes: frozenset[str], noqa: bool, passed: tuple[type[Exception], ...]
+) -> tuple[Report, frozenset[str]]:
+    """What rules find; the codes of those that need another tree, as they raise what is to be `passed` on.
+
+    One that fails otherwise costs its own findings.
+    """
     found: list[Finding] = []
     failed: dict[str, list[Rule]] = {}
+    lacking: set[str] = set()
     for rule in _rules(anatomy, codes):
         try:
             found += [_finding(rule, draft, anatomy) for draft in rule.check(anatomy)]
-        except passed:
+        except MemoryError:
             raise
+        except passed:
+            lacking.add(rule.code)
         except Exception as problem:
             failed.setdefault(describe(problem), []).append(rule)
     failures = tuple(_failure(anatomy.module.path, rules, what) for what, rules in failed.items())
+    found = [finding for finding in found if finding.code not in lacking]
     once = {(finding.span, finding.code): finding for finding in found}  # what was inlined, its own place tells, too
     found = [once[key] for key in sorted(once)]
     if not noqa or not found:
-        return Report((*failures, *found))
+        return Report((*failures, *found)), frozenset(lacking)
     from lint_rules.suppress import Suppressions
 
     suppressions = Suppressions(anatomy.module.text)
@@ -165,7 +183,8 @@ def _report(anatomy: Anatomy, codes: frozenset[str], noqa: bool, passed: tuple[t
     hidden: list[Finding] = []
     for finding in found:
         (hidden if suppressions.covers(finding.code, finding.span.line) else kept).append(finding)
-    return Report((*failures, *kept), len(hidden), tuple(_misread(suppressions, hidden)))
+    report = Report((*failures, *kept), len(hidden), tuple(_misread(suppressions, hidden)))
+    return report, frozenset(lacking)
 
 
 def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[Misread]:

@@ -215,3 +215,18 @@ def test_nodes_are_hashed_in_c() -> None:
             hashed[kind] = kind.__hash__
     assert set(hashed.values()) == {object.__hash__}
     assert cst.Name("x") not in {cst.Name("x")}
+
+
+def test_a_rule_that_needs_libcst_costs_the_others_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have been asked already, on a tree that may stand in other words than the file."""
+    from lint_rules.rules import swallowed_history_error, unsaved_turn_history
+
+    asked: list[object] = []
+    monkeypatch.setattr(unsaved_turn_history, "check", lambda anatomy: asked.append(anatomy) or ())
+    monkeypatch.setattr(swallowed_history_error, "repair", lambda anatomy, handler: print(handler.leading_lines))
+    path = next(path for path in BAD if path.stem == "bad_save_logged_at_debug")
+    source = path.read_bytes()
+    options = check.Options(frozenset({"AGL606", "AGL607"}))
+    report = analysis.report(source, str(path), ast.parse(source), options, None, noqa=True)
+    assert [finding.code for finding in report.findings] == ["AGL607"]
+    assert len(asked) == 1

@@ -18,35 +18,49 @@ _TEXT = "could not load or store the history"
 def repair(anatomy: Anatomy, handler: cst.ExceptHandler) -> Fix | None:
     """Only where the handler passes, or logs with a logger of the file: what it does besides nobody knows."""
     body = handler.body
-    if not isinstance(body, cst.IndentedBlock):
-        return None
     logger = _logger(anatomy)
+    if not isinstance(body, cst.IndentedBlock) or not all(map(_is_quiet, body.body)):
+        return None
+    calls = [call for line in body.body if (call := _log_call(line)) is not None]
+    loud = next((call for call in calls if call.args and ex.called_name(call) in _LEVELS), None)
+    if (loud is None and logger is None) or (len(calls) < len(body.body) and _says_why(anatomy, handler)):
+        return None  # a comment says why: a person must look
+    return Fix(
+        "log the error and raise it again", "unsafe", lambda: Edits(replaced={handler: _raising(handler, logger)})
+    )
+
+
+def _is_quiet(line: cst.BaseStatement | cst.BaseSmallStatement) -> bool:
+    """`pass`, or a log call."""
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+        return False
+    return isinstance(line.body[0], cst.Pass) or _log_call(line) is not None
+
+
+def _says_why(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
+    span = anatomy.module.positions.span(handler)
+    return any("#" in line for line in anatomy.module.text.splitlines()[span.line - 1 : span.end_line])
+
+
+def _raising(handler: cst.ExceptHandler, logger: str | None) -> cst.ExceptHandler:
     lines: list[Any] = []
     logged = False
-    for line in body.body:
-        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
-            return None
+    for line in handler.body.body:
         call = _log_call(line)
-        if call is not None and call.args and ex.called_name(call) in _LEVELS:
-            lines.append(line if logged else _loud(line, call))
+        if call is not None and call.args and ex.called_name(call) in _LEVELS and not logged:
+            assert isinstance(line, cst.SimpleStatementLine)
+            lines.append(_loud(line, call))
             logged = True
         elif call is not None:
             lines.append(line)
-        elif not isinstance(line.body[0], cst.Pass):
-            return None
-        elif line.leading_lines or line.trailing_whitespace.comment is not None:
-            return None  # a comment says why: a person must look
     if not logged:
-        if logger is None:
-            return None
         lines.append(cst.parse_statement(f'{logger}.exception("{_TEXT}")'))
     lines.append(cst.SimpleStatementLine([cst.Raise()]))
-    new = handler.with_changes(body=body.with_changes(body=lines))
-    return Fix("log the error and raise it again", "unsafe", lambda: Edits(replaced={handler: new}))
+    return handler.with_changes(body=handler.body.with_changes(body=lines))
 
 
-def _log_call(line: cst.SimpleStatementLine) -> cst.Call | None:
-    part = line.body[0]
+def _log_call(line: cst.BaseStatement | cst.BaseSmallStatement) -> cst.Call | None:
+    part = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
     if isinstance(part, cst.Expr) and isinstance(part.value, cst.Call) and handlers.is_logging(part.value):
         return part.value
     return None
