@@ -11,8 +11,8 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.doubles import stored_nearby
-from lint_rules.anatomy.messages.places import Double, How
+from lint_rules.obligations.doubles import stored_nearby
+from lint_rules.obligations.places import Double, How
 from lint_rules.repairs.edits import (
     Block,
     Edits,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.carriers import is_of_choice
-from lint_rules.anatomy.calls.lost_calls import How, LostCall
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.carriers import is_of_choice
+from lint_rules.obligations.lost_calls import How, LostCall
 from lint_rules.repairs.edits import Edits, Fix
 from lint_rules.syntax import expressions as ex
 

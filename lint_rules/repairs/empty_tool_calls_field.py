@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.empty_calls import EmptyCalls
+from lint_rules.obligations.empty_calls import EmptyCalls
 from lint_rules.repairs.edits import Block, Edits, Fix, block_of, line_of
 from lint_rules.syntax import expressions as ex
 

@@ -13,8 +13,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
-from lint_rules.anatomy.calls.unanswered import Escape
-from lint_rules.anatomy.calls.waiting import Taken
+from lint_rules.obligations.unanswered import Escape
+from lint_rules.obligations.waiting import Taken
 from lint_rules.repairs.edits import Edits, Fix, block_of, line_of
 from lint_rules.syntax import expressions as ex
 

@@ -44,12 +44,15 @@ def run(client, messages, tools, execute):
 ## How it decides
 A place that writes to a known history is asked whether it may be followed, on some path, by itself or by another
 place that stores the same message in the same list: made of the same values, none of them bound anew on the way, and
-nothing taken out of the history. Helpers of the file are read with the arguments of their call. Loops count when they
-go over tool calls, over the pieces of a reply, or come back after a failed request only; `@retry` functions when they
-store what they got before they ask. What is loaded from a session or memory and added to the same one is reported,
-too, also where helpers of the file load and add, or hand the list back with the new messages behind it. A condition
-that reads a flag set beside it, the history, or the number of the turn keeps the rule silent, and so do fixed texts,
-which may be repeated on purpose. Messages of OpenAI, Anthropic, Gemini, Bedrock, Ollama and LangChain are known.
+nothing taken out of the history. A message is the same by whatever names its parts go, and a reply says the same as
+the message made of its content. Paths go through `finally` and handlers, and agree with their tests: what one test has
+told, and what a flag was set to, holds at the next. Helpers of the file are read with the arguments of their call.
+Loops count when they go over tool calls, over the pieces of a reply, or come back after a failed request only;
+`@retry` functions when they store what they got before they ask. A list that is added to another, at once or one by
+one, is reported where it holds all that the other one held (loaded from it by a method of its class, or of its store),
+or messages that were appended to both before. A condition that reads the history, a counter or the number of the turn
+keeps the rule silent, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI, Anthropic, Gemini,
+Bedrock, Ollama and LangChain are known.
 
 ## Known problems
 Two names for one list (but for a list that a helper hands back), and a store that removes doubles by id, are not seen.
@@ -69,10 +72,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.doubles import doubles
-from lint_rules.anatomy.messages.places import Double, How
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
+from lint_rules.obligations.doubles import doubles
+from lint_rules.obligations.places import Double, How
 from lint_rules.repairs.double_history_append import repair
 from lint_rules.rules.draft import Draft, Note
 
@@ -112,6 +115,11 @@ _SAYS = {
         "the callback appends to {h}, and so does the function that is given both: each message is stored twice",
         "give it a callback that does something else, or a history of its own",
         "stored here as well",
+    ),
+    How.IN_BULK: (
+        "what is added to {h} holds messages that were appended to it one by one: the model reads them twice",
+        "append each message once: here, or where it comes",
+        "stored here before",
     ),
     How.LOADED: (
         "what is added to {h} begins with all that is in it already: the history doubles with each turn",

@@ -40,12 +40,13 @@ def run(client, messages, tools, execute):
 In a function that asks a model and stores results in the list that it sends, itself or through helpers of the file,
 a path from the request to the result must pass a message with calls. Reported is the message with nothing but text on
 a path without one; the condition on the text that a message with calls is stored under; or, where the file stores no
-message that could have calls, the result. Branches taken only without calls are right to store the text. A message of
-which the code does not show what it is, and a list handed to a function of another file, count as calls. Known are
-OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with `previous_response_id`
-or `conversation` the server keeps the calls, and the rule is silent. A copy of every message counts when nothing near
-asks for its role or calls, and it is sent while the history is known to hold calls or results, or when it is made by
-the class of the message in a function that knows of calls.
+message that could have calls, the result. A record of the turn that holds results counts as well, also one that is not
+sent, where it keeps a reply under a condition on its text only. Branches taken only without calls are right to store
+the text. A message of which the code does not show what it is, and a list handed to a function of another file, count
+as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with
+`previous_response_id` or `conversation` the server keeps the calls, and the rule is silent. A copy of every message
+counts when nothing near asks for its role or calls, and it is sent while the history is known to hold calls or
+results, or when it is made by the class of the message in a function that knows of calls.
 
 ## Known problems
 Functions that get a reply and a history, and are called from another file only, are not judged. Parts of a
@@ -65,10 +66,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.lost_calls import How, LostCall, lost_calls
 from lint_rules.anatomy.messages.stripped import stripped_copies
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
+from lint_rules.obligations.lost_calls import How, LostCall, lost_calls
 from lint_rules.repairs.dropped_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
 

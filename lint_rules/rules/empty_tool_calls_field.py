@@ -56,8 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.empty_calls import empty_calls
 from lint_rules.anatomy.values.slots import describe
+from lint_rules.obligations.empty_calls import empty_calls
 from lint_rules.repairs.empty_tool_calls_field import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -31,7 +31,8 @@ def say(client, history, text):
 ## How it decides
 A condition asks whether a message, or its text, is missing in a message history (or in the contents of its messages),
 and appends that message to it. Or it asks whether a key made of nothing but role, name and content of a message has
-been seen, and appends the message. System messages, tool results, keys with an id or a time, and comparisons with the
+been seen, and appends the message. Messages are compared by what they say where the file makes them as dicts without
+an id. System messages, tool results, keys with an id or a time, and comparisons with the
 last message only are silent.
 
 ## Known problems
@@ -49,9 +50,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.left_out import LeftOut, left_out
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
+from lint_rules.obligations.left_out import LeftOut, left_out
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

@@ -47,11 +47,14 @@ A path question on the control-flow graph. Where a loop over the calls of a repl
 answers on one path, the rule looks for the step after which no answer can follow any more; likewise between the place
 where a reply with calls is stored and the next request. Then it asks whether the conversation goes on from there: the
 model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell calls from
-other parts of a reply are understood. Reported are also a request in the loop behind the first result, a loop over a
+other parts of a reply are understood. A loop that only puts calls aside for another one counts as that one; a list
+that is added to a history lives on with it; and calls are followed into a function that chooses some of them, up to
+the callers that have stored all. Reported are also a request in the loop behind the first result, a loop over a
 part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are never sent
 when the rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no
 `invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name
-the call. Silent are calls that are put aside or handed to a function that may answer them, answers made up afterwards
+the call. Silent are calls that are put aside or handed to a function that may answer them (one
+of this file that neither answers nor hands them on is none), answers made up afterwards
 (also in `finally`), histories that are cut back, or that go through a function which looks for the ids of calls among
 others (whatever it is called; one that cannot be read may mend the list, if its result takes the list's place), tools
 that end the conversation, and errors of parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat
@@ -80,11 +83,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.calls.open_calls import asked_too_early, left_out, one_output_each, unsent
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
-from lint_rules.anatomy.calls.waiting import Taken
-from lint_rules.anatomy.calls.ways_out import WaysOut
+from lint_rules.obligations.open_calls import asked_too_early, chosen, left_out, one_output_each, unsent
+from lint_rules.obligations.waiting import Taken
+from lint_rules.obligations.ways_out import WaysOut
 from lint_rules.repairs.missing_tool_result import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -122,6 +125,13 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
     for node, way in ways.dropped():
         message = f"the stored message may carry tool calls, and they get no result on this way: {way.how}"
         yield Draft(way.escape.node, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
+    for call, choice, stored in chosen(anatomy, ways.answers, function):
+        message = (
+            f"the calls that `{ex.called_name(call)}` leaves out are stored, and get no tool result:"
+            " the next request is refused"
+        )
+        notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
+        yield Draft(call, message, _ANSWER, notes)
     for loop, made in unsent(anatomy, function):
         message = "when the rounds run out, the last results are not sent: the next turn goes on from a reply with"
         cure = "send the results once more behind the loop, without tools, or forget the id of that response"

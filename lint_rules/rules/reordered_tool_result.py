@@ -42,6 +42,7 @@ On the control-flow graph: from the place where a reply with calls is stored, a 
 place where a result is stored in the same history, without a request in between; or, in a loop over calls, from one
 result over the other message to the next result. Results of OpenAI (chat completions), Anthropic, Gemini, Bedrock and
 LangChain are known. Messages and results of helper functions of the file count at their call.
+Results that wait in a list are followed to where that is added to the history: past a request, and another reply.
 What a LangChain hook returns for `after_model` is stored before the tools run; a message of its own is reported, unless
 the hook looks at the `tool_calls` of the reply.
 
@@ -67,9 +68,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.calls.order import Intruder, Order
 from lint_rules.anatomy.rounds.model_hooks import stored_behind_calls
 from lint_rules.anatomy.values.slots import describe
+from lint_rules.obligations.order import Intruder, Late, Order
 from lint_rules.rules.draft import Draft, Note
 
 _HELP = "store the results of the round first, right behind the message with the calls, then this message"
@@ -83,7 +84,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"}:
             seen: set[cst.CSTNode] = set()
-            for found in Order(anatomy, answers, function).intruders():
+            order = Order(anatomy, answers, function)
+            yield from map(_late, order.late())
+            for found in order.intruders():
                 if found.stored.node not in seen and not anatomy.mending.reaches({found.stored.slot}):
                     seen.add(found.stored.node)
                     yield _draft(found)
@@ -98,6 +101,14 @@ def _behind_calls(anatomy: Anatomy) -> Iterator[Draft]:
         )
         cure = "add it in `before_model`, where the results are stored, or only to a reply without `tool_calls`"
         yield Draft(other, message, cure, (Note(hook.node, "the hook that runs after the model"),))
+
+
+def _late(found: Late) -> Draft:
+    message = (
+        "these results come behind the next reply: their calls are answered too late, and the API refuses the history"
+    )
+    notes = (Note(found.reply.node, "the next reply is stored here"), Note(found.result.node, "the results wait here"))
+    return Draft(found.node, message, _HELP, notes)
 
 
 def _draft(found: Intruder) -> Draft:

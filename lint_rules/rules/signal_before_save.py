@@ -67,7 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.turns.signals import early_signals
+from lint_rules.obligations.signals import early_signals
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 

@@ -44,7 +44,8 @@ def remember(path, message):
 
 ## How it decides
 The `try` holds a call that loads or stores a known history, a message, or something that holds them: by `json.dump`
-and its like into a file, a method of a store, or a function of the file that does so. Its handler takes every error,
+and its like into a file, a method of a store (an object is one whose methods give a history, unless its class is at
+hand and only changes a list in memory), or a function of the file that does so. Its handler takes every error,
 or one of files, databases and decoders. Errors that are logged with `error`, `exception` or `critical`, raised,
 returned, counted or answered by other work are no finding; nor is a file that is not there yet.
 
@@ -68,7 +69,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.turns.hidden_failures import HiddenFailure, hidden_failures
+from lint_rules.obligations.hidden_failures import HiddenFailure, hidden_failures
 from lint_rules.repairs.swallowed_history_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex

@@ -52,8 +52,9 @@ A list that begins anew in each turn, an object made for one task, a question be
 (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
 For waiting messages: the list holds replies, and is stored at one place at least that they reach. A way out counts
-when it passes by each of these, and does not give the list to the caller. Errors that leave the function are not
-reported, nor that only the user's words are lost, nor the text of a stream that was not read to its end.
+when it passes by each of these, and does not give the list to the caller. An error that leaves the function counts
+where it is one of a request that follows a tool run, and the messages are kept nowhere else as they come. Not reported
+is that only the user's words are lost, nor the text of a stream that was not read to its end.
 
 The request is recognised in the calls of OpenAI (chat completions, responses), Anthropic, Gemini, Bedrock, Mistral,
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
@@ -82,8 +83,8 @@ from lint_rules.anatomy.messages.replaced_by_new import Replaced, replaced_histo
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
-from lint_rules.anatomy.turns.handover import Unhanded, unawaited_stores, unhanded_turns
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.obligations.handover import Unhanded, unawaited_stores, unhanded_turns
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -165,6 +166,16 @@ def _replaced(found: Replaced) -> Draft:
 
 def _waiting(found: Unhanded) -> Draft:
     waiting = describe(found.waiting)
+    if found.way == "error":
+        message = (
+            f"an error in a later round passes by this: the replies and tool results in `{waiting}` are lost,"
+            " though their tools have run, and the next turn runs them again"
+        )
+        notes = (
+            Note(found.handover, "this request may fail"),
+            Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
+        )
+        return Draft(found.leaves, message, f"store `{waiting}` in a `finally`, or each message as it comes", notes)
     how = _HOW[found.way]
     message = (
         f"{how} before `{waiting}` is stored: the replies and tool results in it are lost,"

@@ -11,10 +11,15 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
+
+_READERS = frozenset({"len", "bool", "print"})
+_HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
+GROWERS = frozenset({"append", "extend", "insert"})
+"""Methods that put a message into a list, and settle none of its calls."""
 
 
 class ToldByReply:
@@ -80,12 +85,23 @@ class ToldByReply:
             for inside in walk(part):
                 if inside in self._stored:
                     continue
-                if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "append", "print"}:
+                if type(inside) is cst.Call and ex.called_name(inside) not in _READERS | GROWERS:
                     if any(self._is_handed(arg.value) for arg in inside.args):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
                     return True
-        return isinstance(node, cst.Return) and node.value is not None and self.mentions(node.value)
+        return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
+
+    def _gives(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is the reply or its calls, or holds them: not its text alone."""
+        if self._is_handed(value):
+            return True
+        if type(value) is cst.Name:
+            return self.anatomy.facts.slots.of(value) in self.derived
+        parts = children(value) if isinstance(value, _HOLDERS) else []
+        return any(isinstance(part, cst.BaseExpression) and self._gives(part) for part in parts) or any(
+            self._gives(part.value) for part in parts if isinstance(part, (cst.Element, cst.DictElement, cst.Arg))
+        )
 
     def _is_handed(self, value: cst.BaseExpression) -> bool:
         kinds = self.anatomy.facts.kinds(value)

@@ -38,12 +38,17 @@ class Keepers:
 
         May cost the analysis of the file that the class of the object stands in.
         """
-        method = self._anatomy.facts.slots.callee(call) or self._imported_method(keeper, ex.called_name(call))
-        if method is None or method.kind != "function":
+        method = self.method(call, keeper)
+        if method is None:
             return None
         if method not in self._roles:
             self._roles[method] = _method_role(method)
         return self._roles[method]
+
+    def method(self, call: cst.Call, keeper: Slot) -> Scope | None:
+        """The method that a call on a keeper runs, where its class is at hand."""
+        method = self._anatomy.facts.slots.callee(call) or self._imported_method(keeper, ex.called_name(call))
+        return method if method is not None and method.kind == "function" else None
 
     def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
@@ -122,6 +127,23 @@ def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
     return isinstance(value, cst.Name) and value.value in names
 
 
+_IN_MEMORY = frozenset(
+    {
+        "append", "extend", "insert", "clear", "pop", "copy", "list", "dict", "len", "tuple", "update", "setdefault",
+        "deepcopy", "get", "remove", "enumerate", "isinstance", "debug", "info",
+    }
+)  # fmt: skip
+
+
+def may_fail(method: Scope) -> bool:
+    """Whether more than a list or dict in memory is changed: something is awaited, raised, opened, or run elsewhere."""
+    return any(
+        isinstance(node, (cst.Raise, cst.Await, cst.With))
+        or (isinstance(node, cst.Call) and ex.called_name(node) not in _IN_MEMORY)
+        for node in method.nodes
+    )
+
+
 def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether what a method gives back is a history: known by itself, or by the name it is assigned to."""
     if Kind.HISTORY in anatomy.facts.kinds(call):
@@ -132,3 +154,38 @@ def reads_history(anatomy: Anatomy, call: cst.Call) -> bool:
     if type(statement) is cst.Assign or type(statement) is cst.AnnAssign:
         return any(Kind.HISTORY in anatomy.facts.kinds(target) for target in ex.targets(statement))
     return False
+
+
+_AROUND = (cst.BinaryOperation, cst.BooleanOperation, cst.StarredElement, cst.List, cst.Await, cst.Arg, cst.Call)
+"""What may stand around a call whose result goes into a list."""
+
+
+def gives_history(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what a method gives back is a history, or goes into one: `[*thread.all(), question]`."""
+    facts = anatomy.facts
+    if facts.is_kind(call, Kind.HISTORY):
+        return True
+    outer = anatomy.module.parent[call]
+    while isinstance(outer, _AROUND):
+        base = ex.receiver(outer) if isinstance(outer, cst.Call) else None
+        known = [part for part in (outer, base) if isinstance(part, cst.BaseExpression)]
+        if any(facts.is_kind(part, Kind.HISTORY) for part in known):
+            return True
+        outer = anatomy.module.parent[outer]
+    if isinstance(outer, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
+        return any(facts.is_kind(target, Kind.HISTORY) for target in ex.targets(outer))
+    return False
+
+
+def givers(anatomy: Anatomy) -> set[Slot]:
+    """The objects of which a method, whatever it is called, gives a history: not one that is made of its arguments."""
+    facts = anatomy.facts
+    return {
+        slot
+        for call in anatomy.module.nodes_of(cst.Call)
+        if (base := ex.receiver(call)) is not None
+        and (slot := facts.slots.of(base)) is not None
+        and not anatomy.calls.asks(call)
+        and gives_history(anatomy, call)
+        and not any(facts.is_kind(arg.value, kind) for arg in call.args for kind in (Kind.HISTORY, Kind.MESSAGE))
+    }

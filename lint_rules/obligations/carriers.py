@@ -1,0 +1,83 @@
+"""Whether a place that stores a message may store tool calls with it, or certainly stores plain text alone."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.obligations.again import Again
+from lint_rules.syntax import expressions as ex
+
+_DEEPEST = 3
+
+
+class Carriers:
+    """Judges the places of one function, whose paths are `again`."""
+
+    def __init__(self, again: Again) -> None:
+        self.again = again
+        self.anatomy = again.anatomy
+        self.facts = again.anatomy.facts
+        self.module = again.module
+
+    def may_carry(self, stored: Stored) -> bool:
+        """Whether a place stores the calls, or something of which the code does not show that it has none."""
+        if stored.calls is not None:
+            return True
+        if not self.again.grows(stored):
+            made = stored.write.value if stored.write is not None else None
+            return isinstance(made, cst.Call) and len(made.args) > 1
+        message = stored.message
+        if message is None or message.role is None or message.more:
+            return True
+        return message.role == "assistant" and not self._is_text(message.content)
+
+    def _is_text(self, content: cst.BaseExpression | None, depth: int = 0) -> bool:
+        """Whether a content is plain text: no blocks, in which calls might be."""
+        if content is None or depth > _DEEPEST or Kind.CALLS in self.facts.kinds(content):
+            return False
+        return any(self._is_text_part(part, depth) for part in ex.alternatives(content))
+
+    def _is_text_part(self, part: cst.BaseExpression, depth: int) -> bool:
+        if isinstance(part, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
+            return True
+        pair = ex.member(part)
+        if pair is not None and (pair[1] in {"text", "output_text"} or self._has_calls_beside(*pair)):
+            return True
+        if isinstance(part, cst.Call):
+            callee = self.facts.slots.callee(part)
+            returned = [n.value for n in callee.nodes if isinstance(n, cst.Return) and n.value] if callee else []
+            if returned:
+                return all(self._is_text(value, depth + 1) for value in returned)
+            return ex.called_name(part) in {"join", "str", "strip", "dumps"}
+        values = self._bound_to(part) if isinstance(part, cst.Name) else []
+        return bool(values) and all(self._is_text(value, depth + 1) for value in values)
+
+    def _bound_to(self, name: cst.Name) -> list[cst.BaseExpression]:
+        """What a name may hold where it stands; pieces that are added to it later do not count."""
+        bound = self.anatomy.definitions(name)
+        values = [found.value for found in bound if found.kind in {"assign", "walrus"}]
+        known = all(found.kind in {"assign", "walrus", "augmented"} for found in bound)
+        return [value for value in values if value is not None] if known else []
+
+    def _has_calls_beside(self, reply: cst.BaseExpression, name: str) -> bool:
+        """Whether a member is the content of a reply whose calls stand beside it: its `tool_calls` are read, too."""
+        slot = self.facts.slots.of(reply)
+        if name != "content" or slot is None:
+            return False
+        if any(is_of_choice(value) for value in (reply, *self.facts.assigned(slot))):
+            return True
+        return any(
+            (pair := ex.member(node) or ex.asked(node)) is not None
+            and pair[1] in {"tool_calls", "function_call"}
+            and self.facts.slots.of(pair[0]) == slot
+            for node in self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)
+        )
+
+
+def is_of_choice(node: cst.BaseExpression) -> bool:
+    """`x.choices[i].message`: its content is text."""
+    pair = ex.member(ex.inner(node))
+    inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
+    return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"

@@ -1,0 +1,258 @@
+"""Messages that a history gets twice: the places where that happens, each with the place of the other time.
+
+A message is the same when it is made of the same values, and no path between the two times binds them anew. Here: one
+place after another, and both sides of a call; `repeated` and `added_whole` find the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.passing import parameter_path, passed_arguments, resolved
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.copies import Path, path_of
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.added_whole import AddedWhole
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.moves import Move, Moves
+from lint_rules.obligations.places import Double, How, Places, Same
+from lint_rules.obligations.repeated import Repeated
+from lint_rules.obligations.stores import Stores
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+
+_Alike = tuple[Stored, Same]
+"""A place, and what its message is made of."""
+_MOST_ALIKE = 12
+"""So many places of one message are compared with each other; a longer list is a table of texts."""
+
+
+def doubles(anatomy: Anatomy) -> Iterator[Double]:
+    """All messages that a file stores twice, each place once."""
+    told: set[cst.CSTNode] = set()
+    for double in _all(anatomy):
+        if double.stored.node not in told:
+            told.add(double.stored.node)
+            yield double
+
+
+def _all(anatomy: Anatomy) -> Iterator[Double]:
+    handing = _hand_append_on(anatomy)
+    for function in anatomy.module.functions:
+        if function.kind != "class" and (anatomy.transcript.stored(function) or function in handing):
+            places = Places(anatomy, function)
+            yield from Repeated(places).all()
+            sequence = _Sequence(places)
+            yield from sequence.all()
+            yield from sequence.in_bulk()
+            yield from (double for stored in places.all for double in _returned(places, stored))
+            yield from AddedWhole(places).all()
+            yield from _by_callback(anatomy, function)
+    for function, added, loaded in Stores(anatomy).doubled():
+        yield Double(How.LOADED, Stored(added.node, function, None, "extend", None, None), loaded)
+
+
+def _hand_append_on(anatomy: Anatomy) -> set[Scope]:
+    """The functions that pass `x.append` as a value."""
+    return {
+        anatomy.module.scope_of[node].function
+        for node in anatomy.module.nodes_of(cst.Attribute)
+        if node.attr.value == "append" and isinstance(anatomy.module.parent.get(node), cst.Arg)
+    }
+
+
+def stored_nearby(anatomy: Anatomy, double: Double) -> bool:
+    """Whether the message of a double in a loop is also stored before or after that loop, or elsewhere in it."""
+    stored = double.stored
+    places = Places(anatomy, stored.function)
+    mine = places.identities(stored)
+    for other in places.all:
+        if other.node is stored.node or other.slot != stored.slot or other.role == "tool":
+            continue
+        if not mine:
+            return True
+        for key, theirs in places.identities(other).items():
+            if key in mine:
+                avoiding = places.again.unstored(stored.slot) | places.again.renewed(
+                    mine[key].until(theirs) | theirs.until(mine[key])
+                )
+                if places.again.follows(other.node, stored.node, avoiding):
+                    return True
+                if places.again.follows(stored.node, other.node, avoiding):
+                    return True
+    return False
+
+
+# -- one after the other ------------------------------------------------------------------------------------------
+
+
+class _Sequence:
+    """The doubles that two places of one function make together."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.module = places.module
+        self.function = places.function
+        self.again = places.again
+
+    def all(self) -> Iterator[Double]:
+        nodes: defaultdict[Slot | None, set[cst.CSTNode]] = defaultdict(set)
+        for stored in self.places.all:
+            nodes[stored.slot].add(stored.node)
+        told: set[cst.CSTNode] = set()
+        for slot, alike in self._alike(lambda stored: len(nodes[stored.slot]) > 1).items():
+            for number, (then, same) in enumerate(alike[:_MOST_ALIKE]):
+                for first, other in alike[:number] if then.node not in told else ():
+                    if slot[1] == then.slot and self._follows(first, then, other.until(same)):
+                        told.add(then.node)
+                        yield Double(How.AGAIN, then, first.node)
+                        break
+
+    def _alike(self, wanted: Callable[[Stored], bool]) -> dict[tuple[object, Slot | None], list[_Alike]]:
+        """The places of each message in each list, in source order."""
+        found: defaultdict[tuple[object, Slot | None], dict[cst.CSTNode, _Alike]] = defaultdict(dict)
+        for stored in self.places.all:
+            for key, same in self.places.identities(stored).items() if wanted(stored) else ():
+                found[key, stored.slot].setdefault(stored.node, (stored, same))
+        return {key: list(group.values()) for key, group in found.items()}
+
+    def _follows(self, first: Stored, then: Stored, slots: frozenset[Slot]) -> bool:
+        if first.node is then.node or not self._is_same_list(first, then):
+            return False
+        if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
+            return False
+        return self.again.follows(first.node, then.node, self.again.unstored(then.slot) | self.again.renewed(slots))
+
+    def in_bulk(self) -> Iterator[Double]:
+        """What was stored one by one, in the history and in a list of the turn, and then with all that is in that."""
+        moves = [m for m in Moves(self.again).all() if isinstance(m.source, cst.Name)]
+        alike = self._alike(lambda stored: True) if moves else {}
+        for move in moves:
+            turn = self.places.facts.slots.of(move.source)
+            for (key, slot), held in alike.items():
+                if slot != turn or move.target == turn:
+                    continue
+                for there, same in alike.get((key, move.target), ()):
+                    if there.node is not move.node and self._are_one(held[0], (there, same), move):
+                        stored = Stored(move.node, self.function, move.target, "extend", None, None)
+                        yield Double(How.IN_BULK, stored, there.node)
+                        break
+
+    def _are_one(self, held: _Alike, there: _Alike, move: Move) -> bool:
+        """Whether one message gets into both lists, and both are as they were when one is added to the other."""
+        emptied = self.again.unstored(held[0].slot) | self.again.unstored(move.target)
+        for first, last in ((held, there), (there, held)):
+            renewed = self.again.renewed(first[1].until(last[1]))
+            if self.again.follows(first[0].node, last[0].node, renewed):
+                if self.again.follows(last[0].node, move.node, emptied):
+                    return True
+        return False
+
+    def _is_same_list(self, first: Stored, then: Stored) -> bool:
+        """Whether two places write to the list of one object: `a.messages` and `b.messages` are two."""
+        owners = [self._owner(stored) for stored in (first, then)]
+        return owners[0] == owners[1] or None in owners
+
+    def _owner(self, stored: Stored) -> str | None:
+        """`a` of `a.messages.append(m)` and of `a.add(m)`; None for lists that no object holds."""
+        if stored.slot is None or stored.slot[0] != "attr" or not isinstance(stored.node, cst.Call):
+            return None
+        base = ex.receiver(stored.node)
+        if stored.write is not None and stored.write.node is stored.node and isinstance(base, cst.Attribute):
+            base = base.value
+        return ex.source(base, 200) if base is not None else None
+
+    def _is_optional(self, stored: Stored) -> bool:
+        """Whether a helper stores the message under a condition of its own."""
+        write = stored.write
+        if write is None or write.function is self.function:
+            return False
+        return any(isinstance(outer, cst.If) for outer in self.module.ancestors(write.node)
+                   if self.module.scope_of[outer].function is write.function)  # fmt: skip
+
+
+# -- both sides of a call -----------------------------------------------------------------------------------------
+
+
+def _returned(places: Places, stored: Stored) -> Iterator[Double]:
+    """`reply = places.ask(history)` has stored the reply already, and the caller stores it once more."""
+    if stored.message is None or stored.write is None or stored.write.node is not stored.node:
+        return
+    if stored.slot not in places.stored_by_calls:
+        return
+    value = places.value(stored)
+    content = stored.message.content
+    for part in (value, content):
+        call = places.made_by(part) if part is not None else None
+        for first in places.anatomy.transcript.at(call) if call is not None else ():
+            if first.slot == stored.slot and first.node is call and _gives_back(places.anatomy, first, call):
+                if places.again.follows(call, stored.node, places.again.unstored(stored.slot)):
+                    yield Double(How.RETURNED, stored, call)
+                    return
+
+
+def _gives_back(anatomy: Anatomy, first: Stored, call: cst.Call) -> bool:
+    """Whether the function that `call` runs always returns the very message, or text, that it has stored."""
+    callee = anatomy.facts.slots.callee(call)
+    write = first.write
+    if callee is None or write is None or write.function is not callee or write.value is None:
+        return False
+    there = Again(anatomy, callee)
+    stored = {ex.source(write.value, 400), *(ex.source(v, 400) for v in _contents(write.value))}
+    returned = [n for n in callee.nodes if isinstance(n, cst.Return) and n.value is not None]
+    return bool(returned) and all(
+        ex.source(node.value, 400) in stored  # type: ignore[arg-type]
+        and there.follows(write.node, node, there.renewed(there.parts(write.value)))
+        and all(there.graph.dominates(a, b) for a in there.points(write.node) for b in there.points(node))
+        for node in returned
+    )
+
+
+def _by_callback(anatomy: Anatomy, function: Scope) -> Iterator[Double]:
+    """`run(history=h, on_message=h.append)`, where `run` appends each message and hands it to the callback."""
+    for call in function.nodes:
+        if type(call) is not cst.Call or len(call.args) == 0:
+            continue
+        for parameter, value, given in passed_arguments(call):
+            if type(value) is not cst.Attribute or value.attr.value != "append":
+                continue
+            slot = anatomy.facts.slots.of(value.value)
+            history = next((p for p, v in given.items() if slot and anatomy.facts.slots.of(v) == slot), None)
+            found = resolved(anatomy, call) if history is not None else None
+            if found is None or history is None:
+                continue
+            where, callee = found
+            target, callback = parameter_path(callee, history), parameter_path(callee, parameter)
+            if target is not None and callback is not None:
+                twice = _appends_and_calls(where, callee, target, callback)
+                if twice is not None:
+                    place = Stored(value, function, slot, "append", None, None)
+                    yield Double(How.CALLBACK, place, twice, where)
+                    break
+
+
+def _appends_and_calls(anatomy: Anatomy, function: Scope, target: Path, callback: Path) -> cst.Call | None:
+    """Where a function appends to one of its parameters what it also hands to another, a callback."""
+    again = Again(anatomy, function)
+    told = [n for n in function.nodes if type(n) is cst.Call and len(n.args) == 1 and path_of(n.func) == callback]
+    for call in function.nodes:
+        if type(call) is not cst.Call or ex.called_name(call) != "append" or len(call.args) != 1:
+            continue
+        base = ex.receiver(call)
+        if base is None or path_of(base) != target:
+            continue
+        for other in told:
+            if ex.source(other.args[0].value, 200) == ex.source(call.args[0].value, 200):
+                avoiding = again.renewed(again.parts(call.args[0].value))
+                if again.follows(other, call, avoiding) or again.follows(call, other, avoiding):
+                    return call
+    return None
+
+
+def _contents(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    items = ex.dict_items(value)
+    return [items["content"]] if "content" in items else []

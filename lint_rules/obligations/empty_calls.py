@@ -1,0 +1,140 @@
+"""Assistant messages whose `tool_calls` may be an empty list: set from the reply whether or not it has calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.again import Again
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
+
+
+@record
+class EmptyCalls:
+    """`element` sets the field in a message, `calls` is what may be empty, `test` shows that it may."""
+
+    element: cst.DictElement
+    calls: cst.BaseExpression
+    stored: Stored
+    test: cst.If
+
+
+def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
+    """The fields of a file that may be empty lists in a history that is sent again."""
+    if _cleaned(anatomy) or any("ollama" in call.name for call in anatomy.facts.calls.values()):
+        return
+    told: set[cst.CSTNode] = set()
+    for function in anatomy.module.functions:
+        if function.kind not in {"function", "module"}:
+            continue
+        for stored in anatomy.transcript.stored(function):
+            element = _field(anatomy, stored)
+            if element is None or element in told or stored.role != "assistant":
+                continue
+            calls = _may_be_empty(anatomy, element.value)
+            test = _Finder(anatomy, function).test_after(stored, element) if calls is not None else None
+            if calls is not None and test is not None:
+                told.add(element)
+                yield EmptyCalls(element, calls, stored, test)
+
+
+def _cleaned(anatomy: Anatomy) -> bool:
+    """Whether the file takes the field out of messages again, or leaves out what is empty."""
+    for node in anatomy.module.nodes_of(cst.Call, cst.Del):
+        if isinstance(node, cst.Call) and ex.called_name(node) == "pop" and ex.key(node) == "tool_calls":
+            return True
+        if type(node) is cst.Del and ex.key(node.target) == "tool_calls":
+            return True
+    return False
+
+
+def _field(anatomy: Anatomy, stored: Stored) -> cst.DictElement | None:
+    """The element of a dict display of the same function that gives a stored message its calls."""
+    calls = stored.calls
+    element = anatomy.module.parent.get(calls) if calls is not None else None
+    if not isinstance(element, cst.DictElement) or ex.text(element.key) != "tool_calls":
+        return None
+    return element if anatomy.module.scope_of[element].function is stored.function else None
+
+
+def _may_be_empty(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The calls of a reply that a value is made of one by one, with no other value in the place of an empty list."""
+    value = ex.inner(value)
+    if isinstance(value, cst.ListComp) and value.for_in.inner_for_in is None:
+        value = value.for_in.iter
+    if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.Or):
+        if not isinstance(value.right, cst.List) or value.right.elements:
+            return None
+        value = value.left
+    if not ex.reads_place(value):
+        return None
+    return value if Kind.CALLS in anatomy.facts.kinds(value) else None
+
+
+class _Finder:
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.function = function
+        self.again = Again(anatomy, function)
+        asks = [n for n in function.nodes if type(n) is cst.Call and anatomy.calls.asks(n)]
+        self.asked = {point for ask in asks for point in self.again.points(ask)}
+        self.tests = [
+            node
+            for node in function.nodes
+            if isinstance(node, cst.If)
+            and not is_about_part(self.module, node)
+            and speaks_of_calls(anatomy.facts, node.test)
+        ]
+
+    def test_after(self, stored: Stored, element: cst.DictElement) -> cst.If | None:
+        """The condition that asks for calls only once the message is stored; None where that was known before."""
+        if any(isinstance(outer, cst.IfExp) for outer in self.module.ancestors(element)):
+            return None
+        if any(self._decides(test, element) for test in self.tests):
+            return None
+        for test in self.tests:
+            if self.again.follows(stored.node, test, self.asked, exceptions=False):
+                if not self.module.inside(stored.node, test) and self._sent_again(stored.slot, test):
+                    return test
+        return None
+
+    def _decides(self, test: cst.If, element: cst.CSTNode) -> bool:
+        """Whether the message is made only where a condition before it says that there are calls."""
+        goals = set(self.again.points(element))
+        here = self.again.points(test)
+        if not any(self.again.graph.dominates(a, b) for a in here for b in goals):
+            return False
+        without = self._without(test)
+        avoiding = {*here, *self.asked}
+        starts = [point for point in without if point not in avoiding]
+        return not any(point in goals for point in starts) and not (
+            starts and self.again.graph.reaches(starts, goals, avoiding, exceptions=False)
+        )
+
+    def _without(self, test: cst.If) -> list[Point]:
+        """Where control goes when there are no calls."""
+        way = "true" if denies_calls(test.test) else "false"
+        return [target for point in self.again.points(test) for target, kind in point.successors if kind == way]
+
+    def _sent_again(self, slot: Slot | None, test: cst.If) -> bool:
+        """Whether the history is sent after a reply without calls: later, or by a request that follows."""
+        while slot is not None and slot[0] in {"member", "item"}:
+            slot = slot[1]
+        if slot is None or slot[0] == "attr":
+            return slot is not None
+        if slot[0] == "var" and (slot[1] is not self.function or slot[2] in {
+            p.name.value for p in parameters(self.function)
+        }):  # fmt: skip
+            return True
+        starts = self._without(test)
+        return any(p in self.asked for p in starts) or self.again.graph.reaches(starts, self.asked, exceptions=False)

@@ -1,0 +1,139 @@
+"""Errors of loading or storing a history that a handler swallows: nobody is told, or the history is written over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.storing import Storing, Transfer
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import nodes_below, walk, walk_scope
+
+_LOUD = frozenset({"error", "exception", "critical", "fatal", "print_exc", "print_exception", "format_exc"})
+_ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|Cancel|Interrupt|Exit|Timeout$")
+"""Errors that say that nothing is there yet, or that somebody wants the program to stop."""
+_MOST_STATEMENTS = 8
+"""In a `try` that is about loading or storing; a longer one guards something larger."""
+
+
+@record
+class HiddenFailure:
+    """`handler` takes an error of `transfer`; an empty history takes the place of the one that could not be loaded.
+
+    `replaced` says whether it does, and `over` is where that is written to the store.
+    """
+
+    handler: cst.ExceptHandler
+    transfer: Transfer
+    replaced: bool
+    over: cst.CSTNode | None = None
+
+
+def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
+    """Those of all `try` statements of a file that are about one transfer."""
+    storing = Storing(anatomy)
+    for guard in anatomy.module.nodes_of(cst.Try):
+        transfers = [t for t in storing.within(guard.body) if anatomy.module.scope_of[t.node].function
+                     is anatomy.module.scope_of[guard].function]  # fmt: skip
+        if not transfers or _does_more(anatomy, guard) or _is_retried(anatomy, guard):
+            continue
+        if any(inner is not guard and anatomy.module.inside(transfers[0].node, inner.body)
+               for inner in walk(guard.body) if isinstance(inner, cst.Try)):  # fmt: skip
+            continue
+        for handler in guard.handlers:
+            if any(_ABSENT.search(name) is None for name in exceptions.caught(handler)):
+                found = _judged(anatomy, guard, handler, transfers[0])
+                if found is not None:
+                    yield found
+
+
+def _does_more(anatomy: Anatomy, guard: cst.Try) -> bool:
+    """A `try` around a whole turn, or a long stretch of a program, is another matter."""
+    asks = any(type(node) is cst.Call and anatomy.calls.asks(node) for node in walk(guard.body))
+    return asks or sum(isinstance(node, cst.BaseSmallStatement) for node in walk(guard.body)) > _MOST_STATEMENTS
+
+
+def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
+    """An attempt in a loop of attempts: the error is met by the next one."""
+    for outer in anatomy.module.ancestors(guard):
+        if isinstance(outer, cst.For) and "attempt" in ex.source(outer.target) + ex.source(outer.iter, 80):
+            return True
+        if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+            return False
+    return False
+
+
+def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
+    handling = handlers.handle(anatomy.module, guard, handler)
+    if handling.ending is Ending.NEUTRAL and transfer.way == "load":
+        over = _written_over(anatomy, handling.target, guard)
+        if over is not None or not _tells(handler, loud_only=False):
+            return HiddenFailure(handler, transfer, True, over)
+    elif (
+        handling.ending is Ending.DROPS
+        and not _tells(handler, loud_only=transfer.way == "store")
+        and not _shows_outcome(guard, handler)
+    ):
+        return HiddenFailure(handler, transfer, False)
+    return None
+
+
+def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
+    """Whether the handler shows the error to people: as an error, or (for loads) as a warning, too."""
+    for node in walk_scope(handler.body):
+        if isinstance(node, cst.Call) and handlers.is_logging(node):
+            name = ex.called_name(node)
+            if name in _LOUD or any(arg.keyword is not None and arg.keyword.value == "exc_info" for arg in node.args):
+                return True
+            if not loud_only and name not in {"debug", "trace", "verbose"}:
+                return True
+    return False
+
+
+def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
+    """`print("saved")` and `print(f"not saved: {error}")`: somebody has asked for it, and reads how it went."""
+    return not _shown(guard.body).isdisjoint(_shown(handler.body))
+
+
+def _shown(body: cst.BaseSuite) -> set[str | None]:
+    """By what a block shows something to a person."""
+    calls = nodes_below(body, cst.Call)
+    return {ex.dotted(call.func) for call in calls if ex.called_name(call) in {"print", "echo", "secho"}}
+
+
+def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:
+    """Where what the handler has emptied is written to a store: after it in the function, or anywhere by attribute."""
+    slot = anatomy.facts.slots.of(target) if target is not None else None
+    function = anatomy.module.scope_of[guard].function
+    if slot is None or function.kind == "class":
+        return None
+    flow = anatomy.flow(function)
+    parent = anatomy.module.parent
+    for call in anatomy.module.nodes_of(cst.Call):
+        if not _overwrites(anatomy, call) or not any(_is_or_holds(anatomy, arg.value, slot) for arg in call.args):
+            continue
+        if slot[0] != "var":
+            return call
+        if anatomy.module.scope_of[call].function is function and not anatomy.module.inside(call, guard):
+            if flow.reaches(flow.enclosing(guard.body, parent) or flow.at(guard), flow.enclosing(call, parent)):
+                return call
+    return None
+
+
+def _overwrites(anatomy: Anatomy, call: cst.Call) -> bool:
+    full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
+    return full in {"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"} or ex.called_name(call) in {
+        "write_text", "write", "write_bytes",
+    }  # fmt: skip
+
+
+def _is_or_holds(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot) -> bool:
+    return any(isinstance(n, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(n) == slot for n in walk(value))

@@ -1,0 +1,207 @@
+"""Calls of a stored reply that stay open, whatever path is taken: cut off, filtered out, or too late for a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers, is_answer
+from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.open_ends import OpenEnds
+from lint_rules.obligations.selections import left_behind, stored_whole
+from lint_rules.obligations.waiting import Taken
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk, walk_scope
+
+
+def asked_too_early(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> Iterator[cst.Call]:
+    """Requests in a loop over calls that send the history behind the first result."""
+    graph = taken.region.graph
+    for point in taken.region.points:
+        for node in (n for part in point.expressions() for n in walk_scope(part)):
+            if type(node) is cst.Call and _sends(anatomy, node, ends.histories):
+                if graph.reaches(taken.region.answering, point, taken.headers, exceptions=False):
+                    yield node
+
+
+def _sends(anatomy: Anatomy, call: cst.Call, histories: set[Slot]) -> bool:
+    """Whether a call sends one of these histories to the model, itself or in a function of this file."""
+    slots = anatomy.facts.slots
+    found = anatomy.facts.calls.get(call)
+    if found is not None:
+        return found.history is not None and slots.of(found.history) in histories
+    callee = slots.callee(call)
+    if callee is None or not anatomy.calls.reaches_llm(callee):
+        return False
+    given = {slot for slot, value in slots.bindings(call, callee) if slots.of(value) in histories}
+    return any(
+        request.history is not None and slots.of(request.history) in given
+        for node in anatomy.calls.llm_calls[callee]
+        if (request := anatomy.facts.calls.get(node)) is not None
+    )
+
+
+def left_out(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> cst.BaseExpression | None:
+    """Where a loop over calls goes through a part of them only, though all are stored; None where it does not.
+
+    `calls[:3]`, `[c for c in calls if c.name in known]`. A second loop that answers, or a store of the same part, is
+    enough to be silent.
+    """
+    if taken.loop is None or not ends.stores:
+        return None
+    part = _part(anatomy, taken.loop.iter)
+    if part is None or _is_stored(anatomy, taken) or _others_answered(anatomy, taken):
+        return None
+    return part
+
+
+def _part(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The expression that takes a part of a list of calls, behind one name."""
+    slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
+    values = anatomy.facts.assigned(slot) if slot is not None else [value]
+    if len(values) != 1:
+        return None
+    made = ex.inner(values[0])
+    if isinstance(made, cst.Subscript) and anatomy.facts.is_kind(made.value, Kind.CALLS):
+        cut = ex.slice_of(made)
+        return made if cut is not None and cut.lower is None and cut.upper is not None and _is_many(cut.upper) else None
+    if isinstance(made, cst.ListComp) and anatomy.facts.is_kind(made.for_in.iter, Kind.CALLS):
+        tests = [test.test for test in made.for_in.ifs]
+        if tests and type(made.elt) is cst.Name and all(_is_choice(test) for test in tests):
+            return made
+    return None
+
+
+def _is_many(bound: cst.BaseExpression) -> bool:
+    """More than one: who takes the first only, AGL402 is about."""
+    return ex.integer(bound) != 1
+
+
+def _is_choice(test: cst.BaseExpression) -> bool:
+    """A test of what is called, not of what kind of part of a reply it is: `c.name in known`."""
+    members = {pair[1] for node in walk(test) if (pair := ex.member(node)) is not None}
+    return "name" in members and "type" not in members
+
+
+def _is_stored(anatomy: Anatomy, taken: Taken) -> bool:
+    """Whether the stored message is made of the same part, or its calls are set to it."""
+    assert taken.loop is not None
+    slots = anatomy.facts.slots
+    part = slots.of(taken.loop.iter)
+    if part is None:  # `calls[:n]` itself: in the loop, and in the message
+        taken_part = ex.source(taken.loop.iter, 200)
+        carried = [s.calls for s in anatomy.transcript.stored(taken.function) if s.calls is not None]
+        carried += [value for calls in carried for value in anatomy.facts.values_of(calls)]
+        parts = (n for calls in carried for n in walk(calls) if isinstance(n, cst.Subscript))
+        return any(ex.source(node, 200) == taken_part for node in parts)
+    for stored in anatomy.transcript.stored(taken.function):
+        if stored.calls is not None and any(slots.of(n) == part for n in walk(stored.calls) if type(n) is cst.Name):
+            return True
+    return any(
+        slots.of(node.value) == part
+        for node in taken.function.nodes
+        if isinstance(node, cst.Assign)
+        for target in node.targets
+        if isinstance(target.target, (cst.Attribute, cst.Subscript))
+    )
+
+
+def _others_answered(anatomy: Anatomy, taken: Taken) -> bool:
+    """Whether answers are made elsewhere in the function, too."""
+    assert taken.loop is not None
+    inside = taken.region.inside
+    graph = taken.region.graph
+    return any(taken.region.answers.at(p) for p in graph.points if p.statement is not None and p not in inside)
+
+
+def one_output_each(taken: Taken) -> Iterator[cst.Call]:
+    """Requests that submit the output of one call of an assistants run, in a loop over them."""
+    for point in taken.region.points:
+        for node in (n for part in point.expressions() for n in walk_scope(part)):
+            if type(node) is cst.Call and ex.called_name(node).startswith("submit_tool_outputs"):
+                outputs = ex.argument(node, "tool_outputs")
+                if isinstance(outputs, cst.List) and len(outputs.elements) == 1:
+                    if not isinstance(outputs.elements[0], cst.StarredElement) and taken.hand.mentions(outputs):
+                        yield node
+
+
+def unsent(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.CSTNode]]:
+    """Rounds that may end with results in hand, though the next turn goes on from the reply that waits for them.
+
+    So it is where the API keeps the conversation: results are sent with the next request only, and the id of the last
+    response is stored behind the loop.
+    """
+    kept = [node for node in function.nodes_of(cst.Call, cst.Assign) if _keeps_response(node)]
+    if not kept:
+        return
+    graph = anatomy.flow(function)
+    parent = anatomy.module.parent
+    for loop in function.nodes_of(cst.For):
+        behind = [p for node in kept if not anatomy.module.inside(node, loop) for p in graph.enclosing(node, parent)]
+        calls = anatomy.calls.calls_within(loop.body, function)
+        for node in function.nodes if behind else ():
+            if not isinstance(node, cst.Assign) or not anatomy.module.inside(node, loop.body):
+                continue
+            if not any(is_answer(part) for part in walk(node.value)):
+                continue
+            slot = anatomy.facts.slots.of(node.targets[0].target)
+            asking = {
+                p
+                for call in calls
+                if anatomy.calls.asks(call) and any(anatomy.facts.slots.of(arg.value) == slot for arg in call.args)
+                for p in graph.enclosing(call, parent)
+            }
+            if slot is not None and asking and graph.reaches(graph.at(node), behind, asking, exceptions=False):
+                yield loop, node
+                break
+
+
+def _keeps_response(node: cst.CSTNode) -> bool:
+    """`session.set("previous_response_id", r.id)`, `self.previous_response_id = r.id`."""
+    if type(node) is cst.Call:
+        return any(ex.text(arg.value) == "previous_response_id" for arg in node.args) and len(node.args) > 1
+    if type(node) is cst.Assign:
+        pairs = [ex.member(target.target) for target in node.targets]
+        return any(pair is not None and pair[1] in {"previous_response_id", "last_response_id"} for pair in pairs)
+    return False
+
+
+def chosen(anatomy: Anatomy, answers: Answers, function: Scope) -> Iterator[tuple[cst.Call, cst.CSTNode, cst.CSTNode]]:
+    """Loops over the calls that another function has chosen, though all are stored and the others answered nowhere.
+
+    Gives the call of that function, where it chooses, and where all are stored.
+    """
+    for node in function.nodes_of(cst.For, cst.CompFor):
+        call = ex.inner(node.iter)
+        callee = anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
+            continue
+        behind = left_behind(anatomy, callee) if _hands_each_on(anatomy, node) else {}
+        for parameter, value in anatomy.facts.slots.bindings(call, callee) if behind else ():
+            slot = anatomy.facts.slots.of(value)
+            if parameter in behind and slot is not None and not _iterated_elsewhere(anatomy, function, slot):
+                stored = stored_whole(anatomy, slot, function)
+                if stored is not None:
+                    yield call, behind[parameter], stored
+
+
+def _hands_each_on(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
+    """Whether each call of a loop is given to somebody: not only shown."""
+    slot = anatomy.facts.slots.of(loop.target) if isinstance(loop.target, cst.Name) else None
+    if slot is None:
+        return False
+    hand = InHand(anatomy.facts, slot, [])
+    region = loop.body if isinstance(loop, cst.For) else anatomy.module.parent[loop]
+    calls = (n for n in walk(region) if type(n) is cst.Call and not is_logging(n))
+    return any(hand.hands_on(arg.value) for call in calls for arg in call.args)
+
+
+def _iterated_elsewhere(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
+    """Whether all calls are gone through besides: their results may be told apart there."""
+    return any(anatomy.facts.slots.of(node.iter) == slot for node in function.nodes_of(cst.For, cst.CompFor))

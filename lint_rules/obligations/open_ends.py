@@ -1,0 +1,271 @@
+"""Whether a conversation goes on after a point of a function: the model is asked again, or the history lives on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers, is_answer
+from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.moves import Move, Moves
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import Graph, Point
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.truth import truth
+from lint_rules.syntax.walk import walk_scope
+
+_FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
+_DEEPEST = 4
+
+
+class OpenEnds:
+    """Questions about what comes after a function's points, for its histories."""
+
+    def __init__(self, anatomy: Anatomy, answers: Answers, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.answers = answers
+        self.function = function
+        stored = [s for s in anatomy.transcript.stored(function) if s.calls is not None or s.answers]
+        self.histories: set[Slot] = {s.slot for s in stored if s.slot is not None and s.write is not None}
+        self._elsewhere = any(s.slot is None for s in stored)
+        self._stored = stored
+        self._mends: dict[Point, bool] = {}
+        self._takes_back: dict[Point, bool] = {}
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self.anatomy.flow(self.function)
+
+    @cached_property
+    def stores(self) -> set[Point]:
+        """Points that store a message with calls."""
+        places = [s.node for s in self._stored if s.calls is not None and not s.answers]
+        return {p for node in places for p in self.graph.enclosing(node, self.anatomy.module.parent)}
+
+    def asks(self, point: Point) -> bool:
+        """Whether a point asks the model."""
+        return point in self._asking
+
+    @cached_property
+    def _asking(self) -> set[Point]:
+        asks, parent = self.anatomy.calls.asks, self.anatomy.module.parent
+        asking = [call for call in self.function.nodes_of(cst.Call) if asks(call)]
+        return {point for call in asking for point in self.graph.enclosing(call, parent)}
+
+    def mends(self, point: Point) -> bool:
+        """Whether a point may give answers after all, or takes the message with the calls out of the history."""
+        found = self._mends.get(point)
+        if found is None:
+            found = self._mends[point] = self._may_mend(point)
+        return found
+
+    def _may_mend(self, point: Point) -> bool:
+        if self.answers.at(point) or self.takes_back(point):
+            return True
+        if isinstance(point.statement, cst.For):  # over the calls that are left: the loop as a whole
+            inside = list(walk_scope(point.statement.body))
+            asks = any(type(node) is cst.Call and self.anatomy.calls.asks(node) for node in inside)
+            return not asks and any(is_answer(node) for node in inside)
+        return False
+
+    def takes_back(self, point: Point) -> bool:
+        """Whether a point cuts the history, or runs what puts its calls and results together."""
+        found = self._takes_back.get(point)
+        if found is None:
+            found = self._takes_back[point] = self._may_take_back(point)
+        return found
+
+    def _may_take_back(self, point: Point) -> bool:
+        for part in point.expressions():
+            for node in walk_scope(part):
+                if type(node) is cst.Call and (
+                    self.anatomy.mending.at(node, self.histories) or self._drops_the_newest(node)
+                ):
+                    return True
+        return point.statement is not None and any(
+            self.anatomy.module.inside(node, point.statement) for node in self._cuts
+        )
+
+    def _drops_the_newest(self, call: cst.Call) -> bool:
+        """Whether a function of this file takes the last messages away: the calls go with the results they have got."""
+        callee = self.anatomy.facts.slots.callee(call)
+        reached = self.anatomy.writes.reached_from(callee) if callee is not None else ()
+        return any(write.slot in self.histories and _is_end_cut(write) for write in reached)
+
+    @cached_property
+    def are_mended(self) -> bool:
+        """Whether the histories are put in order somewhere else in the file, before they are sent."""
+        return self.anatomy.mending.reaches(self.histories)
+
+    @cached_property
+    def _cuts(self) -> list[cst.CSTNode]:
+        writes = self.anatomy.writes.by_function[self.function]
+        return [w.node for w in writes if w.kind in {"cut", "replace"} and w.slot in self.histories]
+
+    def go_on(
+        self,
+        start: Point,
+        region: Iterable[Point] = (),
+        *,
+        handed: bool = False,
+        stored: bool = True,
+        flags: Mapping[str, bool] = MappingProxyType({}),
+        surely: bool = False,
+        passing: Container[Point] = (),
+    ) -> str | None:
+        """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
+
+        `handed`: a list of answers is given to the caller, who stores it. Without `stored`, the message with the calls
+        is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
+        list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
+        other calls.
+        """
+        inside = set(region)
+        seen = {(start, stored)}
+        queue = deque(seen)
+        ends = False
+        while queue:
+            here, after = queue.popleft()
+            if here is self.graph.exit:
+                ends = ends or after
+                continue
+            if here not in passing and self.mends(here):
+                continue
+            if self.asks(here):
+                if after:
+                    return "the next request is refused"
+                continue
+            after = after or here in self.stores
+            outcome = self._flagged(here.statement, flags)
+            for target, kind in here.successors:
+                if kind == "exception" or target in inside or (target, after) in seen:
+                    continue
+                if (kind == "true" and outcome is False) or (kind == "false" and outcome is True):
+                    continue
+                seen.add((target, after))
+                queue.append((target, after))
+        if not ends:
+            return None
+        return "the history is sent without it" if handed else self._lives_on(surely)
+
+    def is_stored_before(self, points: Iterable[Point]) -> bool:
+        """Whether the message with the calls is in the history at one of `points`, or not stored in this function."""
+        if not self.stores:
+            return True
+        queue = list(points)
+        seen = set(queue)
+        while queue:
+            for source, kind in queue.pop().predecessors:
+                if kind == "exception":
+                    continue
+                if source in self.stores:
+                    return True
+                if source not in seen and source not in self._asking:
+                    seen.add(source)
+                    queue.append(source)
+        return False
+
+    def _flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
+        return truth(node.test, flags) if flags and isinstance(node, (cst.If, cst.While)) else None
+
+    def _lives_on(self, surely: bool) -> str | None:
+        kept = any(self.outlives(slot, self.function, surely=surely) for slot in self.histories)
+        if kept or (self._elsewhere and not self.histories and not surely):
+            return "the stored history stays broken: the next turn is refused"
+        return None
+
+    def outlives(self, slot: Slot, function: Scope, depth: int = 0, *, surely: bool = False) -> bool:
+        """Whether a history is there after the function has ended."""
+        kind = slot[0]
+        if kind == "attr":
+            return True
+        if kind in {"member", "item"}:
+            return self.outlives(slot[1], function, depth, surely=surely)
+        if kind != "var":
+            return bool(kind == "call")
+        owner: Scope = slot[1]
+        if owner.kind == "module":
+            return function.kind != "module"
+        if owner is not function and not function.within(owner):
+            return True
+        if any(slot == self.anatomy.facts.slots.parameter(owner, p.name.value) for p in parameters(owner)):
+            return self._callers_keep(slot, owner, depth, surely)
+        values = self.anatomy.facts.assigned(slot)
+        return any(self._is_kept(value, owner, depth) for value in values) or self._is_moved(slot, owner, depth)
+
+    def _is_moved(self, slot: Slot, owner: Scope, depth: int) -> bool:
+        """Whether all messages of a local list are put into one that lives on."""
+        if depth > _DEEPEST or owner is not self.function:
+            return False
+        slots = self.anatomy.facts.slots
+        return any(
+            slots.of(move.source) == slot and move.target != slot and self.outlives(move.target, owner, depth + 1)
+            for move in self._moves
+        )
+
+    @cached_property
+    def _moves(self) -> list[Move]:
+        return list(Moves(Again(self.anatomy, self.function)).all())
+
+    def _is_kept(self, value: cst.BaseExpression, owner: Scope, depth: int) -> bool:
+        """Whether a local name is bound to something that exists elsewhere: `self.messages`, `session.get("log")`."""
+        for part in ex.alternatives(value):
+            if isinstance(part, cst.Call):
+                if ex.called_name(part) in {"get", "setdefault"}:
+                    return True
+                continue
+            inside = self.anatomy.facts.slots.of(part)
+            if inside is not None and depth < _DEEPEST and type(part) is not cst.Call:
+                if self.outlives(inside, owner, depth + 1):
+                    return True
+        return False
+
+    def _callers_keep(self, slot: Slot, owner: Scope, depth: int, surely: bool) -> bool:
+        """Whether the callers in this file keep the list that they pass; unknown callers do."""
+        if depth > _DEEPEST:
+            return False
+        sites = [site for site in self.anatomy.calls.sites[owner] if site.caller is not owner]
+        if not sites:
+            return not surely and (not owner.name.startswith("_") or is_method(owner))
+        kept = False
+        for site in sites:
+            for target, value in self.anatomy.facts.slots.bindings(site.node, owner):
+                if target == slot:
+                    kept = kept or self._is_kept_by(value, site.caller, depth)
+        return kept
+
+    def _is_kept_by(self, value: cst.BaseExpression, caller: Scope, depth: int) -> bool:
+        for part in ex.alternatives(value):
+            if isinstance(part, cst.Call) and ex.called_name(part) in _FRESH:
+                continue
+            inside = self.anatomy.facts.slots.of(part)
+            if inside is not None and self.outlives(inside, caller, depth + 1):
+                return True
+            if inside is not None and inside[0] == "var" and self._asked_in_turns(caller):
+                return True
+        return False
+
+    def _asked_in_turns(self, caller: Scope) -> bool:
+        """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
+        return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+
+
+def _is_end_cut(write: HistoryWrite) -> bool:
+    """`h = h[:n]`, `del h[n:]`, `h[n:] = []`, `h.pop()`: the oldest messages stay, the newest do not."""
+    node, kept = write.node, ex.slice_of(write.value) if write.value is not None else None
+    if write.kind == "rebind":
+        return kept is not None and kept.lower is None and kept.upper is not None and kept.step is None
+    if isinstance(node, cst.Call):
+        return ex.called_name(node) == "pop" and all(ex.integer(arg.value) == -1 for arg in node.args)
+    target = (
+        node.target if isinstance(node, cst.Del) else node.targets[0].target if isinstance(node, cst.Assign) else None
+    )
+    gone = ex.slice_of(target) if target is not None else None
+    return gone is not None and gone.lower is not None and gone.upper is None and write.kind in {"cut", "replace"}

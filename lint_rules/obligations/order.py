@@ -1,0 +1,202 @@
+"""Messages that a function stores where only tool results may stand: between a call and its result, or two results."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.moves import Moves
+from lint_rules.obligations.open_ends import OpenEnds
+from lint_rules.obligations.waiting import call_headers, stored_calls
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk_scope
+
+_READERS = frozenset({"len", "print", "list", "dumps", "deepcopy", "copy", "enumerate", "reversed", "str", "extend"})
+
+
+@record
+class Intruder:
+    """`stored` is the message. `calls` is where those are stored whose results follow, or the loop over them."""
+
+    stored: Stored
+    calls: cst.CSTNode
+    between_results: bool
+
+
+@record
+class Late:
+    """`node` stores results that wait in a list behind `reply`, which is another one than `result` answers."""
+
+    node: cst.CSTNode
+    reply: Stored
+    result: Stored
+
+
+class Order:
+    """What a function stores, and on which paths."""
+
+    def __init__(self, anatomy: Anatomy, answers: Answers, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.answers = answers
+        self.function = function
+        self._sending: dict[Slot | None, set[Point]] = {}
+        stored = anatomy.transcript.stored(function)
+        self.results = [s for s in stored if s.answers and s.slot is not None and not _keeps_no_order(s)]
+        self.others = [
+            s
+            for s in stored
+            if s.role in {"user", "system"} and not s.answers and s.kind in {"append", "extend"} and not _of_ollama(s)
+        ]
+
+    def intruders(self) -> Iterator[Intruder]:
+        if not self.results or not self.others:
+            return
+        yield from self._before_results()
+        if not one_at_a_time(self.anatomy, self.function):
+            yield from self._between_results()
+
+    def late(self) -> Iterator[Late]:
+        """call, next reply, result: results wait in a list, and come into the history behind another reply."""
+        replies = {s.slot for s in self.anatomy.transcript.stored(self.function) if s.role == "assistant"}
+        waiting = {one.slot for one in self.results} - replies  # a list with both is the turn itself
+        again = Again(self.anatomy, self.function)
+        moves = [m for m in Moves(again).all() if self.anatomy.facts.slots.of(m.source) in waiting]
+        asking, _ = self._requests
+        for move in moves:
+            slot = self.anatomy.facts.slots.of(move.source)
+            flush = set(again.points(move.each if move.each is not None else move.node))
+            put = {p for one in self.results if one.slot == slot for p in self._points(one)}
+            barred = flush | again.unstored(slot)
+            if slot == move.target or not again.leads(put, asking, barred, exceptions=False):
+                continue
+            for one in self.anatomy.transcript.stored(self.function):
+                here = set(self._points(one))
+                if one.slot == move.target and one.role == "assistant" and one.kind == "append" and not here & flush:
+                    if again.leads(asking, here, barred, exceptions=False):
+                        if again.leads(here, flush, exceptions=False):
+                            yield Late(move.node, one, next(r for r in self.results if r.slot == slot))
+                            break
+
+    def _before_results(self) -> Iterator[Intruder]:
+        """call, other message, result."""
+        ends = OpenEnds(self.anatomy, self.answers, self.function)
+        for asked in stored_calls(self.anatomy, self.answers, self.function, ends):
+            region = asked.region
+            goals = self._goals.get(asked.slot)
+            if not goals:
+                continue
+            sent = self._sent(asked.slot) | self._heads(asked.node)
+            reached = region.reached(region.starts, goals | sent)
+            between = {
+                number for p in reached for number, other in self._others_at.get(p, ()) if other.slot == asked.slot
+            }
+            for other in (self.others[number] for number in sorted(between)):
+                here = self._points(other)
+                onward = [t for p in here for t, kind in region.edges(p) if kind != "exception" and t in region.inside]
+                if goals & region.reached(onward, sent | self._own_headers(other)):
+                    yield Intruder(other, asked.node, between_results=False)
+
+    def _between_results(self) -> Iterator[Intruder]:
+        """result, other message, next result: in one loop over the calls of a reply."""
+        graph = self.anatomy.flow(self.function)
+        for loop, headers in self._headers:
+            others = self._inside(self.others, loop)
+            answers = self._inside(self.results, loop) if others else []
+            for other in others:
+                results = [p for r in answers if r.slot == other.slot for p in self._points(r)]
+                here = self._points(other)
+                if graph.reaches(results, here, headers, exceptions=False) and graph.reaches(
+                    here, headers, self._sent(other.slot), exceptions=False
+                ):
+                    yield Intruder(other, loop.iter, between_results=True)
+
+    def _inside(self, stored: Sequence[Stored], loop: cst.For) -> Sequence[Stored]:
+        """Those of some places that the body of a loop holds."""
+        return self.anatomy.module.placed_inside(stored, loop.body, lambda one: one.node)
+
+    @cached_property
+    def _goals(self) -> dict[Slot | None, set[Point]]:
+        """Where results are stored, by history."""
+        found: defaultdict[Slot | None, set[Point]] = defaultdict(set)
+        for result in self.results:
+            found[result.slot].update(self._points(result))
+        return found
+
+    @cached_property
+    def _others_at(self) -> dict[Point, list[tuple[int, Stored]]]:
+        """What else is stored at a point, each with its place in `others`."""
+        found: defaultdict[Point, list[tuple[int, Stored]]] = defaultdict(list)
+        for number, other in enumerate(self.others):
+            for point in self._points(other):
+                found[point].append((number, other))
+        return found
+
+    @cached_property
+    def _headers(self) -> list[tuple[cst.For, list[Point]]]:
+        return list(call_headers(self.anatomy, self.function))
+
+    def _sent(self, slot: Slot | None) -> set[Point]:
+        """Points that may send the history: a request, or a call of a function that gets the list."""
+        found = self._sending.get(slot)
+        if found is None:
+            asking, given = self._requests
+            found = self._sending[slot] = asking | given.get(slot, set())
+        return found
+
+    @cached_property
+    def _requests(self) -> tuple[set[Point], dict[Slot | None, set[Point]]]:
+        """Points of requests, and by history those of calls that get it."""
+        asking: set[Point] = set()
+        given: defaultdict[Slot | None, set[Point]] = defaultdict(set)
+        for point in self.anatomy.flow(self.function).points:
+            for part in point.expressions():
+                for node in walk_scope(part):
+                    if type(node) is not cst.Call or ex.called_name(node) in _READERS:
+                        continue
+                    if self.anatomy.calls.asks(node):
+                        asking.add(point)
+                    for arg in node.args:
+                        given[self.anatomy.facts.slots.of(arg.value)].add(point)
+        return asking, given
+
+    def _heads(self, node: cst.CSTNode) -> set[Point]:
+        """The heads of all loops around a node: behind them it is the next message's turn."""
+        graph = self.anatomy.flow(self.function)
+        loops = [n for n in self.anatomy.module.ancestors(node) if isinstance(n, (cst.For, cst.While))]
+        return {point for loop in loops for point in graph.at(loop)}
+
+    def _own_headers(self, other: Stored) -> set[Point]:
+        """The heads of loops over calls around a place: the next call is another one."""
+        return {
+            header
+            for loop, headers in self._headers
+            if self.anatomy.module.inside(other.node, loop.body)
+            for header in headers
+        }
+
+    def _points(self, stored: Stored) -> list[Point]:
+        return self.anatomy.flow(self.function).enclosing(stored.node, self.anatomy.module.parent)
+
+
+def _keeps_no_order(stored: Stored) -> bool:
+    """Outputs of the Responses API, which pairs calls and outputs by id alone."""
+    node = stored.message.node if stored.message is not None else None
+    kind = ex.dict_items(node).get("type") if node is not None else None
+    return kind is not None and ex.text(kind) == "function_call_output"
+
+
+def _of_ollama(stored: Stored) -> bool:
+    """A message with pictures in Ollama's form: that API takes messages in any order."""
+    return stored.message is not None and "images" in ex.dict_items(stored.message.node)

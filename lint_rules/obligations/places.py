@@ -1,0 +1,168 @@
+"""Places where a function adds messages to its histories, and which message each of them adds.
+
+Two places add the same message when it is made of the same values. A `Double` is a place whose message is in the
+history already, with the place of the other time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.again import Again
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+
+Identity = tuple[str, str]
+"""The role of a message, or "", and what it says, as code."""
+_MOST_ORIGINS = 8
+_READ = (cst.Name, cst.Attribute, cst.Subscript, cst.BooleanOperation)
+
+
+class How(Enum):
+    """How a message comes to be stored twice."""
+
+    PER_CALL = "once for each tool call"
+    PER_CHUNK = "once for each piece of the stream"
+    AGAIN = "a second time"
+    RETRY = "once for each attempt"
+    RETRIED = "once for each attempt of the whole function"
+    RETURNED = "by the function that gives it back, too"
+    LOADED = "with everything that was there before"
+    IN_BULK = "with the messages of the turn, one by one before"
+    CALLBACK = "by a callback, too"
+
+
+@record
+class Double:
+    """`stored` is the place to report, `other` what makes it the second time: a loop, a decorator, another place.
+
+    `where` is the file of `other`, if it is another one.
+    """
+
+    how: How
+    stored: Stored
+    other: cst.CSTNode
+    where: Anatomy | None = None
+
+
+@record
+class Same:
+    """What a message is made of: `slots`, which go by `names` where it is stored."""
+
+    slots: frozenset[Slot]
+    names: frozenset[Slot]
+
+    def until(self, then: Same) -> frozenset[Slot]:
+        """The slots of which none may be bound anew from here to where `then` is stored."""
+        return self.slots | self.names | then.slots
+
+
+class Places:
+    """The places of one function: `all` of them, and `again` for the paths between them."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.module = anatomy.module
+        self.function = function
+        self.again = Again(anatomy, function)
+        stored = anatomy.transcript.stored(function)
+        self.all = [place for place in stored if place.slot is not None and self.again.grows(place)]
+
+    @cached_property
+    def stored_by_calls(self) -> set[Slot | None]:
+        """The histories to which functions that this one runs add messages."""
+        stored = self.anatomy.transcript.stored(self.function)
+        return {place.slot for place in stored if place.write and place.write.function is not self.function}
+
+    def value(self, stored: Stored) -> cst.BaseExpression | None:
+        """What a place stores, as written in this function."""
+        if stored.write is not None and stored.write.node is stored.node:
+            return stored.write.value
+        content = stored.message.content if stored.message is not None else None
+        return content if content is not None and self._is_here(content) else None
+
+    def _is_here(self, node: cst.CSTNode) -> bool:
+        scope = self.module.scope_of.get(node)
+        return scope is not None and scope.function is self.function
+
+    def tells(self, stored: Stored) -> bool:
+        """Whether a message says something that came from outside or from the model: fixed texts may be repeated."""
+        value = self.value(stored)
+        return value is not None and any(self._varies(slot) for slot in self.again.parts(value))
+
+    def _varies(self, slot: Slot) -> bool:
+        while slot[0] in {"member", "item"}:
+            slot = slot[1]
+        return slot[0] == "var" and (slot[1].kind != "module" or self.function.kind == "module")
+
+    def depends(self, stored: Stored) -> set[Slot]:
+        """The slots that make a place another one: those of its value, of what a helper makes the message of, and of
+        the list it is written to.
+        """
+        made_of = [self.value(stored), self._list_of(stored)]
+        if stored.message is not None and stored.write is not None and stored.write.node is not stored.node:
+            made_of += [stored.message.calls, *stored.message.answers]
+        return {slot for part in made_of if part is not None and self._is_here(part) for slot in self.again.parts(part)}
+
+    @staticmethod
+    def _list_of(stored: Stored) -> cst.BaseExpression | None:
+        return ex.receiver(stored.node) if isinstance(stored.node, cst.Call) else None
+
+    def identities(self, stored: Stored) -> dict[Identity, Same]:
+        """What tells one message from another, in each way in which it may be written, with what that is made of.
+
+        Its role and what its content was taken from (`message.content` for `text = message.content`), or the value
+        itself. A reply that is stored as a whole says the same as a message made of its content.
+        """
+        message, value = stored.message, self.value(stored)
+        if message is None or not self.tells(stored):
+            return {}
+        found: dict[Identity, Same] = {}
+        content = message.content
+        if message.role in {"user", "assistant"} and content is not None and self._is_here(content):
+            made = self.again.parts(value) if isinstance(value, cst.Name) else set[Slot]()
+            for origin, same in self._origins(content):
+                found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
+        elif stored.kind != "extend" and value is not None and ex.reads_place(ex.inner(value)):
+            for origin, same in self._origins(value):
+                written = ex.source(origin, 400)
+                found["", written] = same
+                if self.facts.is_kind(origin, Kind.REPLY):
+                    found["assistant", f"{written}.content"] = same
+        return found
+
+    def _origins(self, value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Same]]:
+        """A value, and what the names that it goes by were bound to."""
+        stack: list[tuple[cst.BaseExpression, frozenset[Slot]]] = [(value, frozenset())]
+        for _ in range(_MOST_ORIGINS):
+            if not stack:
+                return
+            here, names = stack.pop()
+            here = next(iter(ex.alternatives(here)))
+            slots = frozenset(self.again.parts(here))
+            if any(self._varies(slot) for slot in slots):
+                yield here, Same(slots, names)
+            if isinstance(here, cst.Name):
+                given = (d.value for d in self.anatomy.definitions(here) if d.kind == "assign")
+                stack += [(v, names | slots) for v in given if isinstance(v, _READ)]
+
+    def bound_to(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        """What a name holds where it is used, when that is certain; anything else is what it is."""
+        value = ex.inner(value)
+        assigned = self.anatomy.assigned(value) if isinstance(value, cst.Name) else None
+        return ex.inner(assigned) if assigned is not None else value
+
+    def made_by(self, value: cst.BaseExpression) -> cst.Call | None:
+        """The call that a name was bound to."""
+        value = self.bound_to(value)
+        return value if isinstance(value, cst.Call) else None

@@ -1,0 +1,247 @@
+"""Where a history is loaded from, or stored to, something that outlives the process: a file, a database, a service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache, partial
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.keepers import Keepers, givers, may_fail
+from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import DECODERS
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import children, walk
+
+_KINDS = (Kind.HISTORY, Kind.MESSAGE)
+_STORES = re.compile(
+    r"^_?(a|async_)?(save|store|persist|dump|write|add|append|put|insert|upsert|record|remember|commit|set|update|sync)"
+    r"(_|s?$|[A-Z]|text|many)"
+)
+_LOADS = re.compile(r"^_?(a|async_)?(load|read|get|fetch|restore|retrieve|list|open|parse)(_|s?$|[A-Z]|many)")
+_ON_LISTS = frozenset({"append", "extend", "insert", "add", "update", "set", "put", "get", "list"})
+"""Methods that lists, dicts and queues have, too."""
+_DUMPS = frozenset({"to_dict", "model_dump", "dict", "json", "model_dump_json", "to_json", "copy", "items", "values"})
+_WRITES = re.compile(r"\s*(insert|update|replace|upsert)\b", re.IGNORECASE)
+_VIEWS = re.compile(
+    r"(^|[._])(ui|view|widget|panel|console|display|screen|app|tui|printer|renderer|callbacks?|hooks?|telemetry|tracer"
+    r"|span|metrics?|logs?|logger|output|stdout|stderr|progress|cl|st|gr|queue|events?|bus|socket|websocket|ws|headers"
+    r"|cache|memory_cache|readline)$"
+)
+_FILES = frozenset(
+    {"safe_dump", "safe_load", "execute", "executemany", *(full.rpartition(".")[2] for full in DECODERS)}
+)
+_STORED_IN = re.compile(
+    r"store|storage|database|(^|[._])db|repo|sessions?|memory|history|persist|conversations?|redis|file|path"
+)
+
+
+@record
+class Transfer:
+    """One call that loads or stores. `held` is the value in the program: a history, a message or what holds them."""
+
+    node: cst.Call
+    way: Literal["load", "store"]
+    held: str
+
+
+def _tells(shown: Callable[[Kind], list[Evidence]]) -> bool:
+    """Whether a value is a part of a history; the figures of a run have `tool_calls`, too, and prove nothing."""
+    return any(not fact.root.reason.startswith("its `tool_calls`") for kind in _KINDS for fact in shown(kind))
+
+
+@lru_cache(maxsize=4096)
+def _may_transfer(full: str) -> bool:
+    """A cheap look: whether something of this name may load or store."""
+    name = full.rpartition(".")[2]
+    return name in _FILES or _STORES.search(name) is not None or _LOADS.search(name) is not None
+
+
+class Storing:
+    """Finds the transfers of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self._holders: dict[Slot, str] = {}
+        self._keepers = Keepers(anatomy)
+        for slot in anatomy.facts.all_known():
+            if slot[0] in {"member", "item"} and _tells(partial(anatomy.facts.shown, slot)):
+                self._holders.setdefault(slot[1], "a history")
+
+    def within(self, region: cst.CSTNode) -> Iterator[Transfer]:
+        """The transfers in a region of the code, in source order."""
+        for node in walk(region):
+            if type(node) is cst.Call:
+                found = self.of(node)
+                if found is not None:
+                    yield found
+
+    def of(self, call: cst.Call) -> Transfer | None:
+        """The call as a transfer, if it is one."""
+        name = ex.called_name(call)
+        if not _may_transfer(name) and not _may_transfer(self.anatomy.module.imports.full.get(name, "")):
+            return None
+        if (
+            is_logging(call)
+            or self.anatomy.calls.asks(call)
+            or "cache" in self.anatomy.module.scope_of[call].function.name
+        ):
+            return None
+        base = ex.receiver(call)
+        owner = (ex.dotted(base) or "").lower().replace("()", "") if base is not None else ""
+        if _VIEWS.search(owner):
+            return None
+        full = self.anatomy.module.imports.resolve(ex.dotted(call.func) or name)
+        if (
+            full in {"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"}
+            or name == "write_text"
+            or (name == "write" and self._from_open(base))
+        ):
+            return self._stored(call)
+        if full in {"json.load", "pickle.load", "yaml.safe_load"} or self._reads_file(call):
+            return self._loaded(call)
+        if name in {"execute", "executemany"} and call.args:
+            return self._stored(call) if _WRITES.match(ex.text(call.args[0].value) or "") else None
+        if base is not None and self._is_list(base):
+            return None
+        if base is not None and self._keeps_history(base):
+            return self._of_keeper(call, base)
+        if name in _ON_LISTS and not _STORED_IN.search(owner):
+            return None
+        if self.anatomy.facts.slots.constructed(call) is not None:
+            return None
+        callee = self.anatomy.facts.slots.callee(call)
+        if callee is not None and not self._transfers(callee.nodes):
+            return None
+        if _STORES.search(name) and self._outward(call, owner):
+            return self._stored(call)
+        if _LOADS.search(name) and self._outward(call, owner):
+            return self._loaded(call)
+        return None
+
+    def _keeps_history(self, base: cst.BaseExpression) -> bool:
+        """Whether an object gives or holds a history: what its methods get, they keep with it."""
+        slot = self.anatomy.facts.slots.of(base)
+        own = self.anatomy.module.self_name(self.anatomy.module.scope_of[base])
+        return slot is not None and ex.dotted(base) != own and (slot in self._givers or slot in self._holders)
+
+    @cached_property
+    def _givers(self) -> set[Slot]:
+        return givers(self.anatomy)
+
+    def _of_keeper(self, call: cst.Call, base: cst.BaseExpression) -> Transfer | None:
+        """A method of an object that keeps a history; one that only changes a list in memory does not fail."""
+        slot = self.anatomy.facts.slots.of(base)
+        body = self._keepers.method(call, slot) if slot is not None else None
+        if body is not None and not may_fail(body):
+            return None
+        return self._stored(call) if _STORES.search(ex.called_name(call)) else self._loaded(call)
+
+    def _outward(self, call: cst.Call, owner: str) -> bool:
+        """Whether what is called belongs to something that stores: by its name, or by what it does in this file."""
+        return bool(_STORED_IN.search(owner) or _STORED_IN.search(ex.called_name(call))) or (
+            self.anatomy.facts.slots.callee(call) is not None
+        )
+
+    def _transfers(self, nodes: list[cst.CSTNode]) -> bool:
+        """Whether a function of this file opens a file or runs a statement: in-memory stores do not fail."""
+        return any(
+            type(node) is cst.Call
+            and (
+                ex.called_name(node) in {"open", "execute", "executemany", "commit", "write_text", "read_text"}
+                or (
+                    _STORED_IN.search((ex.dotted(ex.receiver(node) or node.func) or "").lower()) is not None
+                    and _STORES.search(ex.called_name(node)) is not None
+                    and ex.called_name(node) not in _ON_LISTS
+                )
+            )
+            for node in nodes
+        )
+
+    def _stored(self, call: cst.Call) -> Transfer | None:
+        for arg in call.args:
+            held = self._held(arg.value)
+            if held is not None:
+                return Transfer(call, "store", held)
+        return None
+
+    def _loaded(self, call: cst.Call) -> Transfer | None:
+        """A load whose result is a history, by what becomes of it."""
+        parent = self.anatomy.module.parent.get(call)
+        if isinstance(parent, cst.Await):
+            parent = self.anatomy.module.parent.get(parent)
+        values: list[cst.BaseExpression] = [call]
+        if isinstance(parent, cst.Assign):
+            values += [target.target for target in parent.targets]
+        for value in values:
+            held = self._held(value)
+            if held is not None:
+                return Transfer(call, "load", held)
+        if isinstance(parent, cst.Return):
+            slot: Slot = ("return", self.anatomy.module.scope_of[call].function)
+            if self._is_held(slot):
+                return Transfer(call, "load", "a history")
+        return None
+
+    def _held(self, value: cst.BaseExpression) -> str | None:
+        """How the program calls a history, a message, or what holds one, in a value."""
+        stack: list[cst.CSTNode] = [value]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, cst.BaseExpression):
+                slot = self.anatomy.facts.slots.of(node)
+                if _tells(partial(self.anatomy.facts.evidence, node)) or (slot is not None and self._is_held(slot)):
+                    return None if self._is_notice(node, slot) else ex.source(node, 40)
+            pair = ex.member(node)
+            if pair is not None:  # of `x.content` the message x counts, not an object that holds a history somewhere
+                if _tells(partial(self.anatomy.facts.evidence, pair[0])):
+                    return ex.source(pair[0], 40)
+            elif isinstance(node, cst.Call):
+                stack.extend(arg.value for arg in node.args)
+                base = ex.receiver(node)
+                if base is not None and ex.called_name(node) in _DUMPS:
+                    stack.append(base)
+            else:
+                stack.extend(children(node))
+        return None
+
+    def _is_notice(self, node: cst.BaseExpression, slot: Slot | None) -> bool:
+        """A system message alone: what a program notes for itself, no part of what was said."""
+        made = [node, *(self.anatomy.facts.assigned(slot) if slot is not None else ())]
+        roles = [ex.text(items["role"]) for items in map(ex.dict_items, made) if "role" in items]
+        return bool(roles) and set(roles) == {"system"}
+
+    def _is_held(self, slot: Slot) -> bool:
+        return _tells(partial(self.anatomy.facts.shown, slot)) or slot in self._holders
+
+    def _is_list(self, base: cst.BaseExpression) -> bool:
+        """A list in memory: writing to it does not fail."""
+        slot = self.anatomy.facts.slots.of(base)
+        return Kind.HISTORY in self.anatomy.facts.kinds(base) or (
+            slot is not None
+            and bool(self.anatomy.facts.assigned(slot))
+            and all(isinstance(v, (cst.List, cst.Dict, cst.Set)) for v in self.anatomy.facts.assigned(slot))
+        )
+
+    def _from_open(self, base: cst.BaseExpression | None) -> bool:
+        """Whether something is an open file: bound by `with open(...) as f`."""
+        if not isinstance(base, cst.Name):
+            return False
+        for item in self.anatomy.module.nodes_of(cst.WithItem):
+            if item.asname is not None and base.value in ex.target_names(item.asname.name):
+                called = ex.inner(item.item)
+                if isinstance(called, cst.Call) and ex.called_name(called) == "open":
+                    return True
+        return False
+
+    def _reads_file(self, call: cst.Call) -> bool:
+        """`json.loads(path.read_text())`, `json.loads(f.read())`."""
+        if self.anatomy.facts.decoder(call) is None or not call.args:
+            return False
+        return any(type(n) is cst.Call and ex.called_name(n) in {"read_text", "read"} for n in walk(call.args[0].value))

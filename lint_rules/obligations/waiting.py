@@ -1,0 +1,220 @@
+"""Where tool calls wait for answers: loops over them, functions that get one, what follows the store of a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.calls.told import ToldByReply
+from lint_rules.anatomy.rounds.executions import call_loops
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.open_ends import OpenEnds
+from lint_rules.obligations.unanswered import Region
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+
+@record
+class Taken:
+    """A tool call that a region has in hand; `loop` is the loop over the calls, None in a function that gets one.
+
+    At the points `elsewhere` those calls are answered that the loop puts aside, and no others.
+    """
+
+    function: Scope
+    hand: InHand
+    region: Region
+    loop: cst.For | None
+    headers: tuple[Point, ...] = ()
+    elsewhere: frozenset[Point] = frozenset()
+
+
+def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
+    """The loops over tool calls of a function in which some call is answered, or put aside for a loop that does so."""
+    slots = anatomy.facts.slots
+    answered: dict[Slot | None, cst.For] = {}
+    asides: list[Taken] = []
+    for node, call in _loops(anatomy, function):
+        slot = slots.of(call)
+        if slot is None:
+            continue
+        bound = anatomy.module.nodes_inside(node.body, function, cst.Assign, cst.AnnAssign, cst.NamedExpr)
+        hand = InHand(anatomy.facts, slot, bound, _key(anatomy, node))
+        graph = anatomy.flow(function)
+        points = graph.within(walk(node.body))
+        headers = tuple(graph.at(node))
+        starts = [t for header in headers for t, kind in header.successors if kind == "true"]
+        settles = _settling(answers, hand, ends)
+        region = Region(answers, graph, points, starts, hand.outcome, settles)
+        taken = Taken(function, hand, region, node, headers)
+        after = region.reached([p for p in region.answering if not isinstance(p.statement, cst.Return)], set())
+        if region.answering and any(target in headers for p in after for target, _ in p.successors):
+            answered[slots.of(node.iter)] = node
+            yield taken
+        elif not region.answering:
+            asides.append(taken)
+    for taken in asides:
+        put = {
+            point: there for point in taken.region.points if (there := _put_aside(anatomy, taken, point)) in answered
+        }
+        if put:
+            later = [answered[there] for there in put.values()]
+            for_rest = frozenset(point for loop in later for point in (*graph.at(loop), *graph.within(walk(loop.body))))
+            region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
+                            _settling(answers, taken.hand, ends), frozenset(put))  # fmt: skip
+            yield replace(taken, region=region, elsewhere=for_rest)
+
+
+def _put_aside(anatomy: Anatomy, taken: Taken, point: Point) -> Slot | None:
+    """The list that a statement puts the call in hand into."""
+    node = point.statement
+    call = ex.inner(node.value) if isinstance(node, cst.Expr) else None
+    if not isinstance(call, cst.Call) or ex.called_name(call) != "append" or len(call.args) != 1:
+        return None
+    base = ex.receiver(call)
+    return anatomy.facts.slots.of(base) if base is not None and taken.hand.is_whole(call.args[0].value) else None
+
+
+def _settling(answers: Answers, hand: InHand, ends: OpenEnds) -> Callable[[Point], bool]:
+    """Whether a point settles the call in hand, or takes the message with it back."""
+
+    def settles(point: Point) -> bool:
+        if ends.takes_back(point):
+            return True
+        return hand.settles(point) and not _is_refused(answers, hand, point)
+
+    return settles
+
+
+def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
+    """`return self.ask_user(call)`, where that function of the file neither answers the call nor gives it back."""
+    node = point.statement
+    call = ex.inner(node.value) if isinstance(node, cst.Return) and node.value is not None else None
+    callee = answers.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+    if callee is None or not isinstance(call, cst.Call) or answers.reaches(callee):
+        return False
+    for slot, value in answers.facts.slots.bindings(call, callee):
+        if hand.hands_on(value):
+            there = InHand(answers.facts, slot, callee.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr))
+            returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
+            calls = [n for n in callee.nodes_of(cst.Call) if any(there.hands_on(arg.value) for arg in n.args)]
+            if calls or any(there.hands_on(value) for value in returned):
+                return False
+    return True
+
+
+_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
+
+
+def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
+    """Loops over calls, and over the parts of a reply where some hold a call: `if "toolUse" in block`."""
+    found = {loop.node: loop.call for loop in call_loops(anatomy.facts, function) if isinstance(loop.node, cst.For)}
+    for node in function.nodes_of(cst.For):
+        if node not in found and type(node.target) is cst.Name:
+            slot = anatomy.facts.slots.of(node.target)
+            if Kind.HISTORY in anatomy.facts.kinds(node.iter) or slot is None or Kind.MESSAGE in anatomy.facts.of(slot):
+                continue  # an adapter of stored messages
+            if any(
+                (pair := ex.member(inside)) is not None
+                and pair[1] in _WRAPPERS
+                and slot == anatomy.facts.slots.of(pair[0])
+                for inside in walk(node.body)
+            ):
+                found[node] = node.target
+    yield from found.items()
+
+
+def call_headers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, list[Point]]]:
+    """The loops over the calls of a reply, with their points in the graph."""
+    for node, _ in _loops(anatomy, function):
+        yield node, anatomy.flow(function).at(node)
+
+
+def _key(anatomy: Anatomy, loop: cst.For) -> Slot | None:
+    """`key` of `for key, call in calls.items()`."""
+    target = loop.target
+    return anatomy.facts.slots.of(target.elements[0].value) if isinstance(target, cst.Tuple) else None
+
+
+def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
+    """A function that gets one tool call and sends or stores an answer to it."""
+    if not isinstance(function.node, cst.FunctionDef) or function.name.startswith("__"):
+        return
+    own = answers.made.get(function, [])
+    if any(type(node) is cst.Yield for node in function.nodes):
+        return  # what it gives out, and when, is up to who reads it
+    for param in parameters(function) if own else ():
+        slot = anatomy.facts.slots.parameter(function, param.name.value)
+        if Kind.CALL not in anatomy.facts.of(slot) or Kind.CALLS in anatomy.facts.of(slot):
+            continue
+        hand = InHand(anatomy.facts, slot, function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr))
+        if not any(hand.mentions(node) and not _is_handed_back(anatomy, node) for node in own):
+            continue
+        graph = anatomy.flow(function)
+        points = [p for p in graph.points if p.statement is not None]
+        starts = [target for target, _ in graph.entry.successors]
+        yield Taken(
+            function,
+            hand,
+            Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends)),
+            None,
+        )
+
+
+def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
+    """Whether an answer is given to the caller, who decides what to do without one; names are followed."""
+    statement = anatomy.module.statement(answer)
+    if isinstance(statement, cst.Return):
+        return True
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        targets = ex.targets(statement)
+        names = {name for target in targets for name in ex.target_names(target)}
+        returned = [n for n in anatomy.module.scope_of[answer].function.nodes if isinstance(n, cst.Return) and n.value]
+        return any(isinstance(n, cst.Name) and n.value in names for r in returned for n in walk(r))
+    return False
+
+
+@record
+class Asked:
+    """A reply with calls that was stored at `node`; the region is what follows, up to the next request."""
+
+    function: Scope
+    node: cst.CSTNode
+    slot: Slot | None
+    region: Region
+    told: ToldByReply
+
+
+def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
+    """The places at which a function stores a reply with calls that it answers further down."""
+    stores = [s for s in anatomy.transcript.stored(function) if s.calls is not None and not s.answers]
+    if not stores:
+        return
+    graph = anatomy.flow(function)
+    told = ToldByReply(anatomy, function)
+    asking = {p for p in graph.points if told.asks(p)}
+    points = [p for p in graph.points if p.statement is not None and p not in asking]
+    begins = [t for p in asking or {graph.entry} for t, kind in p.successors if kind != "exception"]
+    seen: set[cst.CSTNode] = set()
+    for store in stores:
+        told.carries(store.calls)
+    before = Region(
+        answers, graph, points, begins, told.outcome, lambda point: told.settles(point) or ends.takes_back(point)
+    )
+    for store in stores:
+        if store.node in seen:
+            continue
+        seen.add(store.node)
+        places = graph.enclosing(store.node, anatomy.module.parent)
+        starts = [t for p in places for t, kind in p.successors if kind != "exception"]
+        if any(p in before.waiting for p in places) and not any(answers.at(p) for p in places):
+            yield Asked(function, store.node, store.slot, before.begun(starts), told)

@@ -1,0 +1,209 @@
+"""Ways of a function on which a tool call stays without an answer, although the conversation goes on.
+
+Regions where calls wait (`waiting`) have ways out (`unanswered`); each is asked how the conversation goes on behind it
+(`open_ends`). Ways that end the conversation on purpose, and those that other findings own, are left out here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.serving import Serving
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.obligations.failing import swallowed, unguarded
+from lint_rules.obligations.open_ends import OpenEnds
+from lint_rules.obligations.unanswered import Escape
+from lint_rules.obligations.waiting import Taken, calls_as_arguments, calls_in_loops, stored_calls
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+_LAST = re.compile(
+    r"finish|final|done|complet|terminat|(^|_)end(_|$|ed)|exit|quit|submit|hang_?up|reset|hand_?off|goodbye|respond",
+    re.I,
+)
+"""Words in the test around a way out that say that the conversation is over."""
+
+
+@record
+class WayOut:
+    """At `escape` calls are left open, and the conversation goes on as `how` says."""
+
+    escape: Escape
+    how: str
+
+
+@record
+class Failure:
+    """`failing` may raise while the call is open, the error ends at `node`, and then the conversation goes on."""
+
+    node: cst.CSTNode
+    failing: cst.CSTNode
+    how: str
+
+
+class WaysOut:
+    """The ways out of one function. `loops` are those over calls that it answers."""
+
+    def __init__(self, anatomy: Anatomy, answers: Answers, function: Scope) -> None:
+        self.anatomy = anatomy
+        self.answers = answers
+        self.function = function
+        self.ends = OpenEnds(anatomy, answers, function)
+
+    def loops(self) -> Iterator[Taken]:
+        for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
+            if not self.ends.stores & taken.region.inside:  # each call is stored by itself, or again and again: AGL605
+                yield taken
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether a message holds one call at most."""
+        return one_at_a_time(self.anatomy, self.function)
+
+    def skipped(self, taken: Taken) -> Iterator[WayOut]:
+        """Ways on which the call in hand is passed over."""
+        for escape in taken.region.escapes():
+            how = self._after(taken, escape)
+            if how is not None and not self._is_owned(escape) and not self._is_last(escape, taken.loop):
+                yield WayOut(escape, how)
+
+    def left(self, taken: Taken) -> Iterator[WayOut]:
+        """Ways on which the loop is left while there are calls behind the one in hand."""
+        if taken.loop is None or self.one_at_a_time:
+            return
+        for escape in taken.region.leavings(self.ends.takes_back):
+            if escape.test is None or self._is_last(escape, taken.loop) or self._picks_one(taken, escape.test):
+                continue
+            stored = self.ends.is_stored_before(taken.headers)
+            how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
+            if how is not None:
+                yield WayOut(escape, how)
+
+    def swallowed(self, taken: Taken) -> Iterator[Failure]:
+        """Handlers around the loop in which an error ends while the stored call has no answer."""
+        if self._is_stored(taken):
+            for handler, point, failing in swallowed(taken):
+                how = self.ends.go_on(point, surely=True)
+                if how is not None:
+                    yield Failure(handler, failing, how)
+
+    def raised(self, taken: Taken) -> Iterator[tuple[Serving, Failure]]:
+        """Errors that the framework takes, in a chat that goes on: bots and servers catch what their handlers raise."""
+        served = self.anatomy.calls.servings
+        server = next((how for first, how in served.items() if self._is_kept_beyond(first)), None)
+        if server is not None and self._is_stored(taken):
+            how = self.ends.go_on(self.ends.graph.exit, surely=True)
+            if how is not None:
+                yield from ((server, Failure(failing, failing, how)) for failing in unguarded(taken))
+
+    def _is_kept_beyond(self, first: Scope) -> bool:
+        """Whether `first` comes here, and a history is there when its run has ended."""
+        keeps = self.anatomy.races.ownership.kept_beyond
+        return any(keeps(first, self.function, slot) for slot in self.ends.histories)
+
+    def as_arguments(self) -> Iterator[tuple[Taken, Escape]]:
+        """Ways on which a function that gets one call, and answers it, does not."""
+        for taken in calls_as_arguments(self.anatomy, self.answers, self.function, self.ends):
+            for escape in taken.region.escapes():
+                if escape.handler is None and not _gives_something(escape):
+                    yield taken, escape
+
+    def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
+        """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
+        for asked in stored_calls(self.anatomy, self.answers, self.function, self.ends):
+            for escape in asked.region.escapes():
+                if escape.test is None or escape.handler is not None or asked.told.mentions(escape.test):
+                    continue
+                how = self.ends.go_on(escape.exit, flags=escape.flags) if not self._is_last(escape, None) else None
+                if how is not None:
+                    yield asked.node, WayOut(escape, how)
+
+    def _is_stored(self, taken: Taken) -> bool:
+        """Whether this function stores the message with the calls, before the loop."""
+        return bool(self.ends.stores) and self.ends.is_stored_before(taken.headers)
+
+    def _after(self, taken: Taken, escape: Escape) -> str | None:
+        """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
+        ends, region = self.ends, taken.region
+        stored = ends.is_stored_before(taken.headers)
+        if escape.exit not in taken.headers:
+            return ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+        handed = not ends.histories and self._hands_back(taken)
+        for header in taken.headers:
+            for target, kind in header.successors:
+                if kind == "false":
+                    how = ends.go_on(
+                        target, region.points, handed=handed, stored=stored, flags=escape.flags, passing=taken.elsewhere
+                    )
+                    if how is not None:
+                        return how
+        return None
+
+    def _hands_back(self, taken: Taken) -> bool:
+        """Whether the list of answers, or a list made of it, is given to the caller."""
+        slots = self.anatomy.facts.slots
+        lists = {slot for p in taken.region.answering for slot in taken.region.grown(p)}
+
+        def holds(value: cst.CSTNode) -> bool:
+            return any(isinstance(node, cst.Name) and slots.of(node) in lists for node in walk(value))
+
+        for node in self.function.nodes:
+            if isinstance(node, cst.Assign) and holds(node.value):
+                lists.update(slot for target in node.targets if (slot := slots.of(target.target)) is not None)
+        given = (node for node in self.function.nodes if isinstance(node, (cst.Return, cst.Yield)))
+        return any(node.value is not None and holds(node.value) for node in given)
+
+    # -- what speaks against it -------------------------------------------------------------------------------
+
+    def _is_owned(self, escape: Escape) -> bool:
+        """Errors of parsing arguments that are dropped: AGL501 reports them."""
+        handler = escape.handler
+        guard = self.anatomy.module.parent.get(handler) if handler is not None else None
+        if not isinstance(guard, cst.Try):
+            return False
+        facts = self.anatomy.facts
+        return any(
+            facts.decoder(node) is not None and node.args and facts.is_kind(node.args[0].value, Kind.ARGUMENTS_TEXT)
+            for node in walk(guard.body)
+            if isinstance(node, cst.Call)
+        )
+
+    def _is_last(self, escape: Escape, loop: cst.For | None) -> bool:
+        """Whether the tests around a jump say that the conversation is over."""
+        if not isinstance(escape.jump, (cst.Return, cst.Break)):
+            return False
+        tests = [escape.test] if escape.test is not None else []
+        for outer in self.anatomy.module.ancestors(escape.jump):
+            if outer is loop or isinstance(outer, cst.FunctionDef):
+                break
+            if isinstance(outer, cst.If):
+                tests.append(outer.test)
+        return any(_LAST.search(word) for test in tests for word in _words(test))
+
+    def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
+        """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
+        return isinstance(test, cst.Comparison) and taken.hand.is_part(ex.compared(test)[0])
+
+
+def _gives_something(escape: Escape) -> bool:
+    """Whether the caller gets something to answer with."""
+    return isinstance(escape.jump, cst.Return) and not handlers.is_neutral(escape.jump.value)
+
+
+def _words(test: cst.BaseExpression) -> Iterator[str]:
+    for node in walk(test):
+        if isinstance(node, cst.Name):
+            yield node.value
+        elif isinstance(node, cst.Attribute):
+            yield node.attr.value
+        elif isinstance(node, cst.SimpleString):
+            yield ex.text(node) or ""
