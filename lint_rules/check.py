@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.errors import PLEASE_REPORT, describe
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
+from lint_rules.form import Form, formed
 from lint_rules.gate import mentions
 from lint_rules.limits import OverTime, reached, too_long, too_many
 from lint_rules.options import Neighbours, Options
@@ -22,7 +23,6 @@ from lint_rules.syntax.python import Unreadable, is_python
 if TYPE_CHECKING:
     import ast
 
-    from lint_rules.gate.speaking import Gate
     from lint_rules.repairs.edits import Fix
     from lint_rules.syntax.module import SourceModule
     from lint_rules.syntax.parse import Tree
@@ -151,26 +151,14 @@ def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> 
     return with_room(levels(source, tree), lambda: function(tree))
 
 
-class _Look(NamedTuple):
-    """What the gate saw of a file: the rules that could find something in it, how deep it is nested, and its tree.
-
-    `altered` is a tree that does not stand in the file so: it is in normal form, or in the provider's words.
-    """
-
-    speaking: frozenset[str] = frozenset()
-    levels: int = 0
-    tree: Tree | None = None
-    altered: bool = False
-
-
-def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> _Look:
+def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> Form:
     """Raises Unreadable for what is no Python, so that a broken file is never called clean, and what is too large."""
     _refuse_notebook(source, path)
     _refuse(reached(options.limits, source))
     if not mentions.agent(source, options.vocabulary):
         if tree is None and not is_python(source):
             _parsed(source)
-        return _Look()
+        return Form()
     import ast
 
     from lint_rules.gate.speaking import Gate
@@ -178,7 +166,7 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
     parsed = tree or _parsed(source)
     if not isinstance(parsed, ast.Module):
-        return _Look(options.codes, levels_of_text(source), parsed)
+        return Form(options.codes, levels_of_text(source), parsed)
 
     def nearby(module: str) -> bytes | None:
         found = neighbours(path, module) if neighbours is not None else None
@@ -186,43 +174,7 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
     seen = Gate(parsed, nearby)
     _refuse(too_many(options.limits, seen.size))
-    return with_room(seen.levels, lambda: _form(source, path, options, seen, parsed, tree is None, neighbours))
-
-
-def _form(
-    source: bytes,
-    path: str,
-    options: Options,
-    seen: Gate,
-    tree: ast.Module,
-    is_ours: bool,
-    neighbours: Neighbours | None,
-) -> _Look:
-    """The form in which a file is analysed: in the provider's words, and in normal form. Only our tree is changed."""
-    own = None
-    if seen.has_own_words():
-        from lint_rules.anatomy.dialect import lowered
-
-        own = lowered(source, path, neighbours)
-    knows_all = (own is not None and own.has_parts) or mentions.user_words(source, options.vocabulary)
-    if own is not None:
-        tree = own.tree
-        seen = seen.again(tree)
-    speaking = options.codes if knows_all else seen.speaking(options.codes)
-    if not speaking:
-        return _Look()
-    import ast
-
-    from lint_rules.syntax.normal import normalize
-
-    if own is None and not is_ours:
-        tree = ast.parse(source)
-        seen = seen.again(tree)
-    altered = normalize(tree, seen.nodes)
-    if altered:
-        seen = seen.again(tree)
-        speaking |= seen.speaking(options.codes)
-    return _Look(speaking, seen.levels, tree, altered or own is not None)
+    return with_room(seen.levels, lambda: formed(source, path, options, seen, parsed, tree is None, neighbours))
 
 
 def _refuse(why: str | None) -> None:

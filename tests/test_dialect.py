@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lint_rules.anatomy.dialect import lowered
+from lint_rules.anatomy.dialect import lower
 from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.check import Options, check_source
 from lint_rules.files import neighbours
@@ -144,10 +144,9 @@ def test_no_fix_is_offered_that_would_be_written_in_the_words_of_the_provider(tm
 def test_nothing_but_words_changes() -> None:
     """Places and statements are those of the file."""
     source = program().encode()
-    form = lowered(source, "desk.py", None)
-    assert form is not None
-    assert form.has_parts
-    places = [(type(node), node.lineno, node.col_offset) for node in ast.walk(form.tree) if isinstance(node, ast.stmt)]
+    tree = ast.parse(source)
+    assert lower(tree, source, "desk.py", None).has_parts
+    places = [(type(node), node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     assert places == [
         (type(node), node.lineno, node.col_offset) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)
     ]
@@ -274,9 +273,9 @@ def _in_kit(written: str) -> ast.AST:
     def find(path: str, module: str) -> tuple[str, bytes] | None:
         return ("kit.py", KIT.encode()) if module == "kit" else None
 
-    form = lowered(source.encode(), "main.py", find)
-    assert form is not None
-    function = form.tree.body[1]
+    tree = ast.parse(source)
+    assert lower(tree, source.encode(), "main.py", find).is_changed
+    function = tree.body[1]
     assert isinstance(function, ast.AsyncFunctionDef)
     assert isinstance(function.body[0], ast.Assign)
     return function.body[0].value
@@ -284,8 +283,10 @@ def _in_kit(written: str) -> ast.AST:
 
 def test_what_a_file_does_itself_is_looked_at_there() -> None:
     """Only messages that it puts together are put where they are made."""
-    form = lowered((KIT + "\n\ndef f(c, log):\n    put_down(log, step(c, log))\n").encode(), "kit.py", None)
-    assert form is None or ast.unparse(form.tree.body[-1]).endswith("put_down(log, step(c, log))")
+    source = KIT + "\n\ndef f(c, log):\n    put_down(log, step(c, log))\n"
+    tree = ast.parse(source)
+    lower(tree, source.encode(), "kit.py", None)
+    assert ast.unparse(tree.body[-1]).endswith("put_down(log, step(c, log))")
 
 
 def test_objects_that_are_sent_under_one_role_are_messages_of_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ class Gate(Needs):
 
     def speaking(self, codes: Collection[str]) -> frozenset[str]:
         """Those of the rules that could find something."""
-        possible = codes if self.agent else NEED_NO_FACTS.intersection(codes)
+        possible = codes if codes and self.agent else NEED_NO_FACTS.intersection(codes)
         needs = {code: _NEEDS.get(code, Needs.has_agent) for code in possible}
         met = {need: need(self) for need in set(needs.values())}
         return frozenset(code for code, need in needs.items() if met[need])

@@ -54,13 +54,18 @@ class Surroundings(Evidence):
         or a role is given to a constructor by its place. Or a message is what a function gives back, here or where what
         is called here comes from.
         """
-        return (
-            any(map(_sends_otherwise, self.nodes[ast.Dict]))
-            or any(map(_says_role, self.nodes[ast.Compare]))
-            or any(map(_takes_otherwise, self.nodes[ast.Call]))
-            or any(map(_gives_message, self.nodes[ast.Return]))
-            or self._makes_elsewhere()
-        )
+        nodes, texts = self.nodes, self.texts
+        if any(map(_spreads_otherwise, nodes[ast.keyword])):
+            return True
+        if "role" in self.keywords and "__init__" in self.called and any(map(_begins_with_role, nodes[ast.Call])):
+            return True
+        if not texts.isdisjoint(words.TELLING_ROLES):
+            if any(map(_says_role, nodes[ast.Compare])) or any(map(_takes_role, nodes[ast.Call])):
+                return True
+        if not texts.isdisjoint(_SENT):
+            if any(map(_sends_otherwise, nodes[ast.Dict])) or any(map(_gives_message, nodes[ast.Return])):
+                return True
+        return self._makes_elsewhere()
 
     def _makes_elsewhere(self) -> bool:
         """A plain function or method of another file that is called here, and makes, sends or stores messages."""
@@ -179,12 +184,18 @@ def _says_role(node: ast.Compare) -> bool:
     return any(type(side) is ast.Attribute and side.attr not in _TAGS for side in sides)
 
 
-def _takes_otherwise(node: ast.Call) -> bool:
-    """`Turn("assistant", ...)`, `tool(**call.parameters)`."""
-    if any(k.arg is None and type(k.value) is ast.Attribute and k.value.attr not in _SENT for k in node.keywords):
-        return True
-    if called_name(node) == "__init__" and any(keyword.arg == "role" for keyword in node.keywords):
-        return True
+def _spreads_otherwise(keyword: ast.keyword) -> bool:
+    """`tool(**call.parameters)`."""
+    return keyword.arg is None and type(keyword.value) is ast.Attribute and keyword.value.attr not in _SENT
+
+
+def _begins_with_role(node: ast.Call) -> bool:
+    """`super().__init__(role=...)`."""
+    return called_name(node) == "__init__" and any(keyword.arg == "role" for keyword in node.keywords)
+
+
+def _takes_role(node: ast.Call) -> bool:
+    """`Turn("assistant", ...)`."""
     if any(text(arg) in words.TELLING_ROLES for arg in node.args):
         return called_name(node)[:1].isupper()
     return any(k.arg not in _TAGS and text(k.value) in words.TELLING_ROLES for k in node.keywords)

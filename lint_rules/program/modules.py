@@ -343,28 +343,43 @@ MOST_HOPS = 3
 MOST_IMPORTED = 16
 """How many modules of its project are read for one file."""
 MOST_BYTES = 200_000
-"""How long a module may be that is read for another; what all that are kept are together, is twenty times that."""
+"""How long a module may be that is read for another."""
+MOST_KEPT = 1_000_000
+"""How long all modules may be together that are kept for the next file, in bytes; their trees take fifty times that."""
 
 
 class Program:
     """The files that one file can see: itself, and on demand those of the project from which it imports.
 
-    Beyond the bounds a module is unknown, as one that is not of the project.
+    Beyond the bounds a module is unknown, as one that is not of the project. `own` is the file itself, `source` its
+    bytes, for those that import it in turn.
     """
 
-    def __init__(self, find: Find | None) -> None:
+    def __init__(self, find: Find | None, own: Module | None = None, source: bytes = b"") -> None:
         self._find = find
+        self._own = own
+        self._source = source
         self._far: dict[str, int] = {}
         self._imported: dict[tuple[str, str], Module | None] = {}
+        self._found: dict[tuple[str, str], tuple[str, bytes] | None] = {}
 
     def imported(self, module: Module, name: str) -> Module | None:
         """The module that another one imports, `name` as written there."""
         key = module.path, name
         if key not in self._imported:
-            self._imported[key] = self._read(module, name)
+            found = self.found(module, name)
+            is_own = found is not None and self._own is not None and found == (self._own.path, self._source)
+            self._imported[key] = self._own if is_own else indexed(*found) if found is not None else None
         return self._imported[key]
 
-    def _read(self, module: Module, name: str) -> Module | None:
+    def found(self, module: Module, name: str) -> tuple[str, bytes] | None:
+        """The path and source of the module that another one imports, before anything is read in it."""
+        key = module.path, name
+        if key not in self._found:
+            self._found[key] = self._look_for(module, name)
+        return self._found[key]
+
+    def _look_for(self, module: Module, name: str) -> tuple[str, bytes] | None:
         far = self._far.get(module.path, 0) + 1
         found = self._find(module.path, name) if self._find is not None and far <= MOST_HOPS else None
         if found is None or len(found[1]) > MOST_BYTES:
@@ -372,7 +387,7 @@ class Program:
         if found[0] not in self._far and len(self._far) >= MOST_IMPORTED:
             return None
         self._far.setdefault(found[0], far)
-        return indexed(*found)
+        return found
 
     def definition(self, module: Module, name: str, hops: int = 3) -> Bound | None:
         """What a name of a module stands for, through re-exports: the class, function or value that it is bound to."""
@@ -392,7 +407,9 @@ class Program:
 def indexed(path: str, source: bytes) -> Module | None:
     """The module of a source, kept for whoever asks next; None where it is no Python."""
     key = path, source
-    if key not in _modules:
+    if key in _modules:
+        _modules[key] = _modules.pop(key)  # those that were asked for last are kept longest
+    else:
         try:
             _modules[key] = Module(path, ast.parse(source))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -403,7 +420,7 @@ def indexed(path: str, source: bytes) -> Module | None:
 def forget_most() -> None:
     """Lets go of modules, if many are kept. To be asked for when none is in use: what is let go of is untied."""
     kept = sum(len(source) for _, source in _modules)
-    while kept > 20 * MOST_BYTES:
+    while kept > MOST_KEPT:
         key = next(iter(_modules))
         module = _modules.pop(key)
         kept -= len(key[1])

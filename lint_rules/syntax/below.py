@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import Any
 
-__all__ = ["BELOW"]
+__all__ = ["BELOW", "walk"]
 
 _LEAVES = frozenset(
     {
@@ -25,3 +27,17 @@ class _Below(dict[type, tuple[str, ...]]):
 
 
 BELOW = _Below({ast.Name: (), ast.Constant: ()})
+
+
+def walk(node: ast.AST) -> Iterator[Any]:
+    """A node and all below it, but for operators and contexts, in no order that means anything."""
+    stack: list[Any] = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        for field in BELOW[type(here)]:
+            below = getattr(here, field, None)
+            if type(below) is list:
+                stack += below
+            elif below is not None:
+                stack.append(below)

@@ -14,13 +14,14 @@ from lint_rules.anatomy.dialect.made import Made
 from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
+from lint_rules.syntax.below import walk
 from lint_rules.syntax.word import Word
 
 _LISTS = {"message": "history", "call": "calls"}
 
 
 class Lowering:
-    """Finds what is called otherwise in one file, and gives a copy of its tree the provider's words."""
+    """Finds what is called otherwise in one file, and gives its tree the provider's words."""
 
     def __init__(self, module: Module, values: Values, parts: Parts) -> None:
         self._module = module
@@ -39,18 +40,15 @@ class Lowering:
                 if look is not None:
                     look(self, node, frame)
 
-    def applied(self, source: bytes) -> ast.Module | None:
-        """The tree of a file, parsed again, with the changes made; None where there are none."""
-        if not self._changes and not self._meant:
-            return None
-        again = ast.parse(source)
-        twins = dict(zip(ast.walk(self._module.tree), ast.walk(again), strict=True))
-        for here, there in twins.items():
-            for change in self._changes.get(here, ()):
-                change(there)
-        for here, meant in reversed(self._meant.items()):  # inner ones stand behind those around them
-            _become(twins[here], meant, twins)
-        return again
+    def apply(self) -> bool:
+        """Makes the changes; whether there are any."""
+        own = set(walk(self._module.tree)) if self._meant else set()
+        for node, changes in self._changes.items():
+            for change in changes:
+                change(node)
+        for node, meant in reversed(self._meant.items()):  # inner ones stand behind those around them
+            _become(node, meant, own)
+        return bool(self._changes or self._meant)
 
     def _change(self, node: Any, change: Callable[[Any], None]) -> None:
         self._changes.setdefault(node, []).append(change)
@@ -153,17 +151,19 @@ def _with_role(call: ast.Call, role: str) -> None:
     call.keywords = [*call.keywords, ast.copy_location(told, call)]
 
 
-def _become(node: Any, meant: Any, twins: dict[Any, Any]) -> None:
-    """Makes of a call what it comes to, with what was given to it; what is new stands where the call does."""
+def _become(node: Any, meant: Any, own: set[Any]) -> None:
+    """Makes of a call what it comes to, with what was given to it; what is new stands where the call does.
+
+    `own` are the nodes of the file.
+    """
     used: set[int] = set()
 
     def standing(part: Any) -> Any:
-        there = twins.get(part)
-        if there is not None:
-            if id(there) in used:
-                there = copy.deepcopy(there)
-            used.add(id(there))
-            return there
+        if part in own:
+            if id(part) in used:
+                part = copy.deepcopy(part)
+            used.add(id(part))
+            return part
         made = type(part)()
         for field, value in ast.iter_fields(part):
             if isinstance(value, list):

@@ -7,6 +7,7 @@ under which a result is answered. What the program calls it tells nothing.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -15,11 +16,10 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import Container, Instance, Values
 
-MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 CALL = frozenset({"id", "name", "arguments"})
 PARSED = "input"
 """What a provider calls arguments that are parsed already (Anthropic's tool_use blocks)."""
-_SENT = {"role": "role", "content": "content", "tool_calls": "tool_calls", "tool_call_id": "tool_call_id"}
 _BLOCK = {"id": "id", "call_id": "id", "name": "name", "input": "arguments", "arguments": "arguments"}
 _READ = {
     "id": "id",
@@ -30,6 +30,18 @@ _READ = {
     "args": "arguments",
 }
 _PLAIN = frozenset({"loads", "dumps", "str", "dict", "list", "copy", "deepcopy", "tuple"})
+_TELLING = re.compile(
+    r"""['"](?:{quoted})['"]|{tags}|['".](?:{arguments})\b|\*\*[^\n]*\.""".format(
+        quoted="|".join(sorted(words.ROLES.union(MESSAGE))),
+        tags="|".join(sorted(words.CALL_TAGS)),
+        arguments="|".join(sorted(word for word, part in _READ.items() if part == "arguments")),
+    ).encode()
+)
+
+
+def may_tell(source: bytes) -> bool:
+    """Whether anything in a module can be a vote for what `Parts` looks for."""
+    return _TELLING.search(source) is not None
 
 
 class Parts:
@@ -69,7 +81,6 @@ class Parts:
 
     def _fields_in(self, node: ast.AST | None, frame: Frame) -> list[tuple[ClassFrame, str]]:
         """The fields of objects of the project that a value is, or is made of in one step."""
-        kind = type(node)
         if isinstance(node, ast.Attribute):
             return [(cls, node.attr) for cls in self._values.instances(node.value, frame)]
         if isinstance(node, ast.BoolOp):
@@ -78,7 +89,7 @@ class Parts:
             return self._fields_in(node.body, frame) or self._fields_in(node.orelse, frame)
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             return self._fields_in(node.generators[0].iter, frame)
-        if isinstance(node, ast.Call) and len(node.args) >= 1 and kind is ast.Call:
+        if isinstance(node, ast.Call) and node.args:
             return self._fields_in(node.args[0], frame)
         return []
 
@@ -86,8 +97,8 @@ class Parts:
         """A message or call in the form in which it is sent."""
         items = _items(node)
         if "role" in items and not items.keys().isdisjoint({"content", "parts", "tool_calls"}):
-            for key, part in _SENT.items():
-                self._vote(items.get(key), frame, part)
+            for part in MESSAGE:
+                self._vote(items.get(part), frame, part)
             role = items["role"]
             if type(role) is ast.Constant and role.value in words.ROLES:
                 answering = {cls for cls, _ in self._fields_in(items.get("tool_call_id"), frame)}

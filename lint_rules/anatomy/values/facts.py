@@ -15,7 +15,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
-from lint_rules.syntax.word import meaning
+from lint_rules.syntax.word import Word, meaning
 
 _MOST_PASSES = 12
 _MEANINGS = {"message": Kind.MESSAGE, "call": Kind.CALL, "history": Kind.HISTORY, "calls": Kind.CALLS}
@@ -93,7 +93,7 @@ class Facts(Flows):
 
     def _learn_meanings(self) -> None:
         """What the classes of the project tell of names and attributes, also where others define them."""
-        for node in self.module.nodes_of(cst.Name):
+        for node in [name for name in self.module.nodes_of(cst.Name) if type(name.value) is Word]:
             kind = _MEANINGS.get(meaning(node.value).removeprefix("gives "))
             if kind is not None:
                 value = self._named_by(node)

@@ -241,8 +241,8 @@ class Flows(Forms):
         for base, kind, reason in shapes.comparisons(node):
             self._mark(base, kind, Evidence(reason, node, used=True))
         pair = ex.asked(node)
-        if pair is not None and self.slots.of(pair[0]) in self._keyed:  # no text or list of names that it may be in
-            self._asked_for(node)
+        if pair is not None and pair[1] in self.call_attributes and self.slots.of(pair[0]) in self._keyed:
+            self._asked_for(node)  # where it is no text or list of names that it may be in
         left, operator, right = ex.compared(node)
         if type(operator) is cst.Equal:
             tag, pair = ex.text(right), ex.member(left)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from lint_rules.syntax.normal import aliases, displays, inlining, loops, recursion, temporaries, walrus
-from lint_rules.syntax.normal.names import Nodes, scopes
+from lint_rules.syntax.normal.names import Nodes, in_each, scopes
 
 __all__ = ["normalize"]
 
@@ -27,7 +27,7 @@ def normalize(tree: ast.Module, nodes: Nodes) -> bool:
         loops.normalize(listed, nodes),
         inlining.normalize(tree, listed, nodes),
         recursion.normalize(tree, listed, nodes),
-        temporaries.normalize(listed),
+        in_each(listed, temporaries.substituted),
         aliases.normalize(listed, nodes),
     ]
     return any(changed)

@@ -5,38 +5,43 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from lint_rules.syntax.normal.names import Nodes, Scopes, mentions
+from lint_rules.syntax.normal.names import Nodes, Scope, assigned, mentions
 from lint_rules.syntax.word import Word
 
 
-def normalize(scopes: Scopes, nodes: Nodes) -> bool:
+def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
     """`dict(a=1)` as `{"a": 1}`; `x = {}` and `x["a"] = 1` as `x = {"a": 1}`; `x += [a]` as `x.append(a)`."""
     changed = False
     for node in nodes.get(ast.Call, ()):
-        changed |= _appends(node) or _is_display(node)
-    for _, blocks in scopes:
-        for block in blocks:
-            changed |= _put_together(block)
-            for place, line in enumerate(block):
+        kind = type(node.func)
+        if kind is ast.Attribute:
+            changed |= node.func.attr == "extend" and _appends(node)
+        elif kind is ast.Name:
+            changed |= node.func.id == "dict" and _is_display(node)
+    puts = any(type(node.ctx) is ast.Store for node in nodes.get(ast.Subscript, ()))
+    grows = bool(nodes.get(ast.AugAssign))
+    for scope in scopes if puts or grows else ():
+        for block in scope.blocks:
+            changed |= puts and _put_together(block)
+            for place, line in enumerate(block) if grows else ():
                 if type(line) is ast.AugAssign and (grown := _grown(line)) is not None:
                     block[place] = grown
                     changed = True
     return changed
 
 
-def _appends(call: ast.Call) -> bool:
+def _appends(call: Any) -> bool:
     """`x.extend([a])` becomes `x.append(a)`."""
-    if type(call.func) is ast.Attribute and call.func.attr == "extend" and len(call.args) == 1 and not call.keywords:
-        only = _only(call.args[0])
-        if only is not None:
-            call.func.attr, call.args = "append", [only]
-            return True
-    return False
+    only = _only(call.args[0]) if len(call.args) == 1 and not call.keywords else None
+    if only is None:
+        return False
+    call.func.attr, call.args = "append", [only]
+    return True
 
 
 def _is_display(call: Any) -> bool:
     """`dict(a=1)` becomes `{"a": 1}`."""
-    if type(call.func) is not ast.Name or call.func.id != "dict" or call.args or not call.keywords:
+    if call.args or not call.keywords:
         return False
     keys = [
         None if keyword.arg is None else ast.copy_location(ast.Constant(Word(keyword.arg, keyword.arg)), keyword)
@@ -69,31 +74,25 @@ def _grown(line: ast.AugAssign) -> ast.Expr | None:
 def _put_together(block: list[ast.stmt]) -> bool:
     """A dict display, and the keys that the next lines put into it."""
     changed = False
-    place = 0
-    while place < len(block):
-        name, display = _named_display(block[place])
-        while display is not None and place + 1 < len(block):
-            put = _put(block[place + 1], name)
+    for place in range(len(block) - 2, -1, -1):
+        first: Any = block[place]
+        name = _annotated(first) if type(first) is ast.AnnAssign else assigned(first)
+        end = place + 1
+        while name and type(first.value) is ast.Dict and end < len(block):
+            put = _put(block[end], name)
             if put is None:
                 break
-            display.keys.append(put[0])
-            display.values.append(put[1])
-            del block[place + 1]
+            first.value.keys.append(put[0])
+            first.value.values.append(put[1])
+            end += 1
+        if end > place + 1:
+            del block[place + 1 : end]
             changed = True
-        place += 1
     return changed
 
 
-def _named_display(line: ast.stmt) -> tuple[str, ast.Dict | None]:
-    target: Any = None
-    if type(line) is ast.Assign and len(line.targets) == 1:
-        target = line.targets[0]
-    elif type(line) is ast.AnnAssign:
-        target = line.target
-    if type(target) is not ast.Name:
-        return "", None
-    value: Any = line.value  # type: ignore[attr-defined]
-    return target.id, value if type(value) is ast.Dict else None
+def _annotated(line: ast.AnnAssign) -> str:
+    return line.target.id if type(line.target) is ast.Name else ""
 
 
 def _put(line: ast.stmt, name: str) -> tuple[ast.expr, ast.expr] | None:

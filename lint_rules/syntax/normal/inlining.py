@@ -6,21 +6,18 @@ One without a call left goes. What gives a value back is a function, and stays o
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from lint_rules.syntax.normal.names import FUNCTIONS, SCOPES, Names, Nodes, Scopes, blocks
+from lint_rules.syntax.below import walk
+from lint_rules.syntax.normal.names import FUNCTIONS, SCOPES, Names, Nodes, Scope
 from lint_rules.syntax.word import Word
 
 MOST_STATEMENTS = 40
 """How many statements a helper may have; a function that is called several times, one."""
 MOST_ROUNDS = 3
 """How deep helpers may call helpers."""
-
-
-_USES = frozenset({ast.Name, ast.Attribute, ast.Call})
 
 
 class Helper(NamedTuple):
@@ -32,16 +29,17 @@ class Helper(NamedTuple):
     calls: int
 
 
-def normalize(tree: ast.Module, scopes: Scopes, nodes: Nodes) -> bool:
+def normalize(tree: ast.Module, scopes: list[Scope], nodes: Nodes) -> bool:
     changed = False
     for _ in range(MOST_ROUNDS):
-        helpers = _helpers(tree, nodes, changed)
+        helpers = _helpers(tree, nodes)
         done = _inlined(tree, scopes, helpers) if helpers else {}
         if not done:
             break
         changed = True
         drop(tree, {id(helper.node) for name, helper in helpers.items() if done.get(name) == helper.calls})
-        scopes[:] = [(scope, list(blocks(scope))) for scope, _ in scopes]
+        scopes[0] = Scope(tree)
+        nodes = _uses(tree)
     return changed
 
 
@@ -53,25 +51,33 @@ def drop(tree: ast.Module, helpers: set[int]) -> None:
         node.body = kept or [ast.copy_location(ast.Pass(), node.body[0])]
 
 
-def _helpers(tree: ast.Module, nodes: Nodes, again: bool) -> dict[str, Helper]:
-    """The helpers of a file by name. `again`: after a change, of which the list of nodes does not know."""
-    listed: Any = ast.walk(tree) if again else (n for kind in _USES for n in nodes.get(kind, ()))
-    uses: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
-    for node in listed:
-        if type(node) is ast.Call:
-            calls[called(node)] += 1
-        elif type(node) in _USES:
-            uses[node.id if type(node) is ast.Name else node.attr] += 1
-    found: dict[str, Helper] = {}
-    several = set()
-    for function, owner in _functions(tree):
+def _helpers(tree: ast.Module, nodes: Nodes) -> dict[str, Helper]:
+    """The helpers of a file by name."""
+    functions = list(_functions(tree))
+    plain = {function.name for function, _ in functions if _is_plain(function)}
+    if not plain:
+        return {}
+    calls = Counter(called(node) for node in nodes.get(ast.Call, ()) if type(node) is ast.Call)
+    uses = Counter([node.id for node in nodes.get(ast.Name, ()) if node.id in plain])
+    uses.update([node.attr for node in nodes.get(ast.Attribute, ()) if node.attr in plain])
+    found: dict[str, Helper | None] = {}
+    for function, owner in functions:
         name = function.name
-        if name in found:
-            several.add(name)
-        if uses[name] and uses[name] == calls[name] and _is_straight(function):
-            found[name] = Helper(function, Names(function), owner, calls[name])
-    return {name: helper for name, helper in found.items() if name not in several and is_small(helper)}
+        if name in found:  # which of them is called, is not known
+            found[name] = None
+        elif uses[name] and uses[name] == calls[name] and _is_plain(function) and _is_straight(function):
+            small = is_small(function, owner, calls[name])
+            found[name] = Helper(function, Names(function), owner, calls[name]) if small else None
+    return {name: helper for name, helper in found.items() if helper is not None}
+
+
+def _uses(tree: ast.Module) -> Nodes:
+    """The names, attributes and calls in a tree."""
+    found: dict[type, list[Any]] = {ast.Name: [], ast.Attribute: [], ast.Call: []}
+    for node in walk(tree):
+        if type(node) in found:
+            found[type(node)].append(node)
+    return found
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[Any, ast.ClassDef | None]]:
@@ -83,7 +89,7 @@ def _functions(tree: ast.Module) -> Iterator[tuple[Any, ast.ClassDef | None]]:
             yield from ((line, node) for line in node.body if isinstance(line, FUNCTIONS) and _is_private(line))
 
 
-_NOT_STRAIGHT = (*SCOPES, ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Try)
+_NOT_STRAIGHT = frozenset({*SCOPES, ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Try})
 """What takes errors is a world of its own, as what gives a value is."""
 
 
@@ -93,13 +99,18 @@ def _is_private(method: Any) -> bool:
     return name.startswith("_")
 
 
+def _is_plain(function: Any) -> bool:
+    """Whether the head of a function says nothing beyond its parameters."""
+    args = function.args
+    if function.decorator_list or args.vararg or args.kwarg or args.posonlyargs:
+        return False
+    return not function.name.startswith("__")
+
+
 def _is_straight(function: Any) -> bool:
     """Whether what a function does can stand elsewhere: it ends at its end, without a value, and defines nothing."""
-    args = function.args
-    if function.decorator_list or args.vararg or args.kwarg or args.posonlyargs or function.name.startswith("__"):
-        return False
-    for node in ast.walk(function):
-        if isinstance(node, _NOT_STRAIGHT) and node is not function:
+    for node in walk(function):
+        if type(node) in _NOT_STRAIGHT and node is not function:
             return False
         if type(node) is ast.Call and called(node) == function.name:
             return False
@@ -109,11 +120,12 @@ def _is_straight(function: Any) -> bool:
 _LINES = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)
 
 
-def is_small(helper: Helper) -> bool:
-    body = _body(helper.node)
-    if helper.calls == 1:
-        return sum(isinstance(node, ast.stmt) for line in body for node in ast.walk(line)) <= MOST_STATEMENTS
-    return helper.owner is None and len(body) == 1 and isinstance(body[0], _LINES)
+def is_small(function: Any, owner: ast.ClassDef | None, calls: int) -> bool:
+    """Whether a function does no more than can stand where it is called: `calls` is how often that is."""
+    body = _body(function)
+    if calls == 1:
+        return sum(isinstance(node, ast.stmt) for line in body for node in walk(line)) <= MOST_STATEMENTS
+    return owner is None and len(body) == 1 and isinstance(body[0], _LINES)
 
 
 def _body(function: Any) -> list[ast.stmt]:
@@ -132,29 +144,31 @@ def called(call: ast.Call) -> str:
 # -- at the calls -----------------------------------------------------------------------------------------------------
 
 
-def _inlined(tree: ast.Module, scopes: Scopes, helpers: dict[str, Helper]) -> Counter[str]:
+def _inlined(tree: ast.Module, scopes: list[Scope], helpers: dict[str, Helper]) -> Counter[str]:
     """How many calls of each helper gave way to what it does."""
     done: Counter[str] = Counter()
     classes = {id(line): node for node in tree.body if type(node) is ast.ClassDef for line in node.body}
-    for scope, listed in scopes:
-        own: Names | None = None
-        for block in listed:
+    for at, scope in enumerate(scopes):
+        before = done.total()
+        for block in scope.blocks:
             place = 0
             while place < len(block):
                 call = _whole_call(block[place])
                 helper = helpers.get(called(call)) if call is not None else None
-                if call is None or helper is None or helper.node is scope or not is_known(call, helper, scope, classes):
+                body = None
+                if call is not None and helper is not None and is_known(call, helper, scope.node, classes):
+                    body = standing(block[place], call, helper, scope.names)
+                if call is None or body is None:
                     place += 1
                     continue
-                own = own or Names(scope)
-                body = standing(block[place], call, helper, own)
-                if body is None:
-                    place += 1
-                    continue
+                scope.names.exchange(block[place], body)
                 block[place : place + 1] = body
                 place += len(body)
                 done[called(call)] += 1
-                own = None
+        if done.total() > before:
+            scopes[at] = Scope(scope.node)
+        else:
+            scope.settle(changed=False)
     return done
 
 
@@ -168,6 +182,8 @@ def _whole_call(line: ast.stmt) -> ast.Call | None:
 
 def is_known(call: ast.Call, helper: Helper, scope: Any, classes: dict[int, ast.ClassDef]) -> bool:
     """Whether the name that is called stands for the helper: a function of the module, a method of the same object."""
+    if helper.node is scope:
+        return False
     if helper.owner is None:
         return type(call.func) is ast.Name
     if type(call.func) is not ast.Attribute or type(call.func.value) is not ast.Name:
@@ -189,17 +205,28 @@ def standing(line: Any, call: ast.Call, helper: Helper, around: Names) -> list[a
         if type(value) is ast.Name and helper.names.stored[name] == 1:
             renamed[name] = value.id
         else:
-            renamed[name] = _fresh(name, around)
+            renamed[name] = _fresh(name, around, renamed)
             target = ast.copy_location(ast.Name(renamed[name], ast.Store()), value)
             before.append(ast.copy_location(ast.Assign([target], value), value))
     for name in helper.names.stored:
         if name not in renamed:
-            renamed[name] = _fresh(name, around)
-    body = copy.deepcopy(_body(helper.node))
+            renamed[name] = _fresh(name, around, renamed)
+    body = [_copied(inside) for inside in _body(helper.node)]
     for inside in body:
-        for node in ast.walk(inside):
+        for node in walk(inside):
             _rename(node, renamed)
     return [*before, *body] or [ast.copy_location(ast.Pass(), line)]
+
+
+def _copied(node: Any) -> Any:
+    """A copy of a node, or of a list of them, with those below."""
+    if type(node) is list:
+        return [_copied(part) for part in node]
+    if not isinstance(node, ast.AST) or not node._fields:  # operators and contexts are all the same
+        return node
+    other = type(node)()
+    vars(other).update((name, _copied(part)) for name, part in vars(node).items())
+    return other
 
 
 def _means_otherwise(helper: Helper, around: Names) -> bool:
@@ -233,12 +260,11 @@ def arguments(call: ast.Call, helper: Helper) -> dict[str, ast.expr] | None:
     return given if set(given) <= {arg.arg for arg in (*args.args, *args.kwonlyargs)} else None
 
 
-def _fresh(name: str, around: Names) -> str:
-    """A name that is not taken in the function around, printed as what it stands for."""
+def _fresh(name: str, around: Names, renamed: dict[str, str]) -> str:
+    """A name that is not taken in the function around, nor by another name, printed as what it stands for."""
     fresh = str.__str__(name)
-    while around.stored[fresh] or around.loaded[fresh]:
+    while around.stored[fresh] or around.loaded[fresh] or fresh in renamed.values():
         fresh += "_"
-    around.stored[fresh] += 1
     return name if fresh == name else Word(fresh, str(name))
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from lint_rules.syntax.normal.names import Names, Nodes, Scopes, mentions
+from lint_rules.syntax.below import walk
+from lint_rules.syntax.normal.names import Names, Nodes, Scope, assigned, in_each, mentions
 
 
-def normalize(scopes: Scopes, nodes: Nodes) -> bool:
+def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
+    return bool(nodes.get(ast.For)) and in_each(scopes, _in_scope)
+
+
+def _in_scope(scope: Scope) -> bool:
     changed = False
-    for scope, blocks in scopes if nodes.get(ast.For) else ():
-        names: Names | None = None
-        for block in blocks:
-            for place in range(len(block) - 1, -1, -1):
-                line = block[place]
-                if type(line) is not ast.For:
-                    continue
-                if _is_zip(line.iter) or (place and _begins_list(block[place - 1])):
-                    names = names or Names(scope)
-                    changed |= _beside(line, names) or (place > 0 and _collects(block, place, names))
+    for block in scope.blocks:
+        for place in range(len(block) - 1, -1, -1):
+            line = block[place]
+            if type(line) is not ast.For:
+                continue
+            if _is_zip(line.iter) or (place and _begins_list(block[place - 1])):
+                changed |= _beside(line, scope.names) or (place > 0 and _collects(block, place, scope.names))
     return changed
 
 
@@ -36,10 +38,10 @@ def _collects(block: list[ast.stmt], place: int, names: Names) -> bool:
     element = _appended(inside, name)
     if element is None or any(mentions(part, name) for part in (loop.iter, element, *tests)):
         return False
-    if any(isinstance(node, (ast.NamedExpr, ast.Await)) for part in (element, *tests) for node in ast.walk(part)):
+    if any(isinstance(node, (ast.NamedExpr, ast.Await)) for part in (element, *tests) for node in walk(part)):
         return False
-    within = {id(node) for node in ast.walk(loop)}
-    for target in ast.walk(loop.target):
+    within = {id(node) for node in walk(loop)}
+    for target in walk(loop.target):
         if type(target) is ast.Name and any(id(use) not in within for use in names.loaded[target.id]):
             return False
     clause = ast.comprehension(loop.target, loop.iter, tests, 0)
@@ -50,9 +52,7 @@ def _collects(block: list[ast.stmt], place: int, names: Names) -> bool:
 
 def _begins_list(line: Any) -> bool:
     """`found = []`."""
-    if type(line) is not ast.Assign or len(line.targets) != 1 or type(line.targets[0]) is not ast.Name:
-        return False
-    return type(line.value) is ast.List and not line.value.elts
+    return bool(assigned(line)) and type(line.value) is ast.List and not line.value.elts
 
 
 def _is_zip(node: Any) -> bool:
@@ -105,6 +105,6 @@ def _goes_over(part: Any, first: Any) -> bool:
 
 def _is_used(clause: ast.comprehension, names: Names, call: ast.Call) -> bool:
     """Whether the name of a clause is read outside the call."""
-    within = {id(node) for node in ast.walk(call)}
+    within = {id(node) for node in walk(call)}
     target: Any = clause.target
     return any(id(use) not in within for use in names.loaded[target.id])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lint_rules.syntax.normal.inlining import Helper, arguments, called, drop, is_known, is_small, standing
-from lint_rules.syntax.normal.names import FUNCTIONS, Names, Nodes, Scopes, blocks, mentions
+from lint_rules.syntax.normal.names import FUNCTIONS, Names, Nodes, Scope, mentions
 
 
 class _Tail(NamedTuple):
@@ -23,8 +23,8 @@ class _Tail(NamedTuple):
     call: ast.Call
 
 
-def normalize(tree: ast.Module, scopes: Scopes, nodes: Nodes) -> bool:
-    ends = {scope: _last_called(listed) for scope, listed in scopes if isinstance(scope, FUNCTIONS)}
+def normalize(tree: ast.Module, scopes: list[Scope], nodes: Nodes) -> bool:
+    ends = {scope.node: _last_called(scope.blocks) for scope in scopes if isinstance(scope.node, FUNCTIONS)}
     named: defaultdict[str, list[Any]] = defaultdict(list)
     for function in ends:
         named[function.name].append(function)
@@ -40,7 +40,7 @@ def normalize(tree: ast.Module, scopes: Scopes, nodes: Nodes) -> bool:
             if _rounds(function, classes.get(id(function))):
                 changed.add(function)
     if changed:
-        scopes[:] = [(scope, list(blocks(scope))) for scope, _ in scopes]
+        scopes[:] = [Scope(scope.node) for scope in scopes]
     return bool(changed)
 
 
@@ -74,7 +74,12 @@ def _take_in(tree: ast.Module, function: Any, helper: Any, nodes: Nodes, classes
     calls = [call for call in nodes.get(ast.Call, ()) if called(call) == helper.name]
     tails = [tail for tail in _tails(function.body, True) if tail.call in calls]
     known = Helper(helper, Names(helper), classes.get(id(helper)), 1)
-    if len(calls) != 1 or len(tails) != 1 or not is_small(known) or not is_known(calls[0], known, function, classes):
+    if (
+        len(calls) != 1
+        or len(tails) != 1
+        or not is_small(helper, known.owner, 1)
+        or not is_known(calls[0], known, function, classes)
+    ):
         return False
     block, place, lines, call = tails[0]
     body = standing(block[place], call, known, Names(function))

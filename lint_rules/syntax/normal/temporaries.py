@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from lint_rules.syntax.normal.names import Names, Scopes
+from lint_rules.syntax.below import walk
+from lint_rules.syntax.normal.names import Names, Scope, assigned
 
 _PLAIN = frozenset({ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign})
 _EFFECTS = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
@@ -14,38 +15,25 @@ _READS = (ast.Attribute, ast.Subscript)
 """What others may change meanwhile."""
 
 
-def normalize(scopes: Scopes) -> bool:
+def substituted(scope: Scope) -> bool:
+    """Whether any value of a scope was put where it is used."""
     changed = False
-    for scope, blocks in scopes:
-        names: Names | None = None
-        for block in blocks:
-            place = len(block) - 2
-            while place >= 0:
-                name = _named(block[place])
-                if name is not None and _is_given(name, block[place + 1]):
-                    names = names or Names(scope)
-                    if _is_temporary(name, names) and _substitute(block[place + 1], name, block[place].value):  # type: ignore[attr-defined]
-                        del block[place]
-                        changed = True
-                        place = min(place, len(block) - 1)
-                place -= 1
+    for block in scope.blocks:
+        place = len(block) - 2
+        while place >= 0:
+            name = assigned(block[place])
+            if name and _is_given(name, block[place + 1]) and _is_temporary(name, scope.names):
+                if _substitute(block[place + 1], name, block[place].value):  # type: ignore[attr-defined]
+                    del block[place]
+                    changed = True
+                    place = min(place, len(block) - 1)
+            place -= 1
     return changed
-
-
-def _named(line: ast.stmt) -> str | None:
-    """The name of `name = value`."""
-    if type(line) is ast.Assign and len(line.targets) == 1 and type(line.targets[0]) is ast.Name:
-        return line.targets[0].id
-    return None
 
 
 def _is_given(name: str, line: ast.stmt) -> bool:
     """Whether a line hands a name to a call."""
-    if type(line) not in _PLAIN:
-        return False
-    given = (getattr(holder, field) if place is None else getattr(holder, field)[place]
-             for holder, field, place, _ in _arguments(line))  # fmt: skip
-    return any(type(node) is ast.Name and node.id == name for node in given)
+    return type(line) in _PLAIN and any(type(arg) is ast.Name and arg.id == name for *_, arg, _ in _arguments(line))
 
 
 def _is_temporary(name: str, names: Names) -> bool:
@@ -54,9 +42,8 @@ def _is_temporary(name: str, names: Names) -> bool:
 
 def _substitute(line: ast.stmt, name: str, value: ast.expr) -> bool:
     """Puts a value where a statement gives it to a call, if nothing happens there before."""
-    for holder, field, place, before in _arguments(line):
-        here = getattr(holder, field) if place is None else getattr(holder, field)[place]
-        if type(here) is ast.Name and here.id == name:
+    for holder, field, place, arg, before in _arguments(line):
+        if type(arg) is ast.Name and arg.id == name:
             if not all(map(_is_lasting, before)) and _has(_EFFECTS, value):
                 return False
             if any(_has(_EFFECTS, node) for node in before) and _has(_READS, value):
@@ -69,8 +56,11 @@ def _substitute(line: ast.stmt, name: str, value: ast.expr) -> bool:
     return False
 
 
-def _arguments(line: Any) -> Iterator[tuple[Any, str, int | None, list[ast.expr]]]:
-    """The arguments of the call that a statement consists of, in order, each with what is evaluated before it."""
+def _arguments(line: Any) -> Iterator[tuple[Any, str, int | None, ast.expr, list[ast.expr]]]:
+    """Where the arguments of the call stand that a statement consists of, each with what is evaluated before it.
+
+    The list of that grows as they are looked at in order.
+    """
     call = line.value
     while isinstance(call, (ast.Await, ast.Attribute, ast.Subscript)):
         call = call.value
@@ -80,15 +70,15 @@ def _arguments(line: Any) -> Iterator[tuple[Any, str, int | None, list[ast.expr]
     for place, arg in enumerate(call.args):
         if type(arg) is ast.Starred:
             return
-        yield call, "args", place, list(before)
+        yield call, "args", place, arg, before
         before.append(arg)
     for keyword in call.keywords:
-        yield keyword, "value", None, list(before)
+        yield keyword, "value", None, keyword.value, before
         before.append(keyword.value)
 
 
 def _has(kinds: tuple[type, ...], node: ast.expr) -> bool:
-    return any(isinstance(inside, kinds) for inside in ast.walk(node))
+    return any(isinstance(inside, kinds) for inside in walk(node))
 
 
 def _is_lasting(node: ast.expr) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from lint_rules.syntax.normal.names import Nodes, Scopes
+from lint_rules.syntax.normal.names import Nodes, Scope
 
 
-def normalize(scopes: Scopes, nodes: Nodes) -> bool:
+def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
     changed = False
-    for _, blocks in scopes if nodes.get(ast.NamedExpr) else ():
-        for block in blocks:
+    for scope in scopes if nodes.get(ast.NamedExpr) else ():
+        for block in scope.blocks:
             for place in range(len(block) - 1, -1, -1):
                 line: Any = block[place]
                 field = "test" if type(line) is ast.If else "value"

@@ -1,0 +1,65 @@
+"""The form in which ONE file is analysed: in the provider's words, and in normal form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lint_rules.gate import mentions
+from lint_rules.options import Neighbours, Options
+
+if TYPE_CHECKING:
+    import ast
+
+    from lint_rules.gate.speaking import Gate
+    from lint_rules.syntax.parse import Tree
+
+__all__ = ["Form", "formed"]
+
+
+class Form(NamedTuple):
+    """What was seen of a file: the rules that could find something in it, how deep it is nested, and its tree.
+
+    `altered` is a tree that does not stand in the file so: it is in normal form, or in the provider's words.
+    """
+
+    speaking: frozenset[str] = frozenset()
+    levels: int = 0
+    tree: Tree | None = None
+    altered: bool = False
+
+
+def formed(
+    source: bytes,
+    path: str,
+    options: Options,
+    seen: Gate,
+    tree: ast.Module,
+    is_ours: bool,
+    neighbours: Neighbours | None,
+) -> Form:
+    """A file in its form; nothing of one that no rule speaks about. `tree` is changed if `is_ours`."""
+    import ast
+
+    own = tree if is_ours else None
+    has_parts = is_lowered = False
+    if seen.has_own_words():
+        from lint_rules.anatomy.dialect import lower
+
+        own = own or ast.parse(source)
+        is_lowered, has_parts = lower(own, source, path, neighbours)
+        seen = seen.again(own) if is_lowered else seen
+    knows_all = has_parts or mentions.user_words(source, options.vocabulary)
+    speaking = options.codes if knows_all else seen.speaking(options.codes)
+    if not speaking:
+        return Form()
+    from lint_rules.syntax.normal import normalize
+
+    if not is_ours and not is_lowered:
+        own = own or ast.parse(source)
+        seen = seen.again(own)
+    own = own or tree
+    altered = normalize(own, seen.nodes)
+    if altered:
+        seen = seen.again(own)
+        speaking |= seen.speaking(options.codes - speaking)
+    return Form(speaking, seen.levels, own, altered or is_lowered)
