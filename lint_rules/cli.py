@@ -549,9 +549,9 @@ _PAGES = {
 # not-analysed ({NOT_ANALYSED})
 
 The file could not be analysed: it is not valid Python for the interpreter that runs looplint, it cannot be decoded,
-it is larger than `max-file-bytes` or `max-file-nodes` allow or took longer than `max-file-seconds`, it is a notebook,
-or looplint itself failed on it. Nothing is known about the file, or, where one rule failed, nothing of what that rule
-would have found; so `looplint check` exits with 2.
+it is larger than `max-file-bytes` or `max-file-nodes` allow or took longer than `max-file-seconds`, it is
+no notebook of format 4, or looplint itself failed on it. Nothing is known about the file, or, where one rule failed,
+nothing of what that rule would have found; so `looplint check` exits with 2.
 
 Correct the file, run looplint with a Python that understands it, or leave the file out with `--exclude`.""",
     UNUSED_NOQA: f"""\
@@ -591,7 +591,7 @@ def _map(args: argparse.Namespace) -> int:
     return NOTHING_FOUND
 
 
-# -- looplint init, generate-shell-completion ---------------------------------------------------------------------
+# -- looplint init, server, generate-shell-completion -------------------------------------------------------------
 
 
 def _init(args: argparse.Namespace) -> int:
