@@ -51,7 +51,6 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import negated
 from lint_rules.anatomy.cuts.sizes import Sizes, Zero
-from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.repairs.negative_zero_slice import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -65,9 +64,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue
         function = anatomy.module.scope_of[node].function
         single = ex.index(node) is not None
-        if _is_shown(anatomy, node) or not (
-            _counts_turns(contents, node) if single else contents.history(node.value) is not None
-        ):
+        counted = contents.counted(node.value)
+        if _is_shown(anatomy, node) or (counted is None and (single or contents.history(node.value) is None)):
             continue
         zero = sizes.zero(found, node, function)
         if zero is not None and f"len({ex.source(node.value)})" not in ex.source(found, 200):
@@ -77,19 +75,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _is_shown(anatomy: Anatomy, node: cst.Subscript) -> bool:
     """A part of an f-string: most likely a text that is cut, no list."""
     return isinstance(anatomy.module.parent[node], cst.FormattedStringExpression)
-
-
-def _counts_turns(contents: Contents, node: cst.Subscript) -> bool:
-    """Whether a list holds positions in a history: `[i for i, m in enumerate(history) if ...]`."""
-    slot = contents.facts.slots.of(node.value)
-    for value in contents.facts.assigned(slot) if slot is not None else ():
-        if isinstance(value, cst.ListComp):
-            over = value.for_in.iter
-            if isinstance(over, cst.Call) and ex.called_name(over) in {"enumerate", "range"} and over.args:
-                over = over.args[0].value
-                inside = ex.positional(over) if isinstance(over, cst.Call) and ex.dotted(over.func) == "len" else [over]
-                return any(contents.history(part) is not None for part in inside)
-    return False
 
 
 def _draft(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression, zero: Zero, single: bool) -> Draft:

@@ -64,7 +64,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if cut.shape != "tail" or cut.size is None:
             continue
         floor = floors.under(cut.size)
-        if floor is None or floor.node in seen or contents.history(cut.base) is None:
+        if floor is None or floor.node in seen or not (contents.history(cut.base) or contents.counted(cut.base)):
             continue
         seen.add(floor.node)
         yield _draft(anatomy, cut, floor)

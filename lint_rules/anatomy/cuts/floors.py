@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.sizes import asks_for_zero
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 
 _DEEPEST = 5
+_LESS = (cst.LessThan, cst.LessThanEqual)
+_MORE = (cst.GreaterThan, cst.GreaterThanEqual)
 
 
 @record
@@ -55,19 +58,21 @@ class Floors:
             found = self.under(value, depth + 1)
             if found is not None:
                 return found
-            if self._lifts(value) and self._where_nothing_is_left(statement, size.value):
-                left = next((d.value for d in definitions if d.value is not value and d.value is not None), None)
-                if left is not None and self._is_left(left):
+            left = next((d.value for d in definitions if d.value is not value and d.value is not None), None)
+            if left is not None and self._lifts(value) and self._is_left(left):
+                if self._where_little_is_left(statement, {size.value, ex.dotted(left) or size.value}):
                     return Floor(statement, left, value)
         return None
 
-    def _where_nothing_is_left(self, statement: cst.CSTNode, name: str) -> bool:
-        """`if n <= 0: n = 5`."""
+    def _where_little_is_left(self, statement: cst.CSTNode, names: Set[str]) -> bool:
+        """`if n <= 0: n = 5`, `if left > 0: n = left` and `else: n = 5`."""
+        here = statement
         for outer in self.module.ancestors(statement):
             if isinstance(outer, cst.If):
-                return asks_for_zero(outer.test, name)
+                return _is_little(outer.test, names, here is outer.body)
             if isinstance(outer, cst.FunctionDef):
                 return False
+            here = outer
         return False
 
     def _lifts(self, least: cst.BaseExpression) -> bool:
@@ -90,3 +95,19 @@ class Floors:
                 for d in found
             )
         return False
+
+
+def _is_little(test: cst.BaseExpression, names: Set[str], given: bool) -> bool:
+    """Whether a number of one of these names is small, or nothing, where a test gives `given`."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _is_little(test.expression, names, not given)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And) is given:
+        return _is_little(test.left, names, given) or _is_little(test.right, names, given)
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        left, operator, right = ex.compared(test)
+        ordered = isinstance(operator, _LESS + _MORE)
+        if ex.dotted(right) in names:
+            left, right, given = right, left, given is not ordered
+        little = (_LESS, cst.Equal) if given else (_MORE, cst.NotEqual)
+        return ex.dotted(left) in names and ex.integer(right) is not None and isinstance(operator, little)
+    return not given and ex.dotted(test) in names

@@ -67,6 +67,16 @@ class Contents:
                 return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0].module)
         return None
 
+    def counted(self, node: cst.BaseExpression) -> Proof | None:
+        """Why an expression is a list of positions in a list of messages: `[i for i, m in enumerate(history)]`."""
+        slot = self.facts.slots.of(node)
+        for value in self.facts.assigned(slot) if slot is not None else [node]:
+            listed = _counted(value)
+            proof = self.history(listed) if listed is not None else None
+            if proof is not None:
+                return proof
+        return None
+
     def tool_results(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may hold the results of tool calls."""
         told: Proof | None = None
@@ -264,6 +274,22 @@ def _first(value: cst.BaseExpression) -> cst.BaseExpression | None:
     if isinstance(value, cst.List) and value.elements and isinstance(value.elements[0], cst.Element):
         return value.elements[0].value
     return None
+
+
+def _counted(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`xs` of `[i for i, x in enumerate(xs)]` and `[i for i in range(len(xs))]`: the list whose positions are taken."""
+    over = node.for_in.iter if isinstance(node, cst.ListComp) else None
+    if not isinstance(node, cst.ListComp) or not isinstance(over, cst.Call) or not over.args:
+        return None
+    place: cst.BaseExpression = node.for_in.target
+    listed = over.args[0].value
+    if ex.dotted(over.func) == "enumerate" and isinstance(place, cst.Tuple):
+        place = place.elements[0].value
+    elif ex.dotted(over.func) != "range" or not isinstance(listed, cst.Call) or ex.dotted(listed.func) != "len":
+        return None
+    elif len(over.args) == len(listed.args) == 1:
+        listed = listed.args[0].value
+    return listed if isinstance(place, cst.Name) and ex.dotted(node.elt) == place.value else None
 
 
 def _at_front(node: cst.CSTNode) -> bool:
