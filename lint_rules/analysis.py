@@ -44,27 +44,29 @@ Reader = Callable[[bytes, str, Tree], SourceModule]
 
 
 def report(
-    source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None, *, noqa: bool
+    source: bytes,
+    path: str,
+    tree: Tree,
+    options: Options,
+    neighbours: Neighbours | None,
+    *,
+    noqa: bool,
+    altered: bool = False,
 ) -> Report:
-    """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable."""
+    """What the rules of `options` find, without what comments suppress if `noqa`. Raises Unreadable.
 
-    def found(read: Reader, codes: frozenset[str], *passed: type[Exception]) -> tuple[Report, frozenset[str]]:
-        with closing(_anatomy(read(source, path, tree), options, neighbours, read)) as anatomy:
-            return _report(anatomy, codes, noqa, passed)
-
-    if not isinstance(tree, ast.Module):
-        return found(_read, options.codes)[0]
-    bare, lacking = Report(), options.codes
-    with suppress(*_MISSING):
-        bare, lacking = found(_read_bare, options.codes, *_MISSING)
-    return _both(bare, found(_read, lacking)[0]) if lacking else bare
-
-
-def _both(one: Report, other: Report) -> Report:
-    """What two looks at a file have found, each with rules of its own."""
-    findings = sorted((*one.findings, *other.findings), key=lambda finding: (finding.span, finding.code))
-    misread = {(note.line, note.message): note for note in (*one.misread, *other.misread)}
-    return Report(tuple(findings), one.suppressed + other.suppressed, tuple(misread.values()))
+    `altered`: the tree is another form of what the file says. Of that no fixes are found.
+    """
+    judged = _Judged()
+    codes = options.codes
+    if isinstance(tree, ast.Module):
+        bare = _read_bare(source, path, tree, altered=altered)
+        with suppress(*_MISSING), closing(_anatomy(bare, options, neighbours, _read_bare)) as anatomy:
+            codes = judged.by(anatomy, codes, _MISSING)
+    if codes:
+        with closing(_anatomy(_read(source, path, tree), options, neighbours, _read)) as anatomy:
+            judged.by(anatomy, codes)
+    return judged.report(path, noqa)
 
 
 def fixes(
@@ -139,52 +141,56 @@ def _read(source: bytes, path: str, tree: Tree) -> SourceModule:
         raise unreadable(source, problem) from None
 
 
-def _read_bare(source: bytes, path: str, tree: Tree) -> SourceModule:
+def _read_bare(source: bytes, path: str, tree: Tree, *, altered: bool = False) -> SourceModule:
     """Without formatting and positions, at a sixth of the cost, where that can be."""
     if isinstance(tree, ast.Module):
         text = decode_source(source)
         with suppress(Unlike):
-            return SourceModule(text, path, bare_tree(text, tree), tree)
+            return SourceModule(text, path, bare_tree(text, tree), tree, altered=altered)
     return _read(source, path, tree)
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
 
 
-def _report(
-    anatomy: Anatomy, codes: frozenset[str], noqa: bool, passed: tuple[type[Exception], ...]
-) -> tuple[Report, frozenset[str]]:
-    """What rules find; the codes of those that need another tree, as they raise what is to be `passed` on.
+class _Judged:
+    """What rules found in one file, and those that failed."""
 
-    One that fails otherwise costs its own findings.
-    """
-    found: list[Finding] = []
-    failed: dict[str, list[Rule]] = {}
-    lacking: set[str] = set()
-    for rule in _rules(anatomy, codes):
-        try:
-            found += [_finding(rule, draft, anatomy) for draft in rule.check(anatomy)]
-        except MemoryError:
-            raise
-        except passed:
-            lacking.add(rule.code)
-        except Exception as problem:
-            failed.setdefault(describe(problem), []).append(rule)
-    failures = tuple(_failure(anatomy.module.path, rules, what) for what, rules in failed.items())
-    found = [finding for finding in found if finding.code not in lacking]
-    once = {(finding.span, finding.code): finding for finding in found}  # what was inlined, its own place tells, too
-    found = [once[key] for key in sorted(once)]
-    if not noqa or not found:
-        return Report((*failures, *found)), frozenset(lacking)
-    from lint_rules.suppress import Suppressions
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+        self._failed: dict[str, list[Rule]] = {}
+        self._text = ""
 
-    suppressions = Suppressions(anatomy.module.text)
-    kept: list[Finding] = []
-    hidden: list[Finding] = []
-    for finding in found:
-        (hidden if suppressions.covers(finding.code, finding.span.line) else kept).append(finding)
-    report = Report((*failures, *kept), len(hidden), tuple(_misread(suppressions, hidden)))
-    return report, frozenset(lacking)
+    def by(self, anatomy: Anatomy, codes: frozenset[str], missing: tuple[type[Exception], ...] = ()) -> frozenset[str]:
+        """Asks rules. One that fails costs its own findings; gives back those that fail for what is `missing`."""
+        again: set[str] = set()
+        self._text = anatomy.module.text
+        for rule in _rules(anatomy, codes):
+            try:
+                self._found += [_finding(rule, draft, anatomy) for draft in rule.check(anatomy)]
+            except missing:
+                again.add(rule.code)
+            except MemoryError:
+                raise
+            except Exception as problem:
+                self._failed.setdefault(describe(problem), []).append(rule)
+        return frozenset(again)
+
+    def report(self, path: str, noqa: bool) -> Report:
+        """What was found, without what comments suppress if `noqa`."""
+        failures = tuple(_failure(path, rules, what) for what, rules in self._failed.items())
+        once = {(f.span, f.code): f for f in self._found}  # what was inlined, its own place tells, too
+        found = [once[key] for key in sorted(once)]
+        if not noqa or not found:
+            return Report((*failures, *found))
+        from lint_rules.suppress import Suppressions
+
+        suppressions = Suppressions(self._text)
+        kept: list[Finding] = []
+        hidden: list[Finding] = []
+        for finding in found:
+            (hidden if suppressions.covers(finding.code, finding.span.line) else kept).append(finding)
+        return Report((*failures, *kept), len(hidden), tuple(_misread(suppressions, hidden)))
 
 
 def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[Misread]:

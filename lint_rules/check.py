@@ -65,16 +65,14 @@ def check_source(
         from lint_rules.syntax.depth import with_room
         from lint_rules.watch import within
 
-        speaking, known, seconds = options._replace(codes=seen.speaking), seen.tree, options.limits.seconds
+        def report(tree: Tree, codes: frozenset[str], altered: bool) -> Report:
+            asked = options._replace(codes=codes)
+            work = partial(analysis.report, source, path, tree, asked, neighbours, noqa=noqa, altered=altered)
+            return with_room(seen.levels, lambda: within(options.limits.seconds, work))
 
-        def report(tree: Tree) -> Report:
-            work = partial(analysis.report, source, path, tree, speaking, neighbours, noqa=noqa)
-            return with_room(seen.levels, lambda: within(seconds, work))
-
-        found = report(known)
-        if seen.altered and any(finding.fix is not None for finding in found.findings):
-            return _with_offers(found, report(_parsed(source)))
-        return found
+        found = report(seen.tree, seen.speaking, seen.altered)
+        codes = frozenset(finding.code for finding in found.findings) & BY_CODE.keys()
+        return _with_offers(found, report(_parsed(source), codes, False)) if seen.altered and codes else found
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
     except OverTime:
@@ -88,10 +86,9 @@ def check_source(
 
 
 def _with_offers(found: Report, plain: Report) -> Report:
-    """Findings without the fixes that are only offered for a form of the file which it has not."""
-    offered = {(finding.code, finding.span) for finding in plain.findings if finding.fix is not None}
-    kept = (f if f.fix is None or (f.code, f.span) in offered else f._replace(fix=None) for f in found.findings)
-    return Report(tuple(kept), found.suppressed)
+    """Findings in another form of a file, with the fixes that are offered for the same ones in the file as it is."""
+    fixes = {(finding.code, finding.span): finding.fix for finding in plain.findings}
+    return found._replace(findings=tuple(f._replace(fix=fixes.get((f.code, f.span))) for f in found.findings))
 
 
 def passes_gate(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> bool:

@@ -300,9 +300,9 @@ def test_a_silent_file_is_let_go_of_without_a_look_for_garbage(monkeypatch: pyte
     indexed: list[weakref.ref[SourceModule]] = []
     make = SourceModule.__init__
 
-    def noted(module: SourceModule, *given: Any) -> None:
+    def noted(module: SourceModule, *given: Any, **more: Any) -> None:
         indexed.append(weakref.ref(module))
-        make(module, *given)
+        make(module, *given, **more)
 
     monkeypatch.setattr(SourceModule, "__init__", noted)
     gc.disable()

@@ -13,7 +13,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.repairs.edits import Edits, Fix, block_of, line_of
+from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -21,6 +21,7 @@ _CALLS = "tool_calls"
 _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
 
+@of_the_file
 def repair(anatomy: Anatomy, node: cst.Subscript) -> Fix | None:
     """Search for the message; `node` is `history[-2]`, or with its length."""
     assigned = anatomy.module.parent.get(node)

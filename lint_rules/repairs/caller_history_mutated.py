@@ -11,7 +11,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.given import Given, hands_back, owned_by_callers
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -20,6 +20,7 @@ from lint_rules.syntax.walk import walk
 _LIST = re.compile(r"(typing\.)?(list|List|Sequence|MutableSequence)\b(?!.*\|)")
 
 
+@of_the_file
 def repair(anatomy: Anatomy, given: Given) -> Fix | None:
     """`messages = deepcopy(messages)` as the first statement. Unsafe: a caller may count on the edit.
 

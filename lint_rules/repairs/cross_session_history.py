@@ -20,6 +20,7 @@ from lint_rules.repairs.edits import (
     block_of,
     comments_of,
     line_of,
+    of_the_file,
     with_blank_lines,
     without_blank_lines,
 )
@@ -27,6 +28,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 
 
+@of_the_file
 def repair(anatomy: Anatomy, found: CommonHistory) -> Fix | None:
     """The fix of a default argument or a class attribute, where its shape is known."""
     module = anatomy.module

@@ -20,6 +20,7 @@ from lint_rules.repairs.edits import (
     blank_lines,
     block_of,
     line_of,
+    of_the_file,
     with_blank_lines,
     without_blank_lines,
 )
@@ -31,6 +32,7 @@ _TITLES = {
 }
 
 
+@of_the_file
 def repair(anatomy: Anatomy, double: Double) -> Fix | None:
     """Move the statement out of the loop. Always unsafe: other code may count on the order of what is stored."""
     loop, title = double.other, _TITLES.get(double.how)

@@ -13,10 +13,11 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.carriers import is_of_choice
 from lint_rules.obligations.lost_calls import How, LostCall
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 
 
+@of_the_file
 def repair(anatomy: Anatomy, lost: LostCall) -> Fix | None:
     """Always unsafe: what reads the history must be able to read the message."""
     if lost.how is How.WITH_TEXT_ONLY:

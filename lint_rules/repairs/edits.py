@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import libcst as cst
 
@@ -54,6 +55,27 @@ class Fix:
     @property
     def offer(self) -> FixOffer:
         return FixOffer(self.applicability, self.title)
+
+
+class _OfFile(Protocol):
+    @property
+    def module(self) -> SourceModule: ...
+
+
+_Asked = TypeVar("_Asked", bound=_OfFile)
+_Rest = ParamSpec("_Rest")
+
+
+def of_the_file(
+    repair: Callable[Concatenate[_Asked, _Rest], Fix | None],
+) -> Callable[Concatenate[_Asked, _Rest], Fix | None]:
+    """Asks a repair only of code that stands in the file so: another form of it has no formatting, and is not fixed."""
+
+    @wraps(repair)
+    def asked(anatomy: _Asked, /, *args: _Rest.args, **kwargs: _Rest.kwargs) -> Fix | None:
+        return None if anatomy.module.altered else repair(anatomy, *args, **kwargs)
+
+    return asked
 
 
 def apply(tree: cst.Module, edits: Sequence[Edits]) -> cst.Module:

@@ -12,13 +12,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.obligations.empty_calls import EmptyCalls
-from lint_rules.repairs.edits import Block, Edits, Fix, block_of, line_of
+from lint_rules.repairs.edits import Block, Edits, Fix, block_of, line_of, of_the_file
 from lint_rules.syntax import expressions as ex
 
 _TITLE = "set the field only when there are calls"
 _EMPTY = cst.Module([])
 
 
+@of_the_file
 def repair(anatomy: Anatomy, found: EmptyCalls) -> Fix | None:
     """Unsafe: whoever reads the field of a message must be ready to find none. None where it is read as if set."""
     module = anatomy.module

@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.record import record
@@ -51,6 +51,7 @@ class _Pair:
         return keys
 
 
+@of_the_file
 def repair(anatomy: Anatomy, node: cst.Comparison) -> Fix | None:
     """Compare the lists: name and arguments of every call."""
     pair = _pair(anatomy, node)
@@ -65,6 +66,7 @@ def repair(anatomy: Anatomy, node: cst.Comparison) -> Fix | None:
     return Fix("compare all calls", "unsafe", lambda: Edits(replaced={found.node: _of_all(found) for found in pairs}))
 
 
+@of_the_file
 def repair_zip(anatomy: Anatomy, node: cst.Call) -> Fix | None:
     """`all(a == b for a, b in zip(x, y))` also asks whether both lists are of one length."""
     name = ex.dotted(node.func)

@@ -14,7 +14,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.repairs.edits import Edits, Fix, comments_of, line_of
+from lint_rules.repairs.edits import Edits, Fix, comments_of, line_of, of_the_file
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -26,6 +26,7 @@ _TEXT = "Error: the arguments are not valid JSON"
 _TITLE = "answer the call with the error"
 
 
+@of_the_file
 def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix | None:
     """Answer the call with the error: in the handler there is, or in a new one around the statement that parses."""
     if _does_more(anatomy, call) or (handling is not None and not isinstance(handling.guard, cst.Try)):

@@ -9,7 +9,7 @@ from lint_rules.anatomy.guards.guards import Guard
 from lint_rules.anatomy.guards.signatures import Made
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.finding import Applicability
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import Import, reference
 from lint_rules.syntax import expressions as ex
 
@@ -17,6 +17,7 @@ _NO_SPACE = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _TEXT_MAKERS = frozenset({"str", "repr"})
 
 
+@of_the_file
 def repair(anatomy: Anatomy, guard: Guard, texts: list[Made]) -> Fix | None:
     """The fix of one guard: all its texts are put right together, or none."""
     both = _both_dumped(anatomy, guard)

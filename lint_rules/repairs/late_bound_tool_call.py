@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.late_binding import LateClosure
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -14,6 +14,7 @@ _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 
 
+@of_the_file
 def repair(anatomy: Anatomy, closure: LateClosure) -> Fix | None:
     """Safe: who calls the closure passes nothing for the new parameters. None where a value still changes."""
     params = closure.node.params

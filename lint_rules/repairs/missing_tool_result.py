@@ -15,7 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
 from lint_rules.obligations.unanswered import Escape
 from lint_rules.obligations.waiting import Taken
-from lint_rules.repairs.edits import Edits, Fix, block_of, line_of
+from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
 from lint_rules.syntax import expressions as ex
 
 _TEXT = '"error: this call was not executed"'
@@ -24,6 +24,7 @@ _SAID = frozenset({"content", "output"})
 _NO_TEXT = (cst.List, cst.Dict, cst.ListComp, cst.Tuple)
 
 
+@of_the_file
 def repair(anatomy: Anatomy, taken: Taken, escape: Escape) -> Fix | None:
     """An answer before the `continue`; None where the loop does not show its form."""
     jump = escape.jump

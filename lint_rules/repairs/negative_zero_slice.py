@@ -8,7 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk
@@ -20,6 +20,7 @@ _REPEATABLE = frozenset(
 _PURE = frozenset({"len", "max", "min", "int", "round"})
 
 
+@of_the_file
 def repair(anatomy: Anatomy, node: cst.Subscript, size: cst.BaseExpression) -> Fix | None:
     """`h[-n:]` becomes `h[max(len(h) - n, 0):]`, and `h[:-n]` ends there; None where not all of it can be put right.
 

@@ -9,7 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.copies import Copy, path_of
 from lint_rules.anatomy.values.sharing import SharedStore
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import Reference, reference
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
@@ -28,6 +28,7 @@ _TRUE = cst.Arg(
 )
 
 
+@of_the_file
 def repair(anatomy: Anatomy, store: SharedStore) -> Fix | None:
     """`copy.deepcopy(...)` or `model_copy(deep=True)` for the shallow copy. Never safe: others may share on purpose."""
     module, copy, node = anatomy.module, store.copy, store.copy.node

@@ -6,7 +6,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.signatures import Made
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.imports import reference
 from lint_rules.syntax import expressions as ex
 
@@ -14,6 +14,7 @@ _NO_SPACE = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _LISTS = frozenset({"list", "tuple", "sorted", "set", "frozenset"})
 
 
+@of_the_file
 def repair(anatomy: Anatomy, fields: list[Made]) -> Fix | None:
     """`sorted(args)` becomes `json.dumps(args, sort_keys=True, default=str)`, also within `tuple(...)` and a `join`."""
     if len({made.node for made in fields}) != 1:

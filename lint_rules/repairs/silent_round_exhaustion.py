@@ -6,10 +6,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.limits import Exhaustion
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 
 
+@of_the_file
 def repair(anatomy: Anatomy, loop: cst.While | cst.For, way: Exhaustion) -> Fix | None:
     """Raise when the rounds are used up; the loop must not end by itself for any other reason."""
     body = loop.body

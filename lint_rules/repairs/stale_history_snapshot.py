@@ -23,6 +23,7 @@ from lint_rules.repairs.edits import (
     blank_lines,
     block_of,
     line_of,
+    of_the_file,
     with_blank_lines,
     without_blank_lines,
 )
@@ -42,6 +43,7 @@ _MUTATORS = frozenset(
 _BINDERS = (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.Del)
 
 
+@of_the_file
 def repair(anatomy: Anatomy, stale: Stale) -> Fix | None:
     """Move the statement; safe when it is pure and its name lives in the loop only."""
     if stale.passed or stale.where is not anatomy or not isinstance(stale.node, (cst.Assign, cst.AnnAssign)):

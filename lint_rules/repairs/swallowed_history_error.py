@@ -8,13 +8,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 
 _LEVELS = frozenset({"debug", "info", "warning", "warn"})
 _TEXT = "could not load or store the history"
 
 
+@of_the_file
 def repair(anatomy: Anatomy, handler: cst.ExceptHandler) -> Fix | None:
     """Only where the handler passes, or logs with a logger of the file: what it does besides nobody knows."""
     body = handler.body

@@ -15,7 +15,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.values.slots import Slot, describe
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import decorators
@@ -24,6 +24,7 @@ from lint_rules.syntax.walk import walk
 _REENTRANT = frozenset({"RLock", "Condition"})
 
 
+@of_the_file
 def repair(races: Races, write: HistoryWrite, other: HistoryWrite) -> Fix | None:
     """Wrap what changes the history in the function of `write` in the lock that is held at `other`."""
     lock = next(iter(sorted((slot for slot in races.held(other) if slot != UNKNOWN), key=describe)), None)

@@ -8,12 +8,13 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.heads import Head
-from lint_rules.repairs.edits import Edits, Fix, block_of, line_of
+from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file
 from lint_rules.syntax import expressions as ex
 
 _TITLE = "say how many characters are missing"
 
 
+@of_the_file
 def repair(anatomy: Anatomy, head: Head) -> Fix | None:
     """Only where the head is all there is: assigned, passed or stored as it is, and cut from a plain name."""
     parent = anatomy.module.parent[head.node]

@@ -7,12 +7,13 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut, negated
 from lint_rules.anatomy.cuts.floors import Floor
-from lint_rules.repairs.edits import Edits, Fix
+from lint_rules.repairs.edits import Edits, Fix, of_the_file
 from lint_rules.repairs.negative_zero_slice import before, counted
 from lint_rules.repairs.negative_zero_slice import repair as recount
 from lint_rules.syntax import expressions as ex
 
 
+@of_the_file
 def repair(anatomy: Anatomy, cut: Cut, floor: Floor) -> Fix | None:
     """Only where the floor is part of one expression, and its number is used for this slice alone."""
     node = cut.node

@@ -156,16 +156,23 @@ class SourceModule:
     """The index of one file. `tree` is never changed."""
 
     def __init__(
-        self, source: bytes | str, path: str, tree: cst.Module | None = None, twin: ast.Module | None = None
+        self,
+        source: bytes | str,
+        path: str,
+        tree: cst.Module | None = None,
+        twin: ast.Module | None = None,
+        *,
+        altered: bool = False,
     ) -> None:
         """Parses `source`, if there is no tree of it yet. Raises what `libcst.parse_module` raises for no Python.
 
-        `twin` is the `ast` that a bare tree was made from.
+        `twin` is the `ast` that a bare tree was made from. `altered`: it is another form of what the source says.
         """
         self.tree = cst.parse_module(source) if tree is None else tree
         self.text = (source if isinstance(source, str) else source.decode(self.tree.encoding)).removeprefix("\ufeff")
         """The source as text, with the newlines it has, without a BOM."""
         self.path = path
+        self.altered = altered
         self._twin = twin
         self.imports = Imports()
         self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
@@ -192,7 +199,7 @@ class SourceModule:
     def positions(self) -> Positions | TwinPositions:
         """Where the nodes stand."""
         if self._twin is not None:
-            return TwinPositions(self.tree, self.text, self.parent, self._twin)
+            return TwinPositions(self.tree, self.text, self.parent, self._twin, loose=self.altered)
         return Positions(self.tree, self.text, self.parent)
 
     @cached_property

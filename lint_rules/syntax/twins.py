@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -36,17 +37,36 @@ class Unplaced(Exception):
 class TwinPositions:
     """Spans of the nodes of one bare tree, made from `twin`. `parent` leads from each node to the one around it."""
 
-    def __init__(self, tree: cst.Module, text: str, parent: dict[cst.CSTNode, cst.CSTNode], twin: ast.Module) -> None:
-        """`text` is that of the file, without a BOM."""
+    def __init__(
+        self, tree: cst.Module, text: str, parent: dict[cst.CSTNode, cst.CSTNode], twin: ast.Module, *, loose: bool
+    ) -> None:
+        """`text` is that of the file, without a BOM. `loose`: the place of what a node is made of, or
+        of what stands around it, is good enough.
+        """
         self._tree = tree
         self._parent = parent
         self._twin = twin
         self._tracer = _Tracer(text)
+        self._loose = loose
         self._lines = self._tracer.lines
         self._twins: dict[cst.CSTNode, Any] = {}
 
     def span(self, node: cst.CSTNode) -> Span:
         """The range of `node` without surrounding whitespace. Raises Unplaced."""
+        try:
+            return self._exactly(node)
+        except Unplaced:
+            if not self._loose or node is self._tree:
+                raise
+            parts = list(self._placed(children(node)))
+            return Span(*parts[0][:2], *parts[-1][2:]) if parts else self.span(self._parent[node])
+
+    def _placed(self, nodes: Iterable[cst.CSTNode]) -> Iterator[Span]:
+        for node in nodes:
+            with suppress(Unplaced):
+                yield self._exactly(node)
+
+    def _exactly(self, node: cst.CSTNode) -> Span:
         kind, around = type(node), self._parent.get(node)
         if isinstance(around, (cst.FunctionDef, cst.ClassDef)) and node is around.name:
             return self._span_of_name(self._twin_of(around))
