@@ -80,7 +80,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import walk, walk_scope
 
 _HELP = "tell the model that it has asked for this before, or stop after a few repeats"
 _REMEMBERS = frozenset({"add", "append", "appendleft", "update", "setdefault", "clear"})
@@ -161,12 +161,17 @@ def _root(target: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _harmless(anatomy: Anatomy, slot: Slot | None, guard: Guard) -> bool:
-    """Whether a variable is the guard's memory, or read by logs only."""
+    """Whether a variable is the guard's memory and given to nobody, or read by logs only."""
     if slot is None:
         return False
-    if slot in guard.slots:
-        return True
     module = anatomy.module
+    if slot in guard.slots:
+        return not any(
+            anatomy.facts.slots.of(name) == slot
+            for given in module.nodes_of(cst.Return)
+            for name in walk(given)
+            if isinstance(name, cst.Name)
+        )
     for name in module.nodes_of(cst.Name, cst.Attribute):
         if isinstance(name, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(name) == slot:
             parent = module.parent.get(name)
