@@ -196,7 +196,7 @@ def test_the_same_is_found_in_both_trees(path: Path) -> None:
         for tree in (ast.parse(source), cst.parse_module(source))
     )
     assert bare == parsed
-    assert bare.findings
+    assert bare.findings or check.check_source(source, str(path), options).findings, "something, if in normal form only"
 
 
 def of_folder(path: Path) -> frozenset[str]:
