@@ -39,8 +39,9 @@ def _is_quiet(line: cst.BaseStatement | cst.BaseSmallStatement) -> bool:
 
 
 def _says_why(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
+    """Whether a comment stands in the body of a handler."""
     span = anatomy.module.positions.span(handler)
-    return any("#" in line for line in anatomy.module.text.splitlines()[span.line - 1 : span.end_line])
+    return any("#" in line for line in anatomy.module.text.splitlines()[span.line : span.end_line])
 
 
 def _raising(handler: cst.ExceptHandler, logger: str | None) -> cst.ExceptHandler:
