@@ -330,3 +330,24 @@ def test_a_file_sees_no_more_of_its_project_than_the_bounds_say() -> None:
     assert len(values.program._far) == MOST_IMPORTED
     assert max(values.program._far.values()) <= MOST_HOPS
     assert len(read) < 500
+
+
+def test_a_type_that_is_made_of_itself_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = b"""\
+from typing import Dict, List, Union
+Json = Union[Dict[str, "Json"], List["Json"], Dict[int, "Json"], str]
+def given(value: Json):
+    return value
+"""
+    read: list[object] = []
+    module = indexed("types.py", source)
+    assert module is not None
+    monkeypatch.setattr(
+        ast, "parse", lambda *given, parse=ast.parse, **more: read.append(given) or parse(*given, **more)
+    )
+    values = Values(Program(None))
+    for frame in module.frames:
+        for node in frame.nodes:
+            if isinstance(node, ast.expr):
+                values.of(node, frame)
+    assert len(read) <= 3

@@ -371,10 +371,7 @@ class Values:
         """What a value that is annotated so may be."""
         kind = type(node)
         if kind is ast.Constant and isinstance(node.value, str):
-            try:
-                return self.annotation(ast.parse(node.value, mode="eval").body, frame)
-            except SyntaxError:
-                return UNKNOWN
+            return self._remembered((node, ":"), lambda: self._quoted(node.value, frame))
         if kind is ast.BinOp:
             return self.annotation(node.left, frame) | self.annotation(node.right, frame)
         if kind is ast.Subscript:
@@ -382,6 +379,12 @@ class Values:
         if kind is ast.Name and node.id == "Self" and frame.owner is not None:
             return frozenset({Instance(frame.owner)})
         return self._remembered((node, ":"), lambda: self._annotated(node, frame))
+
+    def _quoted(self, text: str, frame: Frame) -> Value:
+        try:
+            return self.annotation(ast.parse(text, mode="eval").body, frame)
+        except SyntaxError:
+            return UNKNOWN
 
     def _annotated(self, node: Any, frame: Frame) -> Value:
         found = frozenset(Instance(thing.cls) for thing in self.of(node, frame) if isinstance(thing, ClassObject))
