@@ -312,6 +312,104 @@ class Outcome:
     assert parts.words[outcome] == {"about": "tool_call_id", "words": "content"}
 
 
+PROTOCOL = """
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass
+class Wish:
+    ref: str
+    tool: str = ""
+    options: dict | None = None
+
+
+@dataclass
+class Turn:
+    speaker: str
+    said: str = ""
+    wishes: list[Wish] = field(default_factory=list)
+    answers: str = ""
+
+
+@dataclass
+class Outcome:
+    said: str = ""
+    wishes: list[Wish] = field(default_factory=list)
+
+
+class Engine(Protocol):
+    async def move(self, strand: list[Turn]) -> Outcome: ...
+
+
+class Shed:
+    def __init__(self, *tools):
+        self.tools = {tool.name: tool for tool in tools}
+
+    async def use(self, title, given):
+        tool = self.tools.get(title)
+        return await tool.work(given)
+"""
+WORK = """
+from protocol import Engine, Shed, Turn
+
+
+async def work(engine: Engine, shed: Shed, strand: list[Turn]):
+    while True:
+        outcome = await engine.move(strand)
+        strand.append(Turn("assistant", outcome.said, outcome.wishes))
+        if not outcome.wishes:
+            return outcome.said
+        for wish in outcome.wishes:
+            found = await shed.use(wish.tool, wish.options)
+            strand.append(Turn("tool", str(found), answers=wish.ref))
+"""
+
+
+def _protocol(path: str, module: str) -> tuple[str, bytes] | None:
+    return ("protocol.py", PROTOCOL.encode()) if module == "protocol" else None
+
+
+def test_calls_are_what_is_run_by_name_and_answered_also_where_nothing_is_rendered() -> None:
+    """A helper of another file looks the tool up; a reply is what holds calls and becomes a message."""
+    program = Program(_protocol)
+    module = indexed("work.py", WORK.encode())
+    assert module is not None
+    protocol = program.imported(module, "protocol")
+    assert protocol is not None
+    parts = Parts(Values(program), [module, protocol])
+    assert {cls.name: (parts.kind(cls), words) for cls, words in parts.words.items()} == {
+        "Wish": ("call", {"ref": "id", "tool": "name", "options": "arguments"}),
+        "Turn": ("message", {"speaker": "role", "said": "content", "wishes": "tool_calls", "answers": "tool_call_id"}),
+        "Outcome": ("reply", {"said": "content", "wishes": "tool_calls"}),
+    }
+
+
+def test_what_gets_a_history_and_gives_a_reply_asks_a_model() -> None:
+    tree = ast.parse(WORK)
+    assert lower(tree, WORK.encode(), "work.py", _protocol).has_parts
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [func.attr for func in called if isinstance(func, ast.Attribute)]
+    assert [str(name) for name in names if name == "chat"] == ["move"]
+
+
+def test_what_is_looked_up_and_never_answered_is_no_call() -> None:
+    source = """
+class Edge:
+    def __init__(self, source, target):
+        self.source = source
+        self.target = target
+
+
+def link(nodes, edges: list[Edge]):
+    for edge in edges:
+        nodes[edge.source].add(edge.target)
+"""
+    module = indexed("graph.py", source.encode())
+    assert module is not None
+    assert Parts(Values(Program(None)), [module]).words == {}
+
+
 def test_a_file_sees_no_more_of_its_project_than_the_bounds_say() -> None:
     """However far its imports reach, and however many there are."""
     read = []

@@ -101,6 +101,10 @@ class Lowering:
         if given and isinstance(node.func, (ast.Name, ast.Attribute)) and self._values.callees(node, frame):
             field = "id" if isinstance(node.func, ast.Name) else "attr"
             self._rename(node.func, field, getattr(node.func, field), f"gives {given}")
+        if self._asks(node, frame):
+            self._rename(node.func, "attr", "chat")
+        if node.keywords and node.args:
+            self._replaced(node, frame)
         cls = self._values.constructed(node, frame)
         known = self._parts.words.get(cls) if cls is not None else None
         if cls is None or known is None:
@@ -115,6 +119,27 @@ class Lowering:
             self._change(node, lambda there: _by_keyword(there, taken))
         if (role := self._parts.roles.get(cls)) is not None:
             self._change(node, lambda there: _with_role(there, role))
+
+    def _replaced(self, node: ast.Call, frame: Frame) -> None:
+        """`replace(message, said=text)`."""
+        if getattr(node.func, "id", getattr(node.func, "attr", "")) == "replace":
+            for cls in self._values.instances(node.args[0], frame):
+                known = self._parts.words.get(cls, {})
+                for keyword in node.keywords:
+                    if keyword.arg in known:
+                        self._rename(keyword, "arg", known[keyword.arg])
+
+    def _asks(self, node: ast.Call, frame: Frame) -> bool:
+        """Whether what is called elsewhere gets a history and gives back a model's reply."""
+        if not self._parts.replies or type(node.func) is not ast.Attribute:
+            return False
+        if not any(self._means(self._values.of(arg, frame)) == "history" for arg in node.args):
+            return False
+        given = self._values.instances(node, frame)
+        if not given or any(cls not in self._parts.replies for cls in given):
+            return False
+        callees = self._values.callees(node, frame)
+        return all(callee.is_bodiless or callee.module is not self._module for callee in callees)
 
     def _meaning(self, node: ast.Call | ast.Await, frame: Frame) -> None:
         """The message, request or growth that a call of somewhere else comes to."""

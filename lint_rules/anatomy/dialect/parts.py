@@ -18,6 +18,8 @@ from lint_rules.program.values import Container, Instance, Values
 
 MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 CALL = frozenset({"id", "name", "arguments"})
+MOST_MADE = 2
+"""How many calls are made of each other."""
 PARSED = "input"
 """What a provider calls arguments that are parsed already (Anthropic's tool_use blocks)."""
 _BLOCK = {"id": "id", "call_id": "id", "name": "name", "input": "arguments", "arguments": "arguments"}
@@ -51,6 +53,11 @@ class Parts:
         self._values = values
         self._votes: defaultdict[ClassFrame, Counter[tuple[str, str]]] = defaultdict(Counter)
         self._roles: defaultdict[tuple[ClassFrame, str], set[str]] = defaultdict(set)
+        self._perhaps: defaultdict[ClassFrame, Counter[tuple[str, str]]] = defaultdict(Counter)
+        """Votes that count for what is answered."""
+        self._takers: dict[Frame, tuple[str, str, bool] | None] = {}
+        self._given: list[tuple[ClassFrame, dict[str, list[tuple[ClassFrame, str]]], bool]] = []
+        """What objects are made of: fields, each with those of other objects that it gets; whether it is an answer."""
         self._fixed: defaultdict[ClassFrame, set[str]] = defaultdict(set)
         """The roles under which objects are sent that have no field for it."""
         self._texts: Counter[tuple[ClassFrame, str]] = Counter()
@@ -63,12 +70,16 @@ class Parts:
                         look(self, node, frame)
         self.roles: dict[ClassFrame, str] = {}
         """The one role of a class of messages that has no field for it."""
+        self.replies: set[ClassFrame] = set()
+        """Classes whose objects are what a model gives back."""
         self.words = self._settled()
         """By class: its own word for a field -> the provider's."""
 
     def kind(self, cls: ClassFrame) -> str | None:
-        """`message`, `call` or None."""
+        """`message`, `call`, `reply` or None."""
         found = set(self.words.get(cls, {}).values())
+        if cls in self.replies:
+            return "reply"
         return "message" if "role" in found or cls in self.roles else "call" if found else None
 
     # -- votes ------------------------------------------------------------------------------------------------------
@@ -122,11 +133,12 @@ class Parts:
                     self._vote(node.value, frame, str(target.slice.value))
 
     def _call(self, node: ast.Call, frame: Frame) -> None:
-        for keyword in node.keywords:
-            if keyword.arg is None and type(keyword.value) is ast.Attribute:
-                self._run(node, keyword.value, frame)
+        self._run(node, frame)
+        if _last(node.func) == "loads" and node.args and type(node.args[0]) is ast.Attribute:
+            for owner, name in self._fields_in(node.args[0], frame):
+                self._perhaps[owner][name, "arguments"] += 1
         told = {self._told(arg) for arg in (*node.args, *(keyword.value for keyword in node.keywords))}
-        if "role" not in told and not {"name", "arguments"} <= told:
+        if "role" not in told and not {"name", "arguments"} <= told and not _reads(node):
             return
         cls = self._values.constructed(node, frame)
         if cls is None:
@@ -134,6 +146,9 @@ class Parts:
         listed = self._values.constructor(cls)
         field = dict(listed)
         given = self._values.given(node, [name for name, _ in listed])
+        read = {field[name]: self._fields_in(value, frame) for name, value in given}
+        is_answer = any(type(value) is ast.Constant and value.value == "tool" for _, value in given)
+        self._given.append((cls, {name: fields for name, fields in read.items() if fields}, is_answer))
         parts = {name: self._told(value) for name, value in given}
         is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
         for name, value in given:
@@ -150,6 +165,7 @@ class Parts:
     @staticmethod
     def _told(value: ast.AST) -> str | None:
         """What an argument is by its own form: a role, a text, or a part of a call as a provider gives it."""
+        is_text = isinstance(value, ast.Call) and _last(value.func) == "str"
         while isinstance(value, (ast.Call, ast.BoolOp)):
             if isinstance(value, ast.BoolOp):
                 value = value.values[0]
@@ -157,27 +173,62 @@ class Parts:
                 value = value.args[0]
             else:
                 break
+        while isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            value = value.left
         if isinstance(value, ast.JoinedStr):
             return "text"
         if isinstance(value, ast.Constant):
             return None if not isinstance(value.value, str) else "role" if value.value in words.ROLES else "text"
         name = _last(value)
-        if name in ("content", "text"):
+        if name in ("content", "text") or (is_text and name not in _READ):
             return "text"
         return _READ.get(name)
 
-    def _run(self, call: ast.Call, arguments: ast.Attribute, frame: Frame) -> None:
-        """`tools[call.name](**call.arguments)`, also with the tool looked up before."""
-        looked: list[ast.AST] = [call.func]
-        if type(call.func) is ast.Name and (around := frame.lookup(call.func.id)) is not None:
-            looked = [bound.node for bound in around.bound[call.func.id] if bound.how == "value"]
-        base = ast.dump(arguments.value)
-        for look in looked:
-            for key in _keys(look):
-                if type(key) is ast.Attribute and ast.dump(key.value) == base and key.attr != arguments.attr:
-                    self._vote(key, frame, "name")
-                    self._vote(arguments, frame, "arguments")
-                    self._parsed.update(self._fields_in(arguments, frame))
+    def _run(self, call: ast.Call, frame: Frame) -> None:
+        """`tools[call.name](**call.arguments)`, the tool looked up before, too, or by a function that gets both."""
+        read = [(value, is_spread) for value, is_spread in _given(call) if type(value) is ast.Attribute]
+        if any(is_spread for _, is_spread in read) or len(read) == 1:
+            for value, is_spread in read:
+                for key in _looked_up_by(call, frame):
+                    if type(key) is ast.Attribute and key.attr != value.attr and _is_same(key.value, value.value):
+                        self._ran(key, value, frame, is_spread)
+        elif len(read) > 1:
+            for callee in self._values.callees(call, frame):
+                if (taken := self._taken(callee)) is not None:
+                    here = dict(self._values.given(call, callee.parameters))
+                    name, arguments = here.get(taken[0]), here.get(taken[1])
+                    if isinstance(name, ast.Attribute) and isinstance(arguments, ast.Attribute):
+                        if _is_same(name.value, arguments.value):
+                            self._ran(name, arguments, frame, taken[2])
+
+    def _ran(self, name: ast.Attribute, arguments: ast.Attribute, frame: Frame, is_spread: bool) -> None:
+        """What is run by one field of an object and gets the other: if that are keywords, a tool, else perhaps."""
+        if is_spread:
+            self._vote(name, frame, "name")
+            self._vote(arguments, frame, "arguments")
+            self._parsed.update(self._fields_in(arguments, frame))
+        else:
+            for part, value in (("name", name), ("arguments", arguments)):
+                for cls, field in self._fields_in(value, frame):
+                    self._perhaps[cls][field, part] += 1
+
+    def _taken(self, function: Frame) -> tuple[str, str, bool] | None:
+        """The parameters of a function by which it looks something up, and with which it runs that."""
+        if function not in self._takers:
+            names = set(function.parameters)
+            self._takers[function] = next(
+                (
+                    (key.id, value.id, is_spread)
+                    for call in function.nodes
+                    if type(call) is ast.Call
+                    for value, is_spread in _given(call)
+                    if type(value) is ast.Name and value.id in names
+                    for key in _looked_up_by(call, function)
+                    if type(key) is ast.Name and key.id in names and key.id != value.id
+                ),
+                None,
+            )
+        return self._takers[function]
 
     def _comparison(self, node: ast.Compare, frame: Frame) -> None:
         """`turn.kind == "assistant"`: which of its fields tells who speaks."""
@@ -195,6 +246,7 @@ class Parts:
         for (cls, name), roles in self._roles.items():
             if not roles.isdisjoint(words.TELLING_ROLES) and (len(roles) > 1 or self._votes[cls]):
                 self._votes[cls][name, "role"] += len(roles)
+        self._follow()
         found = {}
         for cls, votes in list(self._votes.items()):
             chosen = self._chosen(cls, votes)
@@ -208,11 +260,55 @@ class Parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
         for cls, chosen in found.items():
             self._complete(cls, chosen, found)
+        found |= self._replies(found)
         found = {c: chosen for c, chosen in found.items() if set(chosen.values()) != {"role"} or self._is_record(c)}
         for cls, name in self._parsed:
             if found.get(cls, {}).get(name) == "arguments":
                 found[cls][name] = PARSED
         return found
+
+    def _replies(self, found: dict[ClassFrame, dict[str, str]]) -> dict[ClassFrame, dict[str, str]]:
+        """What a model gives back: objects with calls, and with what becomes the content of a message, if any."""
+        made: dict[ClassFrame, dict[str, str]] = {}
+        contents = {
+            source
+            for cls, fields, _ in self._given
+            for name, sources in fields.items()
+            if found.get(cls, {}).get(name) == "content"
+            for source in sources
+        }
+        for cls in {cls for cls, _ in contents if cls not in found}:
+            names = self._values.fields(cls)
+            calls = [name for name in names if any(self._is_call(found.get(held)) for held in self._held(cls, name))]
+            if calls:
+                self.replies.add(cls)
+                made[cls] = {calls[0]: "tool_calls"} | {name: "content" for name in names if (cls, name) in contents}
+        return made
+
+    def _follow(self) -> None:
+        """Votes for what objects are made of, or become part of: an answer has the id of the call, a call its name."""
+        for cls, fields, is_answer in self._given:
+            for name, sources in fields.items() if is_answer else ():
+                for source, read in sources:
+                    if {part for _, part in self._perhaps[source] | self._votes[source]} >= {"name", "arguments"}:
+                        self._votes[source] += self._perhaps.pop(source, Counter())
+                        self._votes[source][read, "id"] += 1
+                        self._votes[cls][name, "tool_call_id"] += 1
+        for _ in range(MOST_MADE):
+            for cls, fields, _ in self._given:
+                parts = [(name, part) for name, sources in fields.items() for part in self._parts_of(sources)]
+                if {"name", "arguments"} <= {part for _, part in parts} and not self._votes[cls]:
+                    self._votes[cls].update(parts)
+
+    def _parts_of(self, fields: list[tuple[ClassFrame, str]]) -> set[str]:
+        """Which part of a call it is that is read of other objects."""
+        return {
+            part
+            for cls, name in fields
+            if {"name", "arguments"} <= {part for _, part in self._votes[cls]}
+            for (field, part) in self._votes[cls]
+            if field == name and part in CALL
+        }
 
     def _is_record(self, cls: ClassFrame) -> bool:
         """Whether objects of a class only hold values, a role beside others: what does something is no message."""
@@ -269,6 +365,32 @@ def _last(node: ast.AST) -> str:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     return node.id if isinstance(node, ast.Name) and node.id in _PLAIN else ""
+
+
+def _reads(call: ast.Call) -> bool:
+    """Whether a constructor may get parts of another object."""
+    name = call.func.id if type(call.func) is ast.Name else getattr(call.func, "attr", "")
+    return name[:1].isupper() and len(call.args) + len(call.keywords) > 1
+
+
+def _given(call: ast.Call) -> list[tuple[ast.expr, bool]]:
+    """What a call gets; whether that is spread to keywords."""
+    return [(arg, False) for arg in call.args] + [(k.value, k.arg is None) for k in call.keywords]
+
+
+def _is_same(one: ast.AST, other: ast.AST) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def _looked_up_by(call: ast.Call, frame: Frame) -> Iterator[ast.AST]:
+    """By what the thing is looked up that a call runs, or of which it runs a method; also if that was done before."""
+    func = call.func
+    base = func.value if type(func) is ast.Attribute else func
+    looked: list[ast.AST] = [func, base]
+    if type(base) is ast.Name and (around := frame.lookup(base.id)) is not None:
+        looked += [bound.node for bound in around.bound[base.id] if bound.how == "value"]
+    for look in looked:
+        yield from _keys(look)
 
 
 def _keys(node: ast.AST) -> Iterator[ast.AST]:
