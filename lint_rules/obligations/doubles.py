@@ -121,11 +121,16 @@ class _Sequence:
         return {key: list(group.values()) for key, group in found.items()}
 
     def _follows(self, first: Stored, then: Stored, slots: frozenset[Slot]) -> bool:
-        if first.node is then.node or not self._is_same_list(first, then):
+        if first.node is then.node or not self._is_same_list(first, then) or self._is_brought_along(first, then):
             return False
         if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
             return False
         return self.again.follows(first.node, then.node, self.again.unstored(then.slot) | self.again.renewed(slots))
+
+    def _is_brought_along(self, first: Stored, then: Stored) -> bool:
+        """Whether one place has the message from the list itself: `xs = [system, *xs]`, where `xs.append({...})`."""
+        made = {stored.message.node for stored in (first, then) if stored.message is not None}
+        return len(made) == 1 and any(self.module.inside(node, place.node) for node in made for place in (first, then))
 
     def in_bulk(self) -> Iterator[Double]:
         """What was stored one by one, in the history and in a list of the turn, and then with all that is in that."""

@@ -229,8 +229,8 @@ class Limits:
         for call in self.anatomy.calls.calls_within(self.node, self.function):
             if not self.anatomy.calls.asks(call):
                 continue
-            offers = [arg.value for arg in call.args if arg.keyword is not None and _OFFERS.search(arg.keyword.value)]
-            for part in self.slice.of(list(offers)):
+            given = self.anatomy.transcript.messages.dicts.made(call, {}).items
+            for part in self.slice.of([value for key, value in given.items() if _OFFERS.search(key)]):
                 found = self.bounds.limit_in(part)
                 if found is not None:
                     return found

@@ -83,7 +83,7 @@ def _named(annotation: cst.BaseExpression) -> Iterator[str]:
 
 
 def _method_role(method: Scope) -> Role | None:
-    """Judged by the body: an attribute is rebound or cut, appended to, or returned as a list."""
+    """Judged by the body: an attribute is rebound, cut or emptied, appended to, or returned as a list."""
     names = {
         p.name.value
         for p in parameters(method)
@@ -100,6 +100,9 @@ def _method_role(method: Scope) -> Role | None:
                 return "rewrite"
         elif isinstance(node, cst.Del) and ex.slice_of(node.target) is not None:
             return "rewrite"
+        elif isinstance(node, cst.Call) and ex.called_name(node) == "clear":
+            if isinstance(ex.receiver(node), cst.Attribute):
+                return "rewrite"
     for node in method.nodes:
         if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend"}:
             base = ex.receiver(node)
