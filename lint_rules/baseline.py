@@ -14,9 +14,9 @@ from typing import Any
 
 from lint_rules.errors import reason
 from lint_rules.finding import NOT_ANALYSED, Finding
-from lint_rules.fingerprint import Likeness, Source, likenesses, posix
+from lint_rules.fingerprint import Likeness, Source, likenesses
 from lint_rules.layer import SettingsError
-from lint_rules.paths import shown
+from lint_rules.paths import posix, shown
 
 FILE = "looplint-baseline.json"
 _VERSION = 1

@@ -8,7 +8,7 @@ import subprocess
 from functools import lru_cache
 
 from lint_rules.layer import SettingsError
-from lint_rules.paths import absolute, shown
+from lint_rules.paths import absolute, posix, shown
 
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
@@ -47,7 +47,7 @@ class Changes:
         inside = os.path.join(self._root, "")
         if not full.startswith(inside):
             return [ALL]
-        name = full[len(inside) :].replace(os.sep, "/")
+        name = posix(full[len(inside) :])
         if name not in self._old:  # not changed, or unknown to git
             return [] if _git(self._root, "ls-files", "-z", "--", f":(literal){name}") else [ALL]
         names = [f":(literal){each}" for each in dict.fromkeys((self._old[name], name))]

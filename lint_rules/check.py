@@ -71,8 +71,9 @@ def check_source(
             return with_room(seen.levels, lambda: within(options.limits.seconds, work))
 
         found = report(seen.tree, seen.speaking, seen.altered)
-        codes = frozenset(finding.code for finding in found.findings) & BY_CODE.keys()
-        return _with_offers(found, report(_parsed(source), codes, False)) if seen.altered and codes else found
+        told = {finding.code for finding in found.findings} & BY_CODE.keys() if seen.altered else set[str]()
+        mended = frozenset(code for code in told if BY_CODE[code].repairs)
+        return _with_offers(found, report(_parsed(source), mended, False)) if mended else found
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
     except OverTime:
@@ -86,7 +87,10 @@ def check_source(
 
 
 def _with_offers(found: Report, plain: Report) -> Report:
-    """Findings in another form of a file, with the fixes that are offered for the same ones in the file as it is."""
+    """Findings in another form of a file, with the fixes that are offered for the same ones in the file as it is.
+
+    `plain` is what those rules find there that have a repair.
+    """
     fixes = {(finding.code, finding.span): finding.fix for finding in plain.findings}
     return found._replace(findings=tuple(f._replace(fix=fixes.get((f.code, f.span))) for f in found.findings))
 

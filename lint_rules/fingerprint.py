@@ -6,14 +6,13 @@ Not of its message, which a later version may say better, and not of its place.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from lint_rules.finding import Finding
-from lint_rules.paths import file_of
+from lint_rules.paths import file_of, posix
 
 _LINE_END = re.compile("\r\n|\r|\n")  # what Python takes for one; str.splitlines knows more
 
@@ -47,11 +46,6 @@ def fingerprints(findings: Sequence[Finding], source: Source) -> list[str]:
         names.append(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32])
         seen[likeness] += 1
     return names
-
-
-def posix(path: str) -> str:
-    """A path as others read it, on every system."""
-    return path.replace(os.sep, "/")
 
 
 def _line(lines: Sequence[str], number: int) -> str:

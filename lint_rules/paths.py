@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 def absolute(path: str) -> str:
     """The absolute form of a path that may not exist. `..` is followed through symbolic links, as the system does."""
-    if os.pardir not in path.replace(os.sep, "/").split("/"):
+    if os.pardir not in posix(path).split("/"):
         return os.path.abspath(path)
     if os.path.basename(path) in ("", os.curdir, os.pardir):
         return os.path.realpath(path)
@@ -23,6 +23,11 @@ def shown(path: str) -> str:
         return os.curdir
     inside = os.path.join(here, "")
     return path[len(inside) :] if path.startswith(inside) else path
+
+
+def posix(path: str) -> str:
+    """A path as others read it, on every system."""
+    return path.replace(os.sep, "/")
 
 
 def is_notebook(path: str) -> bool:

@@ -12,7 +12,7 @@ from lint_rules.configuration import read_config, read_pyproject
 from lint_rules.layer import Layer, Selectors, SettingsError
 from lint_rules.limits import Limits
 from lint_rules.options import Options
-from lint_rules.paths import upwards
+from lint_rules.paths import posix, upwards
 from lint_rules.patterns import Patterns, alternatives
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES, matching
 
@@ -230,5 +230,5 @@ def _anchored(folder: str, pattern: str) -> str:
     """A pattern as gitignore wants it: absolute paths and `./` start at the folder."""
     inside = os.path.join(folder, "")
     if pattern.startswith(inside):
-        return "/" + pattern[len(inside) :].replace(os.sep, "/")
+        return "/" + posix(pattern[len(inside) :])
     return pattern[1:] if pattern.startswith("./") else pattern

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from lint_rules.output.page import Page, plain, visible
+from lint_rules.paths import posix
 
 _STYLES = {"+": "added", "-": "removed", "@": "frame", " ": "plain"}
 
@@ -46,7 +47,7 @@ def _latin(source: bytes) -> str:
 
 def _relative(path: str) -> str:
     """As in git, the path of a file elsewhere starts at the root."""
-    return path.replace(os.sep, "/").lstrip("/")
+    return posix(path).lstrip("/")
 
 
 def _quoted(name: str) -> str:

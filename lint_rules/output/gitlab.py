@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from lint_rules.finding import NOT_ANALYSED, Finding
-from lint_rules.fingerprint import fingerprints, posix
+from lint_rules.fingerprint import fingerprints
 from lint_rules.output.page import Page, in_file, valid
-from lint_rules.paths import file_of
+from lint_rules.paths import file_of, posix
 from lint_rules.rules.catalogue import BY_CODE
 
 _SEVERITIES = {"correctness": "major", "suspicious": "minor", "opt-in": "info"}

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from lint_rules import __version__
 from lint_rules.finding import NOT_ANALYSED, Finding, Related, Span
-from lint_rules.fingerprint import fingerprints, posix
+from lint_rules.fingerprint import fingerprints
 from lint_rules.output.hunks import hunks
 from lint_rules.output.page import Page, in_file, valid
-from lint_rules.paths import CellPath
+from lint_rules.paths import CellPath, posix
 from lint_rules.rules.catalogue import BY_CODE
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -39,6 +39,11 @@ class Rule(NamedTuple):
         """Imports the rule's module, which else is done at its first check."""
         return importlib.import_module(self.module)
 
+    @property
+    def repairs(self) -> bool:
+        """Whether its findings may have a fix. Imports the rule's module."""
+        return hasattr(self.load(), "repair")
+
     def page(self) -> str:
         """The rule's page: the docstring of its module, in Markdown."""
         return self.load().__doc__ or ""
