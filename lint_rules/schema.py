@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, get_args, get_type_hints
 
-from lint_rules import arguments
+from lint_rules.cli.parser import parser_of
 from lint_rules.configuration import OPTIONS
 from lint_rules.layer import OUTPUT_FORMATS, FileIgnores, Layer, Selectors
 from lint_rules.rules.catalogue import BY_CODE, RULES
@@ -65,7 +65,7 @@ def _selectors() -> list[str]:
 
 def _helps() -> dict[str, str]:
     """What the command line says of each option."""
-    parser = arguments.parser({"check": lambda args: 0})
+    parser = parser_of(["check"])
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     actions = commands.choices["check"]._actions
     return {action.dest.replace("_", "-"): action.help or "" for action in actions}

@@ -333,6 +333,6 @@ def test_a_system_that_says_no_is_no_bug(project: Project, monkeypatch: pytest.M
         raise OSError(24, "Too many open files", "somewhere")
 
     project.write("a.py")
-    monkeypatch.setattr("lint_rules.cli._summary", render)
+    monkeypatch.setattr("lint_rules.cli.report.summary", render)
     run = project.run("check")
     assert (run.code, run.err) == (2, "looplint: error: somewhere: too many open files\n")
