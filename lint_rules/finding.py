@@ -33,7 +33,10 @@ class Related(NamedTuple):
 
 
 class FixOffer(NamedTuple):
-    """That a fix exists for a finding, and how far it can be trusted. The fix itself is built on demand."""
+    """That a fix exists for a finding, and how far it can be trusted. The fix itself is built on demand.
+
+    One for `display` is shown and never applied: it makes a choice that is a person's, such as the number of rounds.
+    """
 
     applicability: Applicability
     title: str

@@ -67,7 +67,7 @@ def each_fix(
 
     One that does not do what it should is left out, as `fix_source` leaves it out. Never raises.
     """
-    yield from _Fixing(path, options, Wish(unsafe=True), neighbours).each(source, wanted)
+    yield from _Fixing(path, options, Wish(unsafe=True, display=True), neighbours).each(source, wanted)
 
 
 class _State(NamedTuple):

@@ -27,6 +27,8 @@ class Wish(NamedTuple):
     unsafe: bool = False
     codes: frozenset[str] | None = None
     """None for all."""
+    display: bool = False
+    """Those, too, that are only shown, for a person has to choose something. No option that fixes files wants them."""
 
     def takes(self, code: str, offer: FixOffer | None) -> bool:
         return offer is not None and self.fixes(code) and offer.applicability in self._applicable
@@ -37,4 +39,5 @@ class Wish(NamedTuple):
 
     @property
     def _applicable(self) -> tuple[Applicability, ...]:
-        return ("safe", "unsafe") if self.unsafe else ("safe",)
+        wanted: dict[Applicability, bool] = {"safe": True, "unsafe": self.unsafe, "display": self.display}
+        return tuple(applicability for applicability, is_wanted in wanted.items() if is_wanted)

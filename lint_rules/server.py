@@ -37,6 +37,7 @@ FIX_ALL_OURS = f"{types.CodeActionKind.SourceFixAll.value}.looplint"
 
 _CODE = re.compile(r"\bAGL\d{3}\b")
 _LINE_END = re.compile("\r\n|\r|\n")
+_WARNINGS = {"safe": "", "unsafe": " (unsafe: read the change)", "display": " (a choice: adapt the change)"}
 
 Result = TypeVar("Result")
 
@@ -282,15 +283,14 @@ class Server(LanguageServer):
         checked = self.checked.get(self.owner(uri))
         if checked is None or checked.settings is None or self.document(self.owner(uri)) != checked.document:
             return
-        wish = Wish(unsafe=True, codes=checked.settings.fixable)
+        wish = Wish(unsafe=True, codes=checked.settings.fixable, display=True)
         only = params.context.only
         lines = Span(params.range.start.line + 1, 1, params.range.end.line + 1, 1)
         for finding in checked.actions(uri, lines) if _wants(only, types.CodeActionKind.QuickFix.value) else ():
             diagnostics = [self.diagnostic(checked, finding)]
             if finding.fix is not None and wish.takes(finding.code, finding.fix):
+                title = f"{finding.code}: {finding.fix.title}{_WARNINGS[finding.fix.applicability]}"
                 is_safe = finding.fix.applicability == "safe"
-                warning = "" if is_safe else " (unsafe: read the change)"
-                title = f"{finding.code}: {finding.fix.title}{warning}"
                 yield _action(title, uri, "fix", finding, diagnostics, is_preferred=is_safe)
             if finding.code in BY_CODE:
                 yield _action(f"{finding.code}: hide it with a `# noqa` comment", uri, "noqa", finding, diagnostics)

@@ -34,6 +34,10 @@ def codes(source: bytes, rule: Rule) -> set[str]:
     return {found.code for found in check_source(source, "example.py", Options(active)).findings}
 
 
+def only(rule: Rule) -> Options:
+    return Options(frozenset({rule.code}))
+
+
 @every_rule
 def test_a_page_has_every_section_in_order(rule: Rule) -> None:
     assert re.findall(r"^## (.*)$", rule.page(), re.MULTILINE) == SECTIONS
@@ -48,6 +52,19 @@ def test_the_example_fires_this_rule_and_no_other(rule: Rule) -> None:
 @every_rule
 def test_what_to_use_instead_is_silent(rule: Rule) -> None:
     assert codes(example(rule, "Use instead"), rule) == set()
+
+
+@every_rule
+def test_a_page_says_of_its_fix_how_far_it_can_be_trusted_or_why_there_is_none(rule: Rule) -> None:
+    [said] = re.findall(r"## Fix safety\n(.*?)\n\n", rule.page(), re.DOTALL)
+    folder = ROOT / "fixtures" / rule.name.replace("-", "_")
+    programs = [path for path in folder.glob("bad_*.py") if ".fixed" not in path.name]
+    found = [f for path in programs for f in check_source(path.read_bytes(), "a.py", only(rule)).findings]
+    offered = {finding.fix.applicability for finding in found if finding.fix is not None}
+    assert bool(offered) == rule.repairs
+    words = {"safe": "safe", "unsafe": "unsafe", "display": "shown only"}
+    assert offered <= {kind for kind, word in words.items() if re.search(rf"\b{word}\b", said, re.IGNORECASE)}
+    assert rule.repairs or re.match(r"There is no fix: \w+ \w+", said)
 
 
 def test_the_example_of_the_readme_has_the_bugs_that_it_says() -> None:

@@ -22,7 +22,7 @@ from lint_rules.syntax.module import SourceModule
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 OPTIONS = check.Options(frozenset({"AGL101", "AGL201", "AGL301", "AGL401", "AGL501"}))
-ANY = Wish(unsafe=True)
+ANY = Wish(unsafe=True, display=True)
 BAD = sorted(path for path in FIXTURES.glob("*/bad_*.py") if not path.name.endswith(".fixed.py"))
 FIXED = sorted(FIXTURES.glob("*/bad_*.fixed.py"))
 REPAIRS = Path(fix.__file__).parent / "repairs"

@@ -23,6 +23,15 @@ from lint_rules.settings import Resolver
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and links")
 real_check = check.check_source
+ENDLESS = """\
+def run(client, history, tools, execute):
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
+        history.append(message)
+        if not message.tool_calls:
+            return message.content
+        history.extend(execute(call) for call in message.tool_calls)
+"""
 ABOUT = "--select=AGL201,AGL301"
 """The rules whose fixes SHALLOW and STALE are about; others may find more in them."""
 
@@ -114,6 +123,28 @@ def test_a_file_that_cannot_be_analysed_is_told_with_fix_only_too(project: Proje
 def test_show_fixes(project: Project) -> None:
     run = project.run("check", "--fix", "--show-fixes", "--quiet")
     assert run.out == "safe.py:2: AGL301 stale-history-snapshot: take the copy in the loop, in each round\n"
+
+
+def test_what_a_person_must_choose_is_shown_and_never_applied(project: Project) -> None:
+    project.write("safe.py", content=ENDLESS)
+    for words in (["--fix"], ["--fix", "--unsafe-fixes"], ["--diff", "--unsafe-fixes"]):
+        assert project.run("check", *words).code == (0 if "--diff" in words else 1)
+        assert text_of(project, "safe.py") == ENDLESS
+    run = project.run("check", "--show-fixes")
+    assert "when they are used up (shown by --show-fixes)\n\n--- a/safe.py\n+++ b/safe.py\n@@" in run.out
+    assert "\n-    while True:\n+    for _ in range(MAX_ROUNDS):\n" in run.out
+    assert run.out.endswith("Fixes are at hand: 1 to look at with --show-fixes.\n")
+    assert text_of(project, "safe.py") == ENDLESS
+    [finding] = project.check().json
+    assert finding["fix"]["applicability"] == "display"
+    [result] = json.loads(project.run("check", "--output-format=sarif").out)["runs"][0]["results"]
+    assert "fixes" not in result, "a viewer would apply it"
+
+
+def test_show_fixes_shows_what_a_fix_would_change(project: Project) -> None:
+    run = project.run("check", "--show-fixes")
+    patch = project.run("check", "--diff").out
+    assert patch.rstrip() in run.out
 
 
 def test_data_on_stdout_stays_data(project: Project) -> None:

@@ -676,3 +676,57 @@ def ask(client, history):
 """
     moved = source.replace("        # what", "    # what").replace("        history.append", "    history.append")
     assert fixed(source, options=check.Options(frozenset({"AGL605"}))).source.decode() == moved
+
+
+# -- AGL302: the limit ----------------------------------------------------------------------------------------------
+
+ENDLESS = """\
+from openai import OpenAI
+
+
+def run(client, messages, tools, execute):
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        messages.extend(execute(call) for call in message.tool_calls)
+"""
+BOUNDED = ENDLESS.replace("while True:", "for _ in range(MAX_ROUNDS):").replace(
+    "OpenAI\n\n\n", "OpenAI\n\nMAX_ROUNDS = 50\n\n\n"
+) + ('    else:\n        raise RuntimeError(f"no answer within {MAX_ROUNDS} rounds")\n')
+LIMITED = check.Options(frozenset({"AGL302"}))
+
+
+def limited(source: str) -> str:
+    return fixed(source, options=LIMITED).source.decode()
+
+
+def test_rounds_are_limited_by_a_constant() -> None:
+    assert limited(ENDLESS) == BOUNDED
+
+
+def test_two_loops_share_the_constant_and_one_that_is_there_is_used() -> None:
+    two = limited(ENDLESS + ENDLESS.removeprefix("from openai import OpenAI\n").replace("run(", "again("))
+    assert (two.count("MAX_ROUNDS = 50"), two.count("range(MAX_ROUNDS)")) == (1, 2)
+    own = limited(ENDLESS.replace("OpenAI\n", "OpenAI\n\nMAX_ROUNDS = 7\n"))
+    assert "MAX_ROUNDS = 50" not in own
+    assert "range(MAX_ROUNDS)" in own
+
+
+@pytest.mark.parametrize("line", ["MAX_ROUNDS = None", "MAX_ROUNDS = 7\nMAX_ROUNDS += 1", "def MAX_ROUNDS(): ..."])
+def test_a_name_that_means_something_else_is_no_limit(line: str) -> None:
+    assert "range(MAX_MODEL_ROUNDS)" in limited(ENDLESS.replace("OpenAI\n", f"OpenAI\n\n{line}\n"))
+
+
+def test_a_loop_that_reads_the_underscore_keeps_it() -> None:
+    counted = limited(ENDLESS.replace("return message.content", "return _(message.content)"))
+    assert "    rounds = 0\n    while True:\n        if rounds == MAX_ROUNDS:\n" in counted
+
+
+def test_a_loop_with_an_else_has_no_limit() -> None:
+    source = ENDLESS.replace("while True:", "while more:").replace("return message.content", "more = False")
+    source = source.replace("    while", "    more = True\n    while")
+    assert "if rounds == MAX_ROUNDS:" in limited(source)
+    source += "    else:\n        return message.content\n"
+    assert limited(source) == source

@@ -27,6 +27,8 @@ def run(text):
             history.append({"role": "tool", "tool_call_id": call.id, "content": go(call)})
     raise RuntimeError("too many rounds")
 """
+ENDLESS = AGENT.replace("    request = list(history)\n", "").replace("for _ in range(9)", "while True")
+ENDLESS = ENDLESS.replace("request", "history")
 HEAD = "from openai import OpenAI\n\nclient = OpenAI()\nhistory = []\n"
 FIXED = AGENT.replace("    request = list(history)\n", "").replace(
     "range(9):\n", "range(9):\n        request = list(history)\n"
@@ -228,6 +230,13 @@ async def quick_fixes(editor: Editor) -> None:
     assert [str(action.kind) for action in await editor.actions(uri, 0)][-1].endswith("source.fixAll.looplint")
     assert await editor.actions(uri, 6, "refactor") == []
     assert await editor.actions(editor.uri("broken.py"), 0) == []
+    endless = editor.uri("endless.py")
+    await editor.open("endless.py", HEAD + ENDLESS)
+    fix, _ = await editor.actions(endless, 6, "quickfix")
+    assert fix.title.endswith(" (a choice: adapt the change)")
+    assert not fix.is_preferred
+    assert "for _ in range(MAX_ROUNDS):" in (await editor.edited(fix, {endless: HEAD + ENDLESS}))[endless]
+    assert await editor.actions(endless, 6, "source.fixAll") == []
 
 
 async def pages(editor: Editor) -> None:

@@ -54,13 +54,18 @@ def _add_fixes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "fixes",
         "A safe fix changes nothing but the bug; an unsafe one is right as a rule, and a person must look at it. "
-        "Standard input, fixed, goes to standard output, and the report to standard error.",
+        "Some are only shown, as a person has to choose something. Standard input, fixed, goes to standard output, and "
+        "the report to standard error.",
     )
     group.add_argument("--fix", action="store_true", help="apply safe fixes, and report what remains")
     group.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes, too")
     group.add_argument("--diff", action="store_true", help="write nothing, print what --fix would change")
     group.add_argument("--fix-only", action="store_true", help="apply fixes, and do not report what remains")
-    group.add_argument("--show-fixes", action="store_true", help="list the fixes that were applied")
+    group.add_argument(
+        "--show-fixes",
+        action="store_true",
+        help="list the fixes that were applied, and show as a diff what that of each problem changes",
+    )
     options.add_list(group, "--fixable", "RULES", "fix findings of these rules only (default: all)")
     options.add_list(group, "--unfixable", "RULES", "do not fix findings of these rules")
 

@@ -77,6 +77,8 @@ def offer_of(findings: Iterable[Finding], unsafe: bool) -> str:
     offers = [finding.fix.applicability for finding in findings if finding.fix is not None]
     now = offers.count("safe") + (offers.count("unsafe") if unsafe else 0)
     more = 0 if unsafe else offers.count("unsafe")
+    shown = offers.count("display")
     parts = [f"{now} with --fix{' --unsafe-fixes' * unsafe}"] * (now > 0)
     parts += [f"{more} with --fix --unsafe-fixes"] * (more > 0)
+    parts += [f"{shown} to look at with --show-fixes"] * (shown > 0)
     return f"Fixes are at hand: {', '.join(parts)}." if parts else ""

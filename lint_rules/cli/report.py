@@ -34,7 +34,8 @@ def report(
 ) -> int:
     """Print what was found and done, and tell the exit code."""
     outcomes = sifted.outcomes
-    page = cache(lambda: page_of(args, source, plan))  # most runs print nothing that needs it
+    # most runs print nothing that needs it
+    page = cache(lambda: page_of(args, source, plan)._replace(fixes=args.show_fixes))
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if args.fix_only or args.diff:
         findings = [finding for finding in findings if finding.code == NOT_ANALYSED]

@@ -1,4 +1,4 @@
-"""What the commands share: all fixes of one rule, safe or not, as whoever names a rule has asked for it."""
+"""What the commands share: all fixes of one rule, of whatever kind, as whoever names a rule has asked for it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ class RepairCommand(CodemodCommand):
         """
         path = self.context.filename
         source = self._source(tree)
-        fixed = fix_source(
-            source, path or "<stdin>", Options(frozenset({code})), Wish(True), neighbours=files.neighbours
-        )
+        wish = Wish(unsafe=True, display=True)
+        fixed = fix_source(source, path or "<stdin>", Options(frozenset({code})), wish, neighbours=files.neighbours)
         for dropped in fixed.dropped:
             self.warn(f"{path}:{dropped.line}: {dropped.code} is not fixed: {dropped.reason}")
         if fixed.applied:

@@ -31,6 +31,8 @@ class Page(NamedTuple):
     colour: bool = False
     mended: Mended = lambda path: {}
     """Costs an analysis a fix: only for formats that print fixes."""
+    fixes: bool = False
+    """Whether people want to see what the fix of each finding changes."""
 
     def paint(self, style: str, text: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text

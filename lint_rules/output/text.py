@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from lint_rules.finding import Finding, Related, Span
 from lint_rules.output.page import Page, plain, visible
+from lint_rules.paths import cell_of
 
 TAB = " " * 4
 WIDEST = 160
@@ -29,7 +30,7 @@ WIDEST = 160
 LEAD = 40
 """Columns shown before the mark where a line is cut."""
 CUT = "..."
-_OPTIONS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "display": "by hand"}
+_OPTIONS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "display": "shown by --show-fixes"}
 
 _LINE_END = "\r\n|\r|\n"  # what Python takes for one; str.splitlines knows more
 
@@ -88,6 +89,20 @@ def _help(finding: Finding, margin: str, page: Page) -> Iterator[str]:
     if finding.fix is not None:
         option = _OPTIONS[finding.fix.applicability]
         yield f"{start}{page.paint('help', 'fix')}: {plain(finding.fix.title)} ({option})"
+        if page.fixes:
+            yield from _diff(finding, page)
+
+
+def _diff(finding: Finding, page: Page) -> Iterator[str]:
+    """What the fix of a finding changes; nothing where it does not work out, and in a notebook."""
+    if cell_of(finding.path) is not None:
+        return
+    from lint_rules.output import diff
+
+    before, after = page.source(finding.path), page.mended(finding.path).get((finding.code, finding.span))
+    if before is not None and after is not None:
+        yield ""
+        yield from diff.render(finding.path, before, after, page)
 
 
 # -- frames -------------------------------------------------------------------------------------------------------

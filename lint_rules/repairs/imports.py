@@ -37,9 +37,9 @@ def reference(module: SourceModule, at: cst.CSTNode, origin: str, name: str) -> 
             return Reference(cst.Attribute(cst.Name(bound), cst.Name(name)))
         if meaning == f"{origin}.{name}":
             return Reference(cst.Name(bound))
-    if _is_free(module, at, origin):
+    if is_free(module, at, origin):
         return Reference(cst.Attribute(cst.Name(origin), cst.Name(name)), frozenset({Import(origin)}))
-    if _is_free(module, at, name):
+    if is_free(module, at, name):
         return Reference(cst.Name(name), frozenset({Import(origin, name)}))
     return None
 
@@ -75,7 +75,7 @@ def _stands_in_the_open(module: SourceModule, statement: cst.CSTNode, at: cst.CS
     return all(module.inside(at, above) for above in outer)
 
 
-def _is_free(module: SourceModule, at: cst.CSTNode, name: str) -> bool:
+def is_free(module: SourceModule, at: cst.CSTNode, name: str) -> bool:
     """Whether a name means nothing yet, neither at the node nor in the module."""
     taken = module.scope_binding(module.scope_of[at], name) is not None or name in module.top.bound
     return not taken and name not in module.imports.full
@@ -149,6 +149,13 @@ def _line(new: Import, leading: list[cst.EmptyLine]) -> cst.SimpleStatementLine:
 
 def _lines(line: cst.CSTNode) -> list[cst.EmptyLine]:
     return list(getattr(line, "leading_lines", ()))
+
+
+def is_import(line: cst.CSTNode) -> bool:
+    """Whether a statement of a module imports, also under a condition or with another way if that fails."""
+    if isinstance(line, (cst.If, cst.Try)) and isinstance(line.body, cst.IndentedBlock):
+        return is_import(line.body.body[0])
+    return _import_on(line) is not None
 
 
 def _import_on(line: cst.CSTNode) -> cst.Import | cst.ImportFrom | None:

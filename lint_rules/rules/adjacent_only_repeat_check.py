@@ -57,7 +57,7 @@ repeat and starts anew on anything else, is silent: it says itself that it means
 Guards in other files are not seen. A guard that counts repeats in a row misses circles of two as well.
 
 ## Fix safety
-There is no fix.
+There is no fix: how many rounds a guard should remember, and what it is to do, is for a person to say.
 
 ## References
 - OpenHands, stuck detection: patterns of two alternating actions are looked for besides plain repeats

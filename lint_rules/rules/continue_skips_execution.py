@@ -55,7 +55,7 @@ used as it is.
 A way out by `return` for the same reason is not reported.
 
 ## Fix safety
-No fix: the test has to be turned round, so that what follows runs without it.
+There is no fix: the test has to be turned round, so that what follows runs without it.
 
 ## References
 - Python language reference, `continue`: it goes on with the next cycle of the nearest enclosing loop

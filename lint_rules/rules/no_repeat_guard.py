@@ -50,7 +50,7 @@ decides about leaving the loop or is named like a guard, is taken for one.
 Guards in tools, or in wrappers around them in other files, are not seen.
 
 ## Fix safety
-There is no fix.
+There is no fix: what makes two calls the same, and what to tell the model then, is for a person to say.
 
 ## References
 - Anthropic, building effective agents: stopping conditions keep control of an agent

@@ -37,7 +37,7 @@ there anyway. A cut of such a group is reported here, not as orphaned-tool-resul
 Lists that are sorted by time after they were joined are known only if the sort stands in the same expression.
 
 ## Fix safety
-There is no fix.
+There is no fix: a list whose order is kept needs another cut, and where it may be is for its owner to say.
 
 ## References
 - OpenAI API reference, chat completions: messages with role `tool` must follow the message with their `tool_calls`

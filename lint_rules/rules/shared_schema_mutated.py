@@ -41,7 +41,7 @@ Schemas that a method returns (`tool.get_schema()`) are taken for new ones. A fu
 schema it gets is not seen.
 
 ## Fix safety
-No fix: where the copy belongs, and how deep it has to be, depends on the edit.
+There is no fix: where the copy belongs, and how deep it has to be, depends on the edit.
 
 ## References
 - Python documentation, `copy`: shallow copies share the nested objects

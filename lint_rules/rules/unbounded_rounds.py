@@ -56,7 +56,9 @@ A loop whose end neither the model nor a limit decides (a plan, the state of ano
 object) is not reported. Of a limit that a function of another file keeps by raising, only the name is seen.
 
 ## Fix safety
-No fix: how many rounds are enough, and what to tell the user then, is known to the author only.
+Shown only: how many rounds are enough, and what to tell the user then, is known to the author only. The diff limits
+them by a constant, and raises an error when they are used up. There is none where the loop has an `else`, is no `while`
+(a function that calls itself), or has a limit that is none.
 
 ## References
 - Anthropic, Building effective agents: stopping conditions, such as a maximum number of iterations
@@ -69,6 +71,7 @@ from collections.abc import Iterator
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.repairs.unbounded_rounds import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 
@@ -80,10 +83,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         limits = Limits(anatomy, loop.node, loop.function)
         said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
         if said is not None and limits.limit is None and limits.waits is None:
-            yield _draft(loop, limits, Note(said.node, "the model's reply alone decides here"))
+            yield _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))
 
 
-def _draft(loop: RoundLoop, limits: Limits, said: Note) -> Draft:
+def _draft(anatomy: Anatomy, loop: RoundLoop, limits: Limits, said: Note) -> Draft:
     notes = [Note(loop.asks, "the model is asked here, in each round")]
     if limits.endless:
         endless = limits.endless[0]
@@ -100,4 +103,4 @@ def _draft(loop: RoundLoop, limits: Limits, said: Note) -> Draft:
         notes.append(said)
     if limits.idle is not None:
         notes.append(Note(limits.idle, "this is tested, but the loop goes on"))
-    return Draft(loop.node, message, _HELP, tuple(notes))
+    return Draft(loop.node, message, _HELP, tuple(notes), fix=repair(anatomy, loop.node))

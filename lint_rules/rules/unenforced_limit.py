@@ -42,7 +42,7 @@ read only to be logged. Silent are classes with base classes of other files, fun
 A limit that another file reads from the object is reported.
 
 ## Fix safety
-No fix: where the limit belongs is for the author to say.
+There is no fix: where the limit belongs is for the author to say.
 
 ## References
 - AGL302 (unbounded-rounds), for loops without a limit

@@ -44,7 +44,7 @@ with a number, a timeout, or a function that raises at a limit makes it silent.
 A bound whose default stands in another file is not seen.
 
 ## Fix safety
-No fix: the number is the author's to choose.
+There is no fix: the number is the author's to choose.
 
 ## References
 - AGL302 (unbounded-rounds), which reports loops without any limit
