@@ -730,3 +730,50 @@ def test_a_loop_with_an_else_has_no_limit() -> None:
     assert "if rounds == MAX_ROUNDS:" in limited(source)
     source += "    else:\n        return message.content\n"
     assert limited(source) == source
+
+
+# -- AGL409: the pieces ---------------------------------------------------------------------------------------------
+
+PIECES = """\
+def merge(calls, stream):
+    for chunk in stream:
+        for number, piece in enumerate(chunk.choices[0].delta.tool_calls or []):
+            call = calls[number]
+            call["id"] = piece.id
+            call["arguments"] += piece.function.arguments or ""
+    return calls
+"""
+NAMED = PIECES.replace("number, piece in enumerate(chunk.choices[0].delta.tool_calls or [])", "piece in PIECES")
+NAMED = NAMED.replace("PIECES", "chunk.choices[0].delta.tool_calls or []").replace("[number]", "[piece.index]")
+ADDED = NAMED.replace("    return", "            TAKE\n    return")
+KEPT_APART = check.Options(frozenset({"AGL409"}))
+
+
+@pytest.mark.parametrize(
+    ("added", "assigned"),
+    [
+        ("if piece.name: call['name'] += piece.name", "if piece.name: call['name'] = piece.name"),
+        ("if piece.get('name'): call['name'] += piece['name']", "if piece.get('name'): call['name'] = piece['name']"),
+        ("call['name'] += piece.function.name", "call['name'] = piece.function.name or call['name']"),
+        (
+            "call['name'] += piece.name if piece else ''",
+            "call['name'] = (piece.name if piece else '') or call['name']",
+        ),
+        (
+            "if piece.name is not None: call['name'] += piece.name",
+            "if piece.name is not None: call['name'] = piece.name or call['name']",
+        ),
+    ],
+)
+def test_a_name_is_assigned_and_no_piece_without_one_takes_it_away(added: str, assigned: str) -> None:
+    found = fixed(ADDED.replace("TAKE", added), options=KEPT_APART)
+    assert found.source.decode() == ADDED.replace("TAKE", assigned)
+
+
+def test_a_position_that_is_used_elsewhere_stays() -> None:
+    assert fixed(PIECES, options=KEPT_APART).source.decode() == NAMED
+    for change in ("return calls, number", "number = 0\n    return calls"):
+        source = PIECES.replace("return calls", change)
+        assert fixed(source, options=KEPT_APART).source.decode() == source
+    loose = PIECES.replace("calls[number]", "calls[number]\n            number += 1")
+    assert fixed(loose, options=KEPT_APART).source.decode() == loose

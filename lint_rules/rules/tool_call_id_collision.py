@@ -47,7 +47,10 @@ APIs that match results by name (Gemini) need no ids; there, the defect shows wh
 that keep results by id. Servers that use an id again in a later message are not thought of.
 
 ## Fix safety
-There is no fix: which value is unique depends on the provider.
+Safe: `[{}] * n` becomes `[{} for _ in range(n)]`. Unsafe: a name that is put together with `+=` is assigned (a server
+may send it in parts, though none is known), and stays as it is where a piece has none; streamed pieces are told apart
+by their `index` instead of their position, where that is used for nothing else behind the loop. An id has no fix: which
+value is unique depends on the provider.
 
 ## References
 - OpenAI API reference, chat completion chunk object: `delta.tool_calls[].index`
@@ -63,6 +66,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls import call_ids, pieces
 from lint_rules.anatomy.values.identity import Identity
+from lint_rules.repairs.tool_call_id_collision import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -101,7 +105,9 @@ def _positions(anatomy: Anatomy) -> Iterator[Draft]:
             f"streamed pieces are told apart by their place in the chunk, `{name}`, not by the call they belong to:"
             " the arguments of parallel calls run into one another"
         )
-        yield Draft(loop, message, _BY_INDEX, (Note(use, f"`{name}` is used as the key here"),))
+        yield Draft(
+            loop, message, _BY_INDEX, (Note(use, f"`{name}` is used as the key here"),), fix=repair(anatomy, loop)
+        )
 
 
 def _names(anatomy: Anatomy) -> Iterator[Draft]:
@@ -110,7 +116,8 @@ def _names(anatomy: Anatomy) -> Iterator[Draft]:
             f"`{ex.source(node.target, 40)}` is put together with `+=`: where a server sends the name with each piece,"
             " the call is of a tool that does not exist"
         )
-        yield Draft(node, message, _ASSIGN, (Note(arguments, "the arguments, which do come in pieces"),), "medium")
+        notes = (Note(arguments, "the arguments, which do come in pieces"),)
+        yield Draft(node, message, _ASSIGN, notes, "medium", fix=repair(anatomy, node))
 
 
 def _buffers(anatomy: Anatomy) -> Iterator[Draft]:
@@ -118,7 +125,8 @@ def _buffers(anatomy: Anatomy) -> Iterator[Draft]:
         fills_up = any(isinstance(n, cst.Call) and ex.called_name(n) == "len" for n in walk(node))
         harm = "where the stream skips an index, calls" if fills_up else "parallel calls"
         message = f"all entries of `{ex.source(node, 40)}` are one dict: {harm} overwrite each other"
-        yield Draft(node, message, _APART, (Note(filled, "an entry is filled here, and so are all others"),))
+        notes = (Note(filled, "an entry is filled here, and so are all others"),)
+        yield Draft(node, message, _APART, notes, fix=repair(anatomy, node))
 
 
 def _last_entries(anatomy: Anatomy) -> Iterator[Draft]:
