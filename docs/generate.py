@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/rules/ from the rules themselves, whose pages are the docstrings of their modules, and the JSON schema
-of the configuration from the settings.
+"""Writes docs/rules/ from the rules themselves, whose pages are the docstrings of their modules, the JSON schema of the
+configuration from the settings, and the page of what was found in public agents from tests/wild.
 
 python docs/generate.py          write the pages
 python docs/generate.py --check  exit 1 and name the pages that are not up to date
@@ -12,10 +12,13 @@ import json
 import sys
 from pathlib import Path
 
+import wild
+
 from lint_rules.rules.catalogue import RULES, Rule
 from lint_rules.schema import schema
 
 SCHEMA = Path(__file__).parent / "looplint.schema.json"
+FOUND = Path(__file__).parent / "found-in-the-wild.md"
 FOLDER = Path(__file__).parent / "rules"
 PROMISE = {
     "correctness": "at most 1 finding in 20 is wrong",
@@ -39,14 +42,14 @@ def index() -> str:
 
 def pages() -> dict[Path, str]:
     """All pages by their path."""
-    made = {FOLDER / "README.md": index(), SCHEMA: json.dumps(schema(), indent=2) + "\n"}
+    made = {FOLDER / "README.md": index(), SCHEMA: json.dumps(schema(), indent=2) + "\n", FOUND: wild.page()}
     return {**made, **{FOLDER / f"{rule.name}.md": page(rule) for rule in RULES}}
 
 
 def stale() -> list[Path]:
     """Pages that are missing, differ from their rule, or belong to no rule."""
     wanted = pages()
-    there = {*FOLDER.glob("*.md"), *SCHEMA.parent.glob(SCHEMA.name)}
+    there = {*FOLDER.glob("*.md"), *(path for path in (SCHEMA, FOUND) if path.exists())}
     differing = [p for p, text in wanted.items() if p not in there or p.read_text(encoding="utf-8") != text]
     return sorted({*differing, *(there - set(wanted))})
 

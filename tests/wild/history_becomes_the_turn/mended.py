@@ -1,0 +1,15 @@
+"""A chat on top of a library that gives back what a turn has added."""
+
+from swarm import Agent, Swarm
+
+client = Swarm()
+agent = Agent(name="Guide", instructions="You help.")
+
+
+def chat(read, show):
+    messages = []
+    while (text := read()) is not None:
+        messages.append({"role": "user", "content": text})
+        response = client.run(agent=agent, messages=messages)
+        messages.extend(response.messages)
+        show(messages[-1]["content"])
