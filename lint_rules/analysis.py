@@ -23,6 +23,7 @@ from lint_rules.gate.speaking import NEED_NO_FACTS
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
+from lint_rules.picture import Sheet
 from lint_rules.repairs.edits import Fix
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, Rule
 from lint_rules.rules.draft import Draft
@@ -78,11 +79,28 @@ def fixes(
     return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
 
 
-def outlined(source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None) -> str:
-    """The anatomy of a file as text. Raises Unreadable."""
-    from lint_rules.anatomy.outline import outline
+def drawn(
+    source: bytes,
+    path: str,
+    tree: Tree,
+    options: Options,
+    neighbours: Neighbours | None,
+    findings: tuple[Finding, ...],
+    *,
+    altered: bool = False,
+) -> Sheet:
+    """The picture of a file, with these findings on it. Raises Unreadable.
 
-    return outline(_anatomy(_read(source, path, tree), options, neighbours, _read))
+    `altered`: the tree is another form of what the file says.
+    """
+    from lint_rules.anatomy.drawing import draw
+
+    if altered:
+        bare = _read_bare(source, path, tree, altered=True)
+        with suppress(*_MISSING), closing(_anatomy(bare, options, neighbours, _read_bare)) as anatomy:
+            return draw(anatomy, findings)
+    with closing(_anatomy(_read(source, path, tree), options, neighbours, _read)) as anatomy:
+        return draw(anatomy, findings)
 
 
 def strangers_of(

@@ -23,6 +23,7 @@ from lint_rules.syntax.python import Unreadable, is_python
 if TYPE_CHECKING:
     import ast
 
+    from lint_rules.picture import Sheet
     from lint_rules.repairs.edits import Fix
     from lint_rules.syntax.module import SourceModule
     from lint_rules.syntax.parse import Tree
@@ -120,14 +121,30 @@ def find_fixes(
     return _with_tree(source, path, lambda tree: analysis.fixes(source, path, tree, options, neighbours))
 
 
-def map_source(source: bytes, path: str, options: Options, *, neighbours: Neighbours | None = None) -> str:
-    """The anatomy that was found in one file, with evidence, as text for `looplint map`.
+def map_source(
+    source: bytes,
+    path: str,
+    options: Options,
+    *,
+    neighbours: Neighbours | None = None,
+    findings: tuple[Finding, ...] = (),
+) -> Sheet:
+    """The picture of one file, in the form in which it is checked, with what was found in it.
 
     Raises ValueError (one clear line) when the file cannot be analysed.
     """
     from lint_rules import analysis
+    from lint_rules.syntax.depth import with_room
 
-    return _with_tree(source, path, lambda tree: analysis.outlined(source, path, tree, options, neighbours))
+    asked = options._replace(codes=frozenset(BY_CODE))  # whatever a file speaks about, if it does, is of interest
+    form = _look(source, path, asked, None, neighbours)
+    tree = _parsed(source) if form.tree is None else form.tree
+    levels = max(form.levels, analysis.levels(source, tree))
+
+    def draw() -> Sheet:
+        return analysis.drawn(source, path, tree, options, neighbours, findings, altered=form.altered)
+
+    return with_room(levels, draw)
 
 
 def strangers(

@@ -114,7 +114,7 @@ def test_room_gives_back_what_it_took() -> None:
 def test_deep_code_in_the_other_doors() -> None:
     deep, deeper = (f"{BAD}\n{DEEP['elif'](n)}\n".encode() for n in (800, 3_000))
     assert len(find_fixes(deep, "a.py", ALL)[1]) == 1
-    assert "history" in map_source(deep, "a.py", ALL) or map_source(deep, "a.py", ALL)
+    assert "history" in {value.kind for value in map_source(deep, "a.py", ALL).known}
     with pytest.raises(ValueError, match="nested too deeply"):
         map_source(deeper, "a.py", ALL)
 

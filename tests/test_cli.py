@@ -19,6 +19,7 @@ from marked_engine import Project, reporting, seeing
 import lint_rules
 from lint_rules import check, processes, run
 from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Span
+from lint_rules.picture import Sheet
 from lint_rules.rules.catalogue import RULES
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and process groups")
@@ -112,7 +113,6 @@ def test_exit_zero_hides_no_failure_of_ours(project: Project, words: list[str]) 
         (["explain", "agl301"], "did you mean 'AGL301'?"),
         (["explain", "ignored-jsn-error"], "did you mean 'ignored-json-error'?"),
         (["map", "missing.py"], "missing.py: no such file"),
-        (["map", "."], ".: is a directory"),
     ],
 )
 def test_usage_errors_are_one_line_that_names_the_word(project: Project, words: list[str], complaint: str) -> None:
@@ -312,26 +312,32 @@ def test_explain_the_notice(project: Project) -> None:
 
 
 def test_map(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write("sub/a.py", content="source")
+    project.write("sub/a.py", content="source = 1")
     project.configure("history-names = ['log']", folder="sub")
 
-    def map_source(source: bytes, path: str, options: check.Options, *, neighbours: check.Neighbours) -> str:
-        return f"{source!r} {path} {options.vocabulary.history_names} {neighbours('sub/a.py', '.a')}"
+    def map_source(
+        source: bytes, path: str, options: check.Options, *, neighbours: check.Neighbours, findings: tuple[Finding, ...]
+    ) -> Sheet:
+        words = f"{source!r} {options.vocabulary.history_names} {neighbours('sub/a.py', '.a')} {len(findings)}"
+        return Sheet(path, reaching=(words,))
 
     monkeypatch.setattr(check, "map_source", map_source)
-    run = project.run("map", "sub/a.py")
-    assert (run.code, run.out) == (0, f"b'source' {os.path.join('sub', 'a.py')} ('log',) None\n")
+    run = project.run("map", "sub/a.py", "--format", "json")
+    assert (run.code, run.err) == (0, "")
+    [file] = json.loads(run.out)["files"]
+    assert file["path"] == os.path.join("sub", "a.py")
+    assert file["reaching"] == ["b'source = 1' ('log',) None 0"]
 
 
 def test_map_of_what_cannot_be_analysed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.write("a.py")
 
-    def map_source(*_: object, **__: object) -> str:
-        raise ValueError("syntax error in line 3")
+    def map_source(*_: object, **__: object) -> Sheet:
+        raise ValueError("too deep")
 
     monkeypatch.setattr(check, "map_source", map_source)
     run = project.run("map", "a.py")
-    assert (run.code, run.err) == (2, "looplint: error: a.py: syntax error in line 3\n")
+    assert (run.code, run.out, run.err) == (2, "", "looplint: error: a.py: too deep\n")
 
 
 # -- many files ---------------------------------------------------------------------------------------------------

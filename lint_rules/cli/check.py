@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import errno
-import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING
 
 from lint_rules.cli import options
 from lint_rules.cli.exit_codes import FAILED, NOTHING_FOUND
 from lint_rules.cli.fixes import print_diffs, print_stdin
+from lint_rules.cli.output_file import to_file
 from lint_rules.cli.page import page_of
 from lint_rules.cli.parser import Parser, UsageError
 from lint_rules.cli.report import report
@@ -129,29 +129,8 @@ def run(args: argparse.Namespace) -> int:
         return _add_noqa(sifted.outcomes, plan, args, paths)
     # The text of standard input, once fixed, is what goes to standard output.
     taken = args.diff or (fix and source is not None)
-    with _to_file(args.output_file) if args.output_file else redirect_stdout(sys.stderr) if taken else nullcontext():
+    with to_file(args.output_file) if args.output_file else redirect_stdout(sys.stderr) if taken else nullcontext():
         return report(sifted, plan, output_format, args, paths, source)
-
-
-@contextmanager
-def _to_file(path: str) -> Iterator[None]:
-    """What is printed inside goes to a file: all of it, at the end, or nothing. Raises UsageError."""
-    from lint_rules import saving
-
-    with redirect_stdout(io.StringIO()) as printed:
-        yield
-    text = printed.getvalue().encode("utf-8", "backslashreplace")
-    try:
-        if os.path.exists(path) and not os.path.isfile(path):  # a device, a pipe: /dev/stdout
-            with open(path, "wb") as file:
-                file.write(text)
-            return
-        os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
-        saving.replace(os.path.realpath(path), text)
-    except OSError as error:
-        raise UsageError(
-            f"--output-file {path}: {error if isinstance(error, saving.Refused) else reason(error)}"
-        ) from error
 
 
 def _inputs(args: argparse.Namespace) -> tuple[list[str], bytes | None]:

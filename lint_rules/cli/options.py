@@ -138,6 +138,10 @@ def add_running(group: argparse._ActionsContainer) -> None:
         default="auto",
         help="colours; auto: on a terminal, unless NO_COLOR or FORCE_COLOR say otherwise",
     )
+    add_cost(group)
+
+
+def add_cost(group: argparse._ActionsContainer) -> None:
     group.add_argument("-j", "--jobs", type=_jobs, metavar="N", help="processes at most (default: one a CPU)")
     group.add_argument("--no-cache", action="store_true", help="analyse every file anew, and keep nothing of it")
     group.add_argument("--cache-dir", metavar="FOLDER", help="where to keep what was found (default: .looplint_cache)")

@@ -16,10 +16,11 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
 
     `cell` is that of a notebook, from 1 among all cells, and lines are counted in it; None in other files.
     """
-    yield json.dumps([_finding(finding) for finding in findings], indent=2)
+    yield json.dumps([described(finding) for finding in findings], indent=2)
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def described(finding: Finding) -> dict[str, Any]:
+    """One finding as an object, with the keys that all our JSON has for it."""
     span = finding.span
     return {
         "path": valid(file_of(finding.path)),
