@@ -264,19 +264,50 @@ def test_the_error_of_the_parser(parser: str, error: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        (ANSWER, f"            if result:\n    {ANSWER}"),
+        (ANSWER, f"            messages.extend(shown(call))\n{ANSWER}"),
+        (PARSE, f"            if call.id in known:\n    {ANSWER}{PARSE}"),
         (ANSWER, "            messages.append(answer(call, result))\n"),
         (ANSWER, ANSWER.replace("call.id", "arguments['id']")),
         (ANSWER, ANSWER.replace('"content"', '"name": result, "content"')),
         (PARSE, PARSE.replace("json.loads(call.function.arguments)", "check(json.loads(call.function.arguments))")),
     ],
-    ids=["on a condition", "unknown shape", "needs the arguments", "needs the result", "more than a parse"],
+    ids=[
+        "something comes before it",
+        "may be there already",
+        "unknown shape",
+        "needs the arguments",
+        "needs the result",
+        "more than a parse",
+    ],
 )
 def test_no_answer_whose_shape_is_not_known(change: tuple[str, str]) -> None:
     source = LOOP.replace(*change)
     assert source != LOOP
     assert offers(source, "AGL501") == [False]
     assert fixed(source).source.decode() == source
+
+
+@pytest.mark.parametrize("test", ["if call.function.name in tools:", "with timed(call):"])
+def test_the_parse_may_stand_deeper_than_the_answer(test: str) -> None:
+    deeper = TRY.replace("\n    ", "\n        ").replace(
+        "            try", f"            {test}\n                try", 1
+    )
+    source = LOOP.replace(PARSE, f"            {test}\n    {PARSE}")
+    assert fixed(source).source.decode() == LOOP.replace(PARSE, deeper)
+
+
+def test_a_function_that_answers_one_call_returns_the_error() -> None:
+    body = LOOP[LOOP.index(PARSE) :].replace("\n        ", "\n").removeprefix("        ")
+    one = body.replace("messages.append(", "return ").replace("})", "}")
+    source = f"{LOOP.replace(PARSE, '').replace('result = execute(call.function.name, arguments)', 'pass')}"
+    source = source.replace(ANSWER, "            messages.append(answer(call))\n").replace("            pass\n", "")
+    source = source + f"\n\ndef answer(call):\n{one}"
+    told = TRY.replace("\n        ", "\n").removeprefix("        ").replace("        continue\n", "")
+    told = told.replace("messages.append(", "return ").replace("})", "}")
+    parse = PARSE.removeprefix("        ")
+    assert fixed(source).source.decode() == source.replace(parse, told)
+    other = source.replace("def answer(call):\n", "def answer(call):\n    if not call.id:\n        return call\n")
+    assert fixed(other).source.decode() == other, "a caller may want something else"
 
 
 # -- AGL405: the message that is looked for ------------------------------------------------------------------------
@@ -777,3 +808,52 @@ def test_a_position_that_is_used_elsewhere_stays() -> None:
         assert fixed(source, options=KEPT_APART).source.decode() == source
     loose = PIECES.replace("calls[number]", "calls[number]\n            number += 1")
     assert fixed(loose, options=KEPT_APART).source.decode() == loose
+
+
+# -- AGL613: the results of a round ---------------------------------------------------------------------------------
+
+SPLIT = """\
+def work(client, messages, tools, execute):
+    for _ in range(20):
+        response = client.messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=messages, tools=tools)
+        messages.append({"role": "assistant", "content": response.content})
+        if response.stop_reason != "tool_use":
+            return response
+
+        # each call
+        for call in response.content:
+            if call.type == "tool_use":
+                found = {"type": "tool_result", "tool_use_id": call.id, "content": execute(call)}
+                messages.append({"role": "user", "content": [found]})  # one each
+    raise RuntimeError("twenty rounds")
+"""
+STORE = '                messages.append({"role": "user", "content": [found]})  # one each\n'
+JOINED = SPLIT.replace("\n        # each", "\n        results = []\n        # each").replace(
+    STORE,
+    "                results.append(found)  # one each\n        if results:\n"
+    '            messages.append({"role": "user", "content": results})\n',
+)
+WHOLE = check.Options(frozenset({"AGL613"}))
+
+
+def test_the_results_of_a_round_are_stored_in_one_message() -> None:
+    assert fixed(SPLIT, options=WHOLE).source.decode() == JOINED
+    taken = fixed(SPLIT.replace("def work(", "def work(results, "), options=WHOLE).source.decode()
+    assert "tool_results.append(found)" in taken
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (STORE, STORE + "                if call.name == 'finish':\n                    return found\n"),
+        (STORE, STORE + "                execute(messages)\n"),
+        (STORE, STORE + '                messages.append({"role": "user", "content": call.name})\n'),
+        (STORE, STORE.replace('"role": "user"', '"role": "user", "of": call.id')),
+        ("    raise", "        else:\n            print('all')\n    raise"),
+    ],
+    ids=["left with results in hand", "the history is read", "more is stored", "the message is of a call", "an else"],
+)
+def test_results_that_cannot_wait_stay(change: tuple[str, str]) -> None:
+    source = SPLIT.replace(*change)
+    found = check.check_source(source.encode(), "agent.py", WHOLE).findings
+    assert [finding.fix for finding in found] == [None]

@@ -1,6 +1,7 @@
-"""AGL501: the tool call whose arguments cannot be parsed is answered with the error, and the loop goes on.
+"""AGL501: the tool call whose arguments cannot be parsed is answered with the error, and nothing else happens to it.
 
-Only where the loop itself shows how a call is answered: it ends in one tool message for each call.
+Only where the code shows how the call would be answered: by a tool message that the loop over the calls adds behind the
+parse, or that the function which serves one call returns.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.repairs.edits import Edits, Fix, comments_of, line_of, of_the_file
+from lint_rules.repairs.edits import Edits, Fix, block_of, comments_of, line_of, of_the_file
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.walk import walk
 
 _IDENTITIES = ("tool_call_id", "call_id")
 _CONTENTS = ("content", "output")
 _NEW_NAMES = ("error", "problem", "failure", "json_error", "looplint_error")
+_GROWING = frozenset({"append", "extend", "insert"})
 _TEXT = "Error: the arguments are not valid JSON"
 _TITLE = "answer the call with the error"
 
@@ -32,8 +35,10 @@ def repair(anatomy: Anatomy, call: cst.Call, handling: Handling | None) -> Fix |
     if _does_more(anatomy, call) or (handling is not None and not isinstance(handling.guard, cst.Try)):
         return None
     guard = handling.guard if handling is not None and isinstance(handling.guard, cst.Try) else None
-    loop = _loop(anatomy, call, guard)
-    answer = _Answer.of(anatomy, loop, call) if loop is not None else None
+    line = line_of(anatomy.module, call)
+    if line is None or (guard is not None and not _does_nothing_else(guard, line)):
+        return None
+    answer = _answer_to(anatomy, call)
     if answer is None:
         return None
     if handling is not None:
@@ -47,71 +52,125 @@ def _does_more(anatomy: Anatomy, call: cst.Call) -> bool:
     return any(isinstance(node, cst.Call) and not anatomy.module.inside(node, call) for node in walk(statement))
 
 
-def _loop(anatomy: Anatomy, call: cst.Call, guard: cst.Try | None) -> cst.For | None:
-    """The loop over tool calls that the parse stands in: directly, or in a `try` that does nothing else."""
-    module = anatomy.module
-    outer: cst.CSTNode | None = line_of(module, call)
-    if guard is not None:
-        alone = isinstance(guard.body, cst.IndentedBlock) and list(guard.body.body) == [outer]
-        if not alone or len(guard.handlers) != 1 or guard.orelse is not None or guard.finalbody is not None:
-            return None
-        outer = guard
-    block = module.parent.get(outer) if outer is not None else None
-    loop = module.parent.get(block) if isinstance(block, cst.IndentedBlock) else None
-    if not isinstance(loop, cst.For) or loop.body is not block:
+def _does_nothing_else(guard: cst.Try, line: cst.SimpleStatementLine) -> bool:
+    """Whether a `try` is there for one line only, and has one handler."""
+    alone = isinstance(guard.body, cst.IndentedBlock) and list(guard.body.body) == [line]
+    return alone and len(guard.handlers) == 1 and guard.orelse is None and guard.finalbody is None
+
+
+def _answer_to(anatomy: Anatomy, call: cst.Call) -> _Answer | None:
+    """The tool message that a way from the parse comes to; None where one may be given before the parse."""
+    region = _served_by(anatomy, call)
+    found = [_Answer(anatomy, region, *told) for told in _told(anatomy, region)] if region is not None else []
+    if any(answer.comes_before(call) for answer in found):
         return None
-    targets = [node for node in walk(loop.target) if isinstance(node, cst.Name)]
-    return loop if any(anatomy.facts.is_kind(name, Kind.CALL) for name in targets) else None
+    found = [answer for answer in found if not answer.is_stored_with_more({other.line for other in found})]
+    return next((answer for answer in found if answer.comes_behind(call) and answer.can_be_given_at(call)), None)
+
+
+def _served_by(anatomy: Anatomy, call: cst.Call) -> cst.For | cst.FunctionDef | None:
+    """The loop over tool calls that the parse stands in; the function that serves one call, where there is no loop."""
+    for outer in anatomy.module.ancestors(call):
+        if isinstance(outer, cst.For):
+            targets = [node for node in walk(outer.target) if isinstance(node, cst.Name)]
+            return outer if any(anatomy.facts.is_kind(name, Kind.CALL) for name in targets) else None
+        if isinstance(outer, cst.FunctionDef):
+            return outer
+        if isinstance(outer, (cst.While, cst.Lambda, cst.CompFor)):
+            return None
+    return None
+
+
+def _told(
+    anatomy: Anatomy, region: cst.For | cst.FunctionDef
+) -> list[tuple[cst.SimpleStatementLine, cst.BaseExpression]]:
+    """The lines that answer a call, each with what it says to the model.
+
+    In a loop those that store a message; of a function all that it returns, or callers may want something else.
+    """
+    function = anatomy.module.scope_of[region.body].function
+    found = []
+    for node in anatomy.module.nodes_inside(region.body, function, cst.Expr, cst.Return):
+        is_return = isinstance(node, cst.Return)
+        if is_return != isinstance(region, cst.FunctionDef):
+            continue
+        message = node.value if is_return or node.value is None else _message(node.value)
+        content, line = _content(message) if message is not None else None, line_of(anatomy.module, node)
+        if content is not None and line is not None:
+            found.append((line, content))
+        elif is_return:
+            return []
+    return found
 
 
 class _Answer:
-    """The statement that answers a call in a loop, and what to make of it when the parse fails."""
+    """The line that answers a call, and what to make of it when the parse fails.
 
-    def __init__(self, anatomy: Anatomy, loop: cst.For, line: cst.SimpleStatementLine, content: cst.CSTNode) -> None:
+    `region` is the loop over the calls, which goes on then, or the function that serves one call, which returns.
+    """
+
+    def __init__(
+        self,
+        anatomy: Anatomy,
+        region: cst.For | cst.FunctionDef,
+        line: cst.SimpleStatementLine,
+        content: cst.BaseExpression,
+    ) -> None:
         self.anatomy = anatomy
-        self.loop = loop
+        self.region = region
         self.line = line
         self.content = content
+        self.graph = anatomy.flow(anatomy.module.scope_of[line].function)
 
-    @staticmethod
-    def of(anatomy: Anatomy, loop: cst.For, call: cst.Call) -> _Answer | None:
-        """The only tool message that the loop adds in each of its turns, after the parse."""
-        found = []
-        for line in loop.body.body:
-            if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 and isinstance(line.body[0], cst.Expr):
-                message = _message(line.body[0].value)
-                content = _content(message) if message is not None else None
-                if content is not None and anatomy.module.before(call, line):
-                    found.append(_Answer(anatomy, loop, line, content))
-        return found[0] if len(found) == 1 and found[0]._can_be_given_early(call) else None
+    def comes_before(self, call: cst.Call) -> bool:
+        """Whether the call may be answered by then."""
+        return self.graph.reaches(self._points(self.line.body[0]), self._points(call), self.graph.at(self.region))
 
-    def _can_be_given_early(self, call: cst.Call) -> bool:
-        """Whether all that the message names, but its content, is known before the parse."""
+    def comes_behind(self, call: cst.Call) -> bool:
+        return self.graph.reaches(self._points(call), self._points(self.line.body[0]), self.graph.at(self.region))
+
+    def is_stored_with_more(self, answers: set[cst.SimpleStatementLine]) -> bool:
+        """Whether the loop stores other messages, too, in the list of the answer: this one may need them before it."""
+        store = _store(self.line)
+        if store is None:
+            return False
+        module, function = self.anatomy.module, self.anatomy.module.scope_of[self.line].function
+        others = (
+            node for node in module.nodes_inside(self.region.body, function, cst.Call) if _stores_alike(node, store)
+        )
+        return any(line_of(module, node) not in answers for node in others)
+
+    def can_be_given_at(self, call: cst.Call) -> bool:
+        """Whether all that the message names, but its content, has its value when the arguments are parsed."""
         module = self.anatomy.module
-        late = {
-            name
-            for node in walk(self.loop.body)
-            if not module.before(node, call) or module.inside(call, node)
-            for name in _bound_by(node)
-        }
-        used = {
-            node.value
-            for node in walk(self.line)
-            if isinstance(node, cst.Name) and not module.inside(node, self.content)
-        }
-        identified = any(name in used for name in ex.target_names(self.loop.target))
-        return identified and not used & late
+        named = (node for node in walk(self.line) if isinstance(node, cst.Name))
+        used = {node.value for node in named if not module.inside(node, self.content)}
+        targets = ex.target_names(self.region.target) if isinstance(self.region, cst.For) else []
+        if targets and used.isdisjoint(targets):
+            return False
+        binding = [node for node in walk(self.region.body) if not used.isdisjoint(_bound_by(node))]
+        return all(self._is_bound(node, call) for node in binding)
+
+    def _is_bound(self, node: cst.CSTNode, call: cst.Call) -> bool:
+        """Whether a name is bound on every way to the parse."""
+        bound, here = self._points(node), self._points(call)
+        dominated = all(any(self.graph.dominates(point, at) for point in bound) for at in here)
+        return dominated and not self.anatomy.module.inside(call, node)
+
+    def _points(self, node: cst.CSTNode) -> list[Point]:
+        return self.graph.enclosing(node, self.anatomy.module.parent)
 
     # -- the two ways -----------------------------------------------------------------------------------------
 
     def around(self, call: cst.Call) -> Fix | None:
         """`try: args = json.loads(...)` with a handler."""
         line = line_of(self.anatomy.module, call)
-        block = self.loop.body
-        if line is None or not isinstance(line.body[0], (cst.Assign, cst.AnnAssign)) or self._name_taken("exc"):
+        block = block_of(self.anatomy.module, line) if line is not None else None
+        if line is None or not isinstance(block, cst.IndentedBlock) or self._name_taken("exc"):
+            return None
+        if not isinstance(line.body[0], (cst.Assign, cst.AnnAssign)):
             return None
         index = list(block.body).index(line)
-        assert isinstance(block, cst.IndentedBlock)
 
         def guarded(statements: list[Any]) -> list[Any]:
             parsed = statements[index]
@@ -143,9 +202,9 @@ class _Answer:
         bound = name or ("exc" if handler.type is not None else None)
 
         def build() -> Edits:
-            told, answer, goes_on = self._statements(bound)
+            told, answer, *goes_on = self._statements(bound)
             told = told.with_changes(leading_lines=[note for line in dropped for note in comments_of(line)])
-            lines = [*kept, told, answer, jump or goes_on]
+            lines = [*kept, told, answer, *([jump] if jump is not None else goes_on)]
             new = handler.with_changes(body=body.with_changes(body=lines))
             if name is None and bound is not None:
                 new = new.with_changes(name=cst.AsName(cst.Name(bound)))
@@ -156,14 +215,15 @@ class _Answer:
     # -- parts ------------------------------------------------------------------------------------------------
 
     def _statements(self, error: str | None) -> list[cst.SimpleStatementLine]:
-        """The text of the error, the answer with it, and `continue`."""
+        """The text of the error, the answer with it, and `continue` in a loop."""
         text = cst.parse_expression(f'f"{_TEXT}: {{{error}}}"' if error is not None else f'"{_TEXT}"')
         name = cst.Name(self._content_name())
         told = cst.Assign([cst.AssignTarget(name)], text)
         answer = self.line.deep_replace(self.content, name)
         assert isinstance(answer, cst.SimpleStatementLine)
         plain = answer.with_changes(leading_lines=[], trailing_whitespace=cst.TrailingWhitespace())
-        return [cst.SimpleStatementLine([told]), plain, cst.SimpleStatementLine([cst.Continue()])]
+        goes_on = [cst.SimpleStatementLine([cst.Continue()])] if isinstance(self.region, cst.For) else []
+        return [cst.SimpleStatementLine([told]), plain, *goes_on]
 
     def _content_name(self) -> str:
         """The variable that the message takes its content from, or a new one."""
@@ -173,7 +233,7 @@ class _Answer:
 
     def _is_plainly_bound(self, name: str) -> bool:
         """Whether the loop assigns a name, and no annotation insists on being the first to do so."""
-        binding = [node for node in walk(self.loop.body) if name in _bound_by(node)]
+        binding = [node for node in walk(self.region.body) if name in _bound_by(node)]
         return bool(binding) and not any(isinstance(node, cst.AnnAssign) for node in binding)
 
     def _error(self, call: cst.Call) -> cst.BaseExpression:
@@ -186,7 +246,7 @@ class _Answer:
         return cst.Name("ValueError")
 
     def _name_taken(self, name: str) -> bool:
-        function = self.anatomy.module.scope_of[self.loop].function
+        function = self.anatomy.module.scope_of[self.line].function
         return any(not self._is_handlers(node) for node in function.named(name))
 
     def _is_handlers(self, node: cst.CSTNode) -> bool:
@@ -200,6 +260,21 @@ def _message(value: cst.BaseExpression) -> cst.BaseExpression | None:
     if not isinstance(value, cst.Call) or len(value.args) != 1 or value.args[0].star:
         return None
     return value.args[0].value
+
+
+def _store(line: cst.SimpleStatementLine) -> cst.Call | None:
+    """The call that stores a message; None for a line that returns it."""
+    value = getattr(line.body[0], "value", None)
+    value = value.expression if isinstance(value, cst.Await) else value
+    return value if isinstance(line.body[0], cst.Expr) and isinstance(value, cst.Call) else None
+
+
+def _stores_alike(call: cst.Call, store: cst.Call) -> bool:
+    """Whether a call grows the list that another one grows: `messages.extend(...)` beside `messages.append(...)`."""
+    if {ex.called_name(call), ex.called_name(store)} <= _GROWING:
+        one, other = ex.receiver(call), ex.receiver(store)
+        return one is not None and other is not None and ex.source(one, 500) == ex.source(other, 500)
+    return ex.source(call.func, 500) == ex.source(store.func, 500)
 
 
 def _content(message: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -62,8 +62,10 @@ Handlers in other files are not seen: a function that raises on purpose to a cal
 raises an exception of its own.
 
 ## Fix safety
-Unsafe: where the loop over calls ends in one tool message for each, a call that cannot be parsed is answered by such a
-message with the error, and the loop goes on. Elsewhere the shape of the answer is not known, and there is no fix.
+Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by
+such a message with the error, and the loop goes on; where a function serves one call, and all that it returns are tool
+messages, it returns one with the error. Elsewhere the shape of the answer is not known, and there is no fix; nor is
+there one where the loop stores other messages with the answer, which it may need before it.
 
 ## References
 - OpenAI, function calling guide: "the model does not always generate valid JSON"

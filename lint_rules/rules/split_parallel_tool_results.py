@@ -52,7 +52,9 @@ ends with its first result, where each result has its own assistant message, and
 Messages that a method of an object from another file joins, in a list that it keeps itself, are reported.
 
 ## Fix safety
-There is no fix: where the joined message belongs depends on what else the loop stores.
+Unsafe: where the loop over the calls appends the message itself, written out, it collects the results in a list, and
+one message with all of them is appended behind the loop. There is no fix where the loop reads the history or stores
+something else in it, returns, or yields: then the place of the message depends on that.
 
 ## References
 - Anthropic documentation, parallel tool use: send all tool results in one user message
@@ -66,6 +68,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.split_results import SplitResult, split_results
+from lint_rules.repairs.split_parallel_tool_results import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 
@@ -75,7 +78,7 @@ _HELP = "collect the results of the round in a list, and store one message with 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for split in split_results(anatomy):
         message = f"each tool result becomes a message of its own: {_harm(split)}"
-        yield Draft(split.node, message, _HELP, (Note(split.loop, "once for each"),))
+        yield Draft(split.node, message, _HELP, (Note(split.loop, "once for each"),), fix=repair(anatomy, split))
 
 
 def _harm(split: SplitResult) -> str:
