@@ -122,7 +122,7 @@ class ClassFrame(Frame):
         name: str = self.node.name
         return name
 
-    @property
+    @cached_property
     def annotated(self) -> list[str]:
         """The names annotated in the body, in order."""
         return [
@@ -130,7 +130,7 @@ class ClassFrame(Frame):
             for line in self.node.body
             if type(line) is ast.AnnAssign
             and type(line.target) is ast.Name
-            and "ClassVar" not in ast.dump(line.annotation)
+            and "ClassVar" not in ast.unparse(line.annotation)
         ]
 
 

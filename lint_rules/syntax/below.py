@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["BELOW", "walk"]
+__all__ = ["BELOW", "blank", "walk"]
 
 _LEAVES = frozenset(
     {
@@ -41,3 +41,9 @@ def walk(node: ast.AST) -> Iterator[Any]:
                 stack += below
             elif below is not None:
                 stack.append(below)
+
+
+def blank(node: Any) -> Any:
+    """A node of the same class with nothing in it yet, which the class itself refuses to make from Python 3.15 on."""
+    kind: Any = type(node)
+    return kind.__new__(kind)

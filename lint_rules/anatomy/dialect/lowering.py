@@ -14,7 +14,7 @@ from lint_rules.anatomy.dialect.made import Made
 from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
-from lint_rules.syntax.below import walk
+from lint_rules.syntax.below import blank, walk
 from lint_rules.syntax.word import Word
 
 _LISTS = {"message": "history", "call": "calls"}
@@ -189,7 +189,7 @@ def _become(node: Any, meant: Any, own: set[Any]) -> None:
                 part = copy.deepcopy(part)
             used.add(id(part))
             return part
-        made = type(part)()
+        made = blank(part)
         for field, value in ast.iter_fields(part):
             if isinstance(value, list):
                 value = [standing(one) if isinstance(one, ast.AST) else one for one in value]

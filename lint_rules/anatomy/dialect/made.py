@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Function, Values
+from lint_rules.syntax.below import blank
 from lint_rules.syntax.word import Word
 
 MOST_DEEP = 4
@@ -435,7 +436,7 @@ class Made:
             return _constant(node.value)
         if isinstance(node, ast.Name):
             return self._named(node, frame)
-        made = type(node)()
+        made = blank(node)
         for field, value in ast.iter_fields(node):
             if field == "keywords":
                 value = [one for part in value for one in self._keywords(part, frame, names, deep)]

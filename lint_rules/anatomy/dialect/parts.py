@@ -15,6 +15,7 @@ from typing import Any
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import Container, Instance, Values
+from lint_rules.syntax.memo import once
 
 MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 CALL = frozenset({"id", "name", "arguments"})
@@ -64,10 +65,8 @@ class Parts:
         self._parsed: set[tuple[ClassFrame, str]] = set()
         for module in modules:
             for frame in module.frames:
-                for node in frame.nodes:
-                    look = _LOOKS.get(type(node))
-                    if look is not None:
-                        look(self, node, frame)
+                for told in _telling(module, frame):
+                    _LOOKS[type(told)][1](self, told, frame)
         self.roles: dict[ClassFrame, str] = {}
         """The one role of a class of messages that has no field for it."""
         self.replies: set[ClassFrame] = set()
@@ -137,10 +136,7 @@ class Parts:
         if _last(node.func) == "loads" and node.args and type(node.args[0]) is ast.Attribute:
             for owner, name in self._fields_in(node.args[0], frame):
                 self._perhaps[owner][name, "arguments"] += 1
-        told = {self._told(arg) for arg in (*node.args, *(keyword.value for keyword in node.keywords))}
-        if "role" not in told and not {"name", "arguments"} <= told and not _reads(node):
-            return
-        cls = self._values.constructed(node, frame)
+        cls = self._values.constructed(node, frame) if _may_construct(node) else None
         if cls is None:
             return
         listed = self._values.constructor(cls)
@@ -149,7 +145,7 @@ class Parts:
         read = {field[name]: self._fields_in(value, frame) for name, value in given}
         is_answer = any(type(value) is ast.Constant and value.value == "tool" for _, value in given)
         self._given.append((cls, {name: fields for name, fields in read.items() if fields}, is_answer))
-        parts = {name: self._told(value) for name, value in given}
+        parts = {name: _told(value) for name, value in given}
         is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
         for name, value in given:
             part = parts[name]
@@ -161,28 +157,6 @@ class Parts:
                     self._parsed.add((cls, field[name]))
             elif part == "text":
                 self._texts[cls, field[name]] += 1
-
-    @staticmethod
-    def _told(value: ast.AST) -> str | None:
-        """What an argument is by its own form: a role, a text, or a part of a call as a provider gives it."""
-        is_text = isinstance(value, ast.Call) and _last(value.func) == "str"
-        while isinstance(value, (ast.Call, ast.BoolOp)):
-            if isinstance(value, ast.BoolOp):
-                value = value.values[0]
-            elif value.args and _last(value.func) in _PLAIN:
-                value = value.args[0]
-            else:
-                break
-        while isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-            value = value.left
-        if isinstance(value, ast.JoinedStr):
-            return "text"
-        if isinstance(value, ast.Constant):
-            return None if not isinstance(value.value, str) else "role" if value.value in words.ROLES else "text"
-        name = _last(value)
-        if name in ("content", "text") or (is_text and name not in _READ):
-            return "text"
-        return _READ.get(name)
 
     def _run(self, call: ast.Call, frame: Frame) -> None:
         """`tools[call.name](**call.arguments)`, the tool looked up before, too, or by a function that gets both."""
@@ -382,6 +356,28 @@ def _is_same(one: ast.AST, other: ast.AST) -> bool:
     return ast.dump(one) == ast.dump(other)
 
 
+def _told(value: ast.AST) -> str | None:
+    """What an argument is by its own form: a role, a text, or a part of a call as a provider gives it."""
+    is_text = isinstance(value, ast.Call) and _last(value.func) == "str"
+    while isinstance(value, (ast.Call, ast.BoolOp)):
+        if isinstance(value, ast.BoolOp):
+            value = value.values[0]
+        elif value.args and _last(value.func) in _PLAIN:
+            value = value.args[0]
+        else:
+            break
+    while isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        value = value.left
+    if isinstance(value, ast.JoinedStr):
+        return "text"
+    if isinstance(value, ast.Constant):
+        return None if not isinstance(value.value, str) else "role" if value.value in words.ROLES else "text"
+    name = _last(value)
+    if name in ("content", "text") or (is_text and name not in _READ):
+        return "text"
+    return _READ.get(name)
+
+
 def _looked_up_by(call: ast.Call, frame: Frame) -> Iterator[ast.AST]:
     """By what the thing is looked up that a call runs, or of which it runs a method; also if that was done before."""
     func = call.func
@@ -405,9 +401,41 @@ def _alternatives(node: ast.AST) -> list[ast.expr] | list[ast.AST]:
     return node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
 
 
-_LOOKS: dict[type, Callable[[Parts, Any, Frame], None]] = {
-    ast.Dict: Parts._display,
-    ast.Assign: Parts._assignment,
-    ast.Call: Parts._call,
-    ast.Compare: Parts._comparison,
+def _may_be_sent(node: ast.Dict) -> bool:
+    return any(type(key) is ast.Constant and key.value in _SENT for key in node.keys)
+
+
+def _may_be_put(node: ast.Assign) -> bool:
+    slices = (target.slice for target in node.targets if type(target) is ast.Subscript)
+    return any(type(part) is ast.Constant and part.value in MESSAGE for part in slices)
+
+
+def _may_construct(node: ast.Call) -> bool:
+    told = {_told(value) for value, _ in _given(node)}
+    return "role" in told or {"name", "arguments"} <= told or _reads(node)
+
+
+def _may_run(node: ast.Call) -> bool:
+    return any(type(value) is ast.Attribute for value, _ in _given(node)) or _may_construct(node)
+
+
+def _may_ask_role(node: ast.Compare) -> bool:
+    return any(type(side) is ast.Attribute for side in (node.left, *node.comparators))
+
+
+_SENT = frozenset({"role", "function", "type"})
+_LOOKS: dict[type, tuple[Callable[[Any], bool], Callable[[Parts, Any, Frame], None]]] = {
+    ast.Dict: (_may_be_sent, Parts._display),
+    ast.Assign: (_may_be_put, Parts._assignment),
+    ast.Call: (_may_run, Parts._call),
+    ast.Compare: (_may_ask_role, Parts._comparison),
 }
+
+
+_NOTHING: tuple[Any, ...] = ()
+
+
+@once(_NOTHING)
+def _telling(module: Module, frame: Frame) -> tuple[Any, ...]:
+    """What of a frame can be a vote, by its form alone: the module is asked for each file that imports it."""
+    return tuple(node for node in frame.nodes if (known := _LOOKS.get(type(node))) is not None and known[0](node))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from lint_rules.syntax.below import walk
+from lint_rules.syntax.below import blank, walk
 from lint_rules.syntax.normal.names import FUNCTIONS, SCOPES, Names, Nodes, Scope
 from lint_rules.syntax.word import Word
 
@@ -224,7 +224,7 @@ def _copied(node: Any) -> Any:
         return [_copied(part) for part in node]
     if not isinstance(node, ast.AST) or not node._fields:  # operators and contexts are all the same
         return node
-    other = type(node)()
+    other = blank(node)
     vars(other).update((name, _copied(part)) for name, part in vars(node).items())
     return other
 
