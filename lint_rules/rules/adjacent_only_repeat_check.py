@@ -7,6 +7,10 @@ Reports a loop of rounds whose only repeat guard remembers one round, and does n
 A model goes round in circles of two as well: read, list, read, list. Each round differs from the one before, and the
 guard never speaks, while the same tools run again and again until the limit of rounds.
 
+## Symptoms
+- the agent goes back and forth between two calls
+- my agent repeats the same calls, although there is a guard
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

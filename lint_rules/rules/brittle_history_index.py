@@ -9,6 +9,11 @@ that is kept while the history is cut.
 A round adds one assistant message and as many tool messages as there were calls. With two calls, `history[-2]` is a
 tool message: a repeat guard that looks there finds no calls and never speaks; a repair changes the wrong message.
 
+## Symptoms
+- it works with one tool call in a round, and fails with two
+- the repeat guard never fires
+- a repair of the history changes the wrong message
+
 ## Example
 ```python
 def run(client, history, tools, execute, repeats):

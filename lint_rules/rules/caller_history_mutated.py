@@ -10,6 +10,11 @@ The caller's history keeps the edit. The next request holds the instruction twic
 or a field that was only left out of one request is gone for good; another agent, the user interface or the store sees
 text that nobody wrote.
 
+## Symptoms
+- an instruction stands in the history twice, after a retry three times
+- the stored chat has text that nobody wrote
+- images are gone from the history after one request
+
 ## Example
 ```python
 def ask_for_json(client, messages):

@@ -9,6 +9,10 @@ The check is skipped, and with it the tools and the reply: nothing of this round
 the same request again, asks for the same tools, and the round ends at the same `continue`. Measured on an agent with a
 limit of 15 rounds: 15 requests, and not one tool run.
 
+## Symptoms
+- the tool is never run, and the model asks for it until the limit of rounds
+- my agent repeats the same call
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

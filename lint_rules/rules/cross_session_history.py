@@ -10,6 +10,12 @@ What one user says is sent to the model with the next user's question. The model
 one user's `/reset` wipes everybody's chat. A class attribute or a default argument does the same to two agents in one
 program: a new agent starts with the messages of the others.
 
+## Symptoms
+- answers go to the wrong user
+- one user sees what another one wrote
+- a new chat knows what was said in another one
+- one user's `/reset` clears everybody's chat
+
 ## Example
 ```python
 from fastapi import FastAPI

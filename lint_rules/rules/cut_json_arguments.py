@@ -8,6 +8,11 @@ result of one.
 What is left is no JSON. APIs that parse stored arguments refuse the whole history, also long after; others show the
 model its own call with broken arguments, and it learns to write such ones. A broken result reads like a complete one.
 
+## Symptoms
+- after a long chat the model writes broken arguments
+- a tool result ends in the middle of its JSON
+- llama.cpp: `Failed to parse tool call arguments as JSON`
+
 ## Example
 ```python
 def slim(message):

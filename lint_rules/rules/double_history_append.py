@@ -9,6 +9,12 @@ The model reads everything it said twice and takes it for what was meant. A repl
 twice has the same call ids twice, one of them without results: the API refuses the history with a 400. A history that
 is loaded, extended and added whole doubles with each turn.
 
+## Symptoms
+- messages stand in the history twice
+- the history doubles with each turn
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- Anthropic: `` `tool_use` ids must be unique ``
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

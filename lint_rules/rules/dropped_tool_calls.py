@@ -10,6 +10,16 @@ A result needs the call before it. The API refuses the next request with a 400 (
 response to a preceding message with 'tool_calls'"). Where it does not, the model reads an answer to nothing: it cannot
 tell what it asked for, and asks again.
 
+## Symptoms
+- 400: a tool message without its tool_calls
+- the model asks again for what it got already
+- OpenAI: `messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.`
+- OpenAI: `Invalid parameter: 'tool_call_id' of 'call_...' not found in 'tool_calls' of previous message.`
+- OpenAI Responses: `No tool call found for function call output with call_id call_...`
+- Anthropic: `` unexpected `tool_use_id` found in `tool_result` blocks ``
+- Bedrock: `The number of toolResult blocks at messages.0.content exceeds the number of toolUse blocks of previous
+  turn.`
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -7,6 +7,12 @@ Reports `"tool_calls"` set on every assistant message, also on those of replies 
 OpenAI-compatible servers refuse an empty list (and null) under `tool_calls` with a 400: "[] is too short", "expected an
 array with minimum length 1". The first plain answer is stored with one, and from then on every request fails.
 
+## Symptoms
+- the first question works, the second one fails with a 400
+- OpenAI: `Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an empty
+  array instead.`
+- Qwen: `Empty tool_calls is not supported in message`
+
 ## Example
 ```python
 def run(provider, messages, tools, execute):

@@ -8,6 +8,10 @@ An invalid API token, an expired token, a "context deadline exceeded", a wrong c
 word in their text. None of them gets better with a shorter history, and what is cut is lost for good. With retries,
 the history is halved again and again, until nothing is left of it.
 
+## Symptoms
+- an expired API token makes the agent forget the chat
+- the history gets shorter with each retry
+
 ## Example
 ```python
 def ask(client, history):

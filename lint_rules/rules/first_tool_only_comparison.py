@@ -8,6 +8,10 @@ A model may ask for several tools in one round. A guard that compares `tool_call
 when only their first call is: real work is cut off, and a round that repeats everything but its first call goes on.
 A `zip` of both lists without a length test has the same hole: it stops at the shorter list.
 
+## Symptoms
+- the run is stopped as a repeat, although it did something new
+- a repeat is not noticed when the model asks for several tools at once
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -9,6 +9,14 @@ A model may ask for several tools in one message. The calls that are not answere
 result, and chat APIs refuse such a history: the conversation is over. A server that keeps the history itself waits for
 the missing results. It works in every test in which the model asks for one tool.
 
+## Symptoms
+- only the first of several tool calls is run
+- it works until the model calls two tools at once
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
+- OpenAI Responses: `No tool output found for function call call_...`
+- Anthropic: `` `tool_use` ids were found without `tool_result` blocks immediately after ``
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

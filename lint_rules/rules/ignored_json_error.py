@@ -10,6 +10,13 @@ parameters gets `""`. Where nothing stands between the parse and the round loop,
 handler puts `{}` in its place, the tool runs with its defaults (an empty path, a search for nothing), and the model
 is never told to try again.
 
+## Symptoms
+- one malformed tool call ends the run
+- a tool runs with no arguments, or with its defaults
+- Python: `json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)`
+- Python: `json.decoder.JSONDecodeError: Unterminated string starting at`
+- Python: `TypeError: Object of type ... is not JSON serializable`
+
 ## Example
 ```python
 def run(client, messages, tools):

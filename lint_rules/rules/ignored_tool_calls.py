@@ -8,6 +8,10 @@ A model that is offered tools may use them, each time: to look up a second thing
 that reads the text alone loses the call. The text of such a reply is usually empty, so the user gets no answer at all.
 Handlers of one round are made so: they look for calls in the first reply, and not in the second.
 
+## Symptoms
+- the answer is empty after a tool was used
+- the model says what it will do, and nothing happens
+
 ## Example
 ```python
 def handle(client, messages, tools, execute):

@@ -9,6 +9,10 @@ A model writes the keys of its arguments in any order. `{"path": "a", "line": 1}
 one call, but two texts: the guard takes the repeat for something new, the model goes on in circles, the tool runs
 twice, and a cache never hits.
 
+## Symptoms
+- my agent repeats the same call, although there is a guard
+- a cache of tool results never hits
+
 ## Example
 ```python
 import json

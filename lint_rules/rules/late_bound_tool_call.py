@@ -9,6 +9,10 @@ A closure reads a variable when it runs. By then the loop has come to its last c
 the last arguments. The results are stored under the ids of all calls, so nothing looks wrong, and the model is told
 that its other tools gave what the last one gave.
 
+## Symptoms
+- all parallel tool calls give the result of the last one
+- the last tool runs several times, the others never
+
 ## Example
 ```python
 import asyncio

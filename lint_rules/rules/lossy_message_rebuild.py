@@ -8,6 +8,11 @@ without the id of the call it answers, although the call is at hand.
 A call without arguments tells the model that it asked for nothing: it asks again, or takes the result for another
 one's. A call or result without its id is refused by the API with a 400, and the history with it, from then on.
 
+## Symptoms
+- the model does not know with what it called a tool
+- OpenAI: `Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.`
+- OpenAI: `Missing required parameter: 'messages[3].tool_calls[0].id'.`
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

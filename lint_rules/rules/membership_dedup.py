@@ -8,6 +8,10 @@ their role and content have been seen before.
 People repeat themselves, and mean it. The second "yes" of a conversation, the second "go on", the same short answer
 to another question are lost: the model reads a question without its answer, or two assistant messages in a row.
 
+## Symptoms
+- the user's second "yes" is lost
+- the model acts as if the user had not answered
+
 ## Example
 ```python
 def say(client, history, text):

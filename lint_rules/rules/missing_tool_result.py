@@ -8,6 +8,20 @@ that no branch knows, an error that is only logged, a `break` or `return` with c
 The APIs refuse a history in which a tool call has no result right behind it. The next request fails with an error 400;
 where the history is kept, every request after it fails too, and the chat is lost.
 
+## Symptoms
+- 400: tool_calls must be followed by tool messages
+- after one tool call every message fails, and the chat is lost
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
+- OpenAI Responses: `No tool output found for function call call_...`
+- Anthropic: `` `tool_use` ids were found without `tool_result` blocks immediately after ``
+- Gemini: `Please ensure that the number of function response parts is equal to the number of function call parts of
+  the function call turn.`
+- Bedrock: `Expected toolResult blocks at messages.2.content for the following Ids: tooluse_...`
+- Mistral: `Not the same number of function calls and responses`
+- LangGraph: `Found AIMessages with tool_calls that do not have a corresponding ToolMessage.`
+- Pydantic AI: `Cannot provide a new user prompt when the message history contains unprocessed tool calls.`
+
 ## Example
 ```python
 def run(client, messages, tools, allowed):

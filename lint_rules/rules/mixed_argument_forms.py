@@ -7,6 +7,10 @@ Reports a repeat guard that compares parsed arguments with JSON text, or with a 
 A dict never equals a string, and never equals None. The comparison is false in every round: the guard is there, and
 does nothing. The model repeats its call until the limit of rounds ends the run, and each time the tool runs again.
 
+## Symptoms
+- the repeat guard never fires
+- my agent repeats the same call, although there is a guard
+
 ## Example
 ```python
 import json

@@ -7,6 +7,11 @@ Reports `history[-n:]` where `n` may be 0 and nobody makes sure that it is not.
 `history[-0:]` is `history[0:]`: the whole list. When no message should be kept, the model gets all of them, and a
 window that is full sends more than ever.
 
+## Symptoms
+- the whole history is sent where none was wanted
+- OpenAI: `This model's maximum context length is 128000 tokens. However, your messages resulted in ... tokens.`
+- Anthropic: `prompt is too long: ... tokens > 200000 maximum`
+
 ## Example
 ```python
 def ask(client, history, window, reserved):

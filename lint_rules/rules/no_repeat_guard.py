@@ -7,6 +7,9 @@ Reports a loop of rounds that runs the model's tool calls, in which nothing noti
 A model that does not understand a result asks for it again, the same way. Nothing stops it but the limit of rounds:
 the tool runs each time, a message is sent to the user fifteen times, and each round costs a request.
 
+## Symptoms
+- my agent repeats the same call
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -7,6 +7,18 @@ Reports a history that is cut by position, so that a tool result can stay behind
 APIs refuse a history in which a tool result has no call before it: from then on each request of this conversation
 fails. It shows late, in long conversations, and only when the cut falls between a call and its results.
 
+## Symptoms
+- 400: a tool message without its tool_calls
+- long chats break at some point, short ones never do
+- OpenAI: `messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.`
+- OpenAI Responses: `No tool call found for function call output with call_id call_...`
+- Anthropic: `` unexpected `tool_use_id` found in `tool_result` blocks ``
+- Gemini: `Please ensure that function response turn comes immediately after a function call turn.`
+- Gemini: `Please ensure that function call turn comes immediately after a user turn or after a function response
+  turn.`
+- Bedrock: `The number of toolResult blocks at messages.0.content exceeds the number of toolUse blocks of previous
+  turn.`
+
 ## Example
 ```python
 class Conversation:

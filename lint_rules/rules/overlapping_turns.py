@@ -10,6 +10,12 @@ The messages of both turns land in one history in the order in which they happen
 between a tool call and its result, and the API refuses the history for good; or the model answers the one turn with
 the results of the other. A lock around each append does not help: it keeps single messages whole, not turns.
 
+## Symptoms
+- the chat breaks when the user writes again before the answer is there
+- the answer is to the question before
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- Gemini: `Please ensure that function response turn comes immediately after a function call turn.`
+
 ## Example
 ```python
 class Pilot:

@@ -9,6 +9,14 @@ The APIs want the results of a round right behind the message with the calls, an
 history with an error 400: tool calls "must be followed by tool messages". With one call a round all may seem well; the
 first reply with two calls ends the chat.
 
+## Symptoms
+- 400: tool_calls must be followed by tool messages
+- the first reply with two tool calls ends the chat
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- Anthropic: `` `tool_use` ids were found without `tool_result` blocks immediately after ``
+- Gemini: `Please ensure that function response turn comes immediately after a function call turn.`
+- Mistral: `Unexpected role 'user' after role 'tool'`
+
 ## Example
 ```python
 def run(client, messages, tools, execute, screenshot):

@@ -8,6 +8,11 @@ that no branch takes are left out.
 The request lacks what the chain did not think of: the system prompt, so that the model forgets its rules, or the tool
 results, so that the API refuses the calls that are left without one. Nothing fails where the messages vanish.
 
+## Symptoms
+- the model ignores the system prompt
+- tool results do not reach the model
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+
 ## Example
 ```python
 def compress(messages):

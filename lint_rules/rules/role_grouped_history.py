@@ -7,6 +7,12 @@ Reports a history that is put together anew by role: the system messages, then t
 The order of a conversation is its meaning. Tool results that stand apart from the messages with their calls are refused
 by the API; and where they are not, the model reads answers before the questions.
 
+## Symptoms
+- 400: a tool message without its tool_calls
+- the model mixes up what was said when
+- OpenAI: `messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.`
+- Anthropic: `` unexpected `tool_use_id` found in `tool_result` blocks ``
+
 ## Example
 ```python
 def shorten(client, messages, keep=10):

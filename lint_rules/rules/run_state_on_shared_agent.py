@@ -9,6 +9,11 @@ run, and put back in `finally`; a chat or user that is told to a shared tool bef
 Two runs overlap: the second overwrites what the first has stored. The answer to one chat goes to the other, one user's
 tools run in the name of another, or the `finally` of the run that ends last puts back the other run's value for good.
 
+## Symptoms
+- answers go to the wrong user when two write at once
+- a tool acts in the name of another user
+- an agent keeps the prompt or the tools of another run
+
 ## Example
 ```python
 class Agent:

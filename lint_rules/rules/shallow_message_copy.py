@@ -8,6 +8,11 @@ Reports a store into a nested part of a shallow copy of a message or history.
 (for a copied history) the messages themselves stay the original's. A change made "only for this request" then
 changes the stored conversation: cut arguments are no longer JSON, removed images are gone for good.
 
+## Symptoms
+- old messages change by themselves
+- images or long results are gone from the stored chat, although only the request was to be made shorter
+- the stored arguments of a tool call are cut
+
 ## Example
 ```python
 def shorten(message):

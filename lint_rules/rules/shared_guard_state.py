@@ -8,6 +8,10 @@ kept on the agent or in a global, changed in the round loop, and never begun ane
 One turn uses up what the next one needs. A counter that stands at two after one chat ends the next chat at its first
 repeat; a call that was made for one user counts as a repeat for another, who asks for the same for the first time.
 
+## Symptoms
+- the first chat works, later ones are stopped too early
+- a call that was made once is called a repeat
+
 ## Example
 ```python
 class Agent:

@@ -10,6 +10,11 @@ The tool keeps the edit. The next agent, the next request and another provider g
 mode where it was not asked for, shortened descriptions, `additionalProperties` that an API refuses. Which schema is
 sent depends on what ran before.
 
+## Symptoms
+- a tool's schema is another one from run to run
+- it works with one provider until another one was used
+- tool descriptions get shorter by themselves
+
 ## Example
 ```python
 def to_openai(tool):

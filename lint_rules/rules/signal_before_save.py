@@ -9,6 +9,10 @@ Whoever waited for the signal goes on at once: it sends the next message, or rea
 reply is not in there yet. The model then does not know its own last answer, or the stored chat lacks it; and as it is
 a race, it works on the author's machine.
 
+## Symptoms
+- the stored chat lacks the last answer
+- the model does not know its own last answer, now and then
+
 ## Example
 ```python
 import threading

@@ -8,6 +8,10 @@ values of the arguments are left out.
 `read(page=13)` and `read(page=88)` are two calls, and look like one. The guard takes steady work with one tool for
 going round in circles: it ends the run, or keeps back a result that the model needs.
 
+## Symptoms
+- reading the next page ends the run as a repeat
+- the run is stopped as a repeat, although the arguments differ
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

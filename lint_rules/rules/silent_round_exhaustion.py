@@ -8,6 +8,11 @@ the rounds are used up.
 The caller gets `""` (or the empty text beside the last tool call) and takes it for the model's answer: the user sees
 a blank message or a stock phrase, the history gets an empty reply, and no log says that the limit was reached.
 
+## Symptoms
+- the answer is empty after many tool calls
+- the agent says it is done, and it is not
+- nothing says that the limit of rounds was reached
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -7,6 +7,10 @@ Reports a round loop that is left as soon as one round asks for the same as the 
 Asking again is often right: the tool failed, a job was not done yet, a page had not loaded. One repeat ends the run,
 and the user gets an error, or no answer, where the second try would have worked.
 
+## Symptoms
+- the agent gives up when it tries a tool a second time
+- waiting for a job, by asking for its state, ends the run
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -8,6 +8,13 @@ A model may ask for several tools in one reply. Bedrock and Gemini then want one
 history in which the first message behind the calls answers only one of them. Anthropic joins the messages, and says
 that a history of this form teaches the model to ask for one tool at a time.
 
+## Symptoms
+- it works until the model calls two tools at once
+- the model calls one tool at a time, and never several
+- Bedrock: `Expected toolResult blocks at messages.2.content for the following Ids: tooluse_...`
+- Gemini: `Please ensure that the number of function response parts is equal to the number of function call parts of
+  the function call turn.`
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -8,6 +8,11 @@ sent in each round, while replies and tool results go to the original only.
 The model gets the same request round after round. It never sees its own tool calls nor their results, asks for the
 same tool again, and the loop ends at its limit without an answer.
 
+## Symptoms
+- my agent repeats the same call
+- the model does not see its tool results
+- each round sends the same request, until the limit of rounds
+
 ## Example
 ```python
 def run(client, history, tools, execute):

@@ -7,6 +7,10 @@ Reports a stop in the middle of a round that gives the text of a reply as the an
 A reply that asks for tools mostly has no text, or a few words on what it is about to do. Whoever waits for the answer
 gets nothing, or a stock phrase ("Done."), and cannot know that the work was cut off, nor why.
 
+## Symptoms
+- the answer is empty, or a stock phrase
+- the run stops in the middle of the work, and nothing says why
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -10,6 +10,10 @@ The conversation in memory and the stored one drift apart, and no one notices be
 a tool result stands there without its call and the API refuses the history. In the second form one failed read
 destroys what all turns before have stored.
 
+## Symptoms
+- after a restart the chat is empty
+- after a restart turns are missing, and no log says why
+
 ## Example
 ```python
 import json

@@ -8,6 +8,10 @@ puts a neutral value (`None`, `""`) in the place of the reply, which the loop ta
 A wrong key, a full quota, a request that the API refuses: all of them look like a model that has finished. The user
 reads an empty or half answer, the caller goes on with it, and no log says that there was an error.
 
+## Symptoms
+- the answer is empty, and there is no error in the log
+- a wrong API key, or a full quota, looks like an agent with nothing to say
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -7,6 +7,10 @@ Reports a history that is cut by position from its front, where the system messa
 When the conversation grows past the limit, the first thing to go is the system message: from then on the model works
 without its instructions, its rules and its role, and nobody sees why it behaves differently.
 
+## Symptoms
+- in long chats the agent forgets its instructions
+- after a while the agent falls out of its role
+
 ## Example
 ```python
 class Chat:

@@ -11,6 +11,14 @@ the results are mixed up: a call gets the result of another one, or none. Stream
 belong to; by their position in the chunk, which is nearly always 0, the arguments of parallel calls run into one
 another and are no JSON any more.
 
+## Symptoms
+- results of parallel tool calls are mixed up
+- streamed arguments of two tool calls run into one another
+- Anthropic: `` `tool_use` ids must be unique ``
+- Anthropic: `` each tool_use must have a single result. Found multiple `tool_result` blocks with id ``
+- OpenAI: `Invalid parameter: 'tool_call_id' of 'call_...' not found in 'tool_calls' of previous message.`
+- Python: `json.decoder.JSONDecodeError: Extra data`
+
 ## Example
 ```python
 def collect(stream):

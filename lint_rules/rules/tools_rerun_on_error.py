@@ -8,6 +8,10 @@ all calls of one message again.
 When one tool fails, the others have done their work: the mail is sent, the order is placed. Running the whole message
 again, one after the other or in the next attempt, does it twice. The model is told of one success.
 
+## Symptoms
+- a mail is sent twice, an order is placed twice
+- when one tool fails, all run again
+
 ## Example
 ```python
 import asyncio

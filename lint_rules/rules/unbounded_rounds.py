@@ -9,6 +9,11 @@ A model that is stuck asks for the same tool for ever, or answers a failing tool
 the whole history again, and is paid for. The user gets no answer; the run ends when the context window, the quota or
 the money is used up.
 
+## Symptoms
+- my agent never stops
+- a tool that fails is called over and over
+- one run used up the quota, or the whole context window
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

@@ -8,6 +8,10 @@ and that nothing compares with anything or passes on.
 Whoever sets the limit believes that it holds. The loop runs as if it were not there. Opt-in, for the limit may be read
 in a file that is not looked at.
 
+## Symptoms
+- a run goes on beyond its limit
+- a run costs more than its budget
+
 ## Example
 ```python
 def run(client, messages, tools, execute, max_rounds=20):

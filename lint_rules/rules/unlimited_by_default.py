@@ -7,6 +7,9 @@ Reports a loop of rounds whose only limit is optional, and None unless somebody 
 Whoever takes the default has a loop that only the model ends: it may go on, and be paid for, without end. Opt-in, for
 a library may leave the number to its users on purpose.
 
+## Symptoms
+- my agent never stops, with the settings as they come
+
 ## Example
 ```python
 def run(client, messages, tools, execute, max_rounds=None):

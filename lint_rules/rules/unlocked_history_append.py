@@ -9,6 +9,11 @@ Two turns on one list interleave: another turn's message comes between an assist
 results of these calls, and the API refuses the whole history. A rebind (`self.h = self.h[-50:]`) is worse: whatever
 another thread appended in between is gone; two threads that rebind lost up to 38 % of their messages when measured.
 
+## Symptoms
+- messages get lost when two requests come at once
+- the chat works alone and breaks under load
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+
 ## Example
 ```python
 class Chat:

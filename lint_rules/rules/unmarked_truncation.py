@@ -8,6 +8,10 @@ so to the model.
 The end of an output is where errors, totals and answers stand. The model cannot know that something is missing: it
 takes the head for all there is, and concludes that what it looks for is not there. A bare `...` tells it nothing.
 
+## Symptoms
+- the agent says that something is not there, although it is
+- the model does not see the error at the end of an output
+
 ## Example
 ```python
 def answer_calls(messages, calls, execute):

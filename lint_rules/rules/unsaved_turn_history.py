@@ -16,6 +16,12 @@ The model knows of earlier turns what the history holds, and nothing else. Witho
 in a row, contradicts what it said, or answers the first one again. Where a whole turn is lost, tools that have run (a
 booking, a payment) run a second time, as nothing tells the model of the first.
 
+## Symptoms
+- the agent forgets its own answers
+- the model answers the question before again
+- a tool runs a second time in the next turn
+- Python: `RuntimeWarning: coroutine '...' was never awaited`
+
 ## Example
 ```python
 class Chat:

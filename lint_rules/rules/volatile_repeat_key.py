@@ -8,6 +8,10 @@ or text that the model wrote beside the call.
 The key never comes a second time. The guard is there, and never finds a repeat: the model goes on in circles until
 the limit of rounds ends the run.
 
+## Symptoms
+- the repeat guard never fires
+- my agent repeats the same call, although there is a guard
+
 ## Example
 ```python
 def run(client, messages, tools, execute):

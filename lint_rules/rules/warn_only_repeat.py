@@ -7,6 +7,10 @@ Reports a repeat guard whose answer reaches a log only.
 The program knows that the model goes round in circles, and lets it: each further round costs a request and runs the
 tools again. The model is not told, so that it has no reason to do anything else, and the log is read when the bill is.
 
+## Symptoms
+- the log warns of repeated tool calls, and the agent goes on
+- my agent repeats the same call
+
 ## Example
 ```python
 def run(client, messages, tools, execute, log):

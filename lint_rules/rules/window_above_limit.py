@@ -7,6 +7,11 @@ Reports a floor under what is left of a window: `max(window - reserved, 5)` as t
 When the reserved part takes all of the window, the floor sends messages on top of it: the limit is not one, just when
 it would be needed. The request is larger than the window that was set, and the API cuts or refuses it.
 
+## Symptoms
+- the request is larger than the window that was set
+- OpenAI: `This model's maximum context length is 128000 tokens. However, your messages resulted in ... tokens.`
+- Anthropic: `prompt is too long: ... tokens > 200000 maximum`
+
 ## Example
 ```python
 def request(client, system, notes, history, window=20):
