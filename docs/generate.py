@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/rules/ from the rules themselves, whose pages are the docstrings of their modules, the JSON schema of the
-configuration from the settings, and the page of what was found in public agents from tests/wild.
+"""Writes what the documentation can be made from: the rules' pages and the ways to them, the references of the
+configuration and the command line, the JSON schema, what was found in public agents, and the navigation of the site.
 
 python docs/generate.py          write the pages
 python docs/generate.py --check  exit 1 and name the pages that are not up to date
@@ -13,54 +13,47 @@ import sys
 from pathlib import Path
 
 import wild
+from making import bounds, command_line, configuration, navigation, providers, rules, symptoms
 
-from lint_rules.rules.catalogue import RULES, Rule
+from lint_rules.rules.catalogue import RULES
 from lint_rules.schema import schema
 
-SCHEMA = Path(__file__).parent / "looplint.schema.json"
-FOUND = Path(__file__).parent / "found-in-the-wild.md"
-FOLDER = Path(__file__).parent / "rules"
-PROMISE = {
-    "correctness": "at most 1 finding in 20 is wrong",
-    "suspicious": "at most 1 finding in 7 is wrong",
-    "opt-in": "off until it is selected",
-}
-
-
-def page(rule: Rule) -> str:
-    """One rule's page, in Markdown."""
-    body = rule.page().strip()
-    title, _, rest = body.partition("\n")
-    return f"{title}\n\n{rule.group}: {PROMISE[rule.group]}.\n{rest}\n"
-
-
-def index() -> str:
-    """The table of all rules."""
-    rows = [f"| {r.code} | [{r.name}]({r.name}.md) | {r.group} | {r.summary} |" for r in RULES]
-    return "\n".join(["# Rules", "", "| code | name | group | what it finds |", "| --- | --- | --- | --- |", *rows, ""])
+DOCS = Path(__file__).parent
+SITE = DOCS.parent / "zensical.toml"
 
 
 def pages() -> dict[Path, str]:
-    """All pages by their path."""
-    made = {FOLDER / "README.md": index(), SCHEMA: json.dumps(schema(), indent=2) + "\n", FOUND: wild.page()}
-    return {**made, **{FOLDER / f"{rule.name}.md": page(rule) for rule in RULES}}
+    """All that is made, by its path."""
+    made = {
+        "looplint.schema.json": json.dumps(schema(), indent=2) + "\n",
+        "configuration.md": configuration.page(),
+        "command-line.md": command_line.page(),
+        "found-in-the-wild.md": wild.page(),
+        "how-it-decides.md": bounds.written((DOCS / "how-it-decides.md").read_text(encoding="utf-8")),
+        "providers.md": providers.page(),
+        "symptoms.md": symptoms.page(),
+        "rules/README.md": rules.index(),
+        **{f"rules/{rule.name}.md": rules.page(rule) for rule in RULES},
+    }
+    there = {path.name for path in DOCS.glob("*.md")} | set(made)
+    site = navigation.written(SITE.read_text(encoding="utf-8"), there)
+    return {**{DOCS / name: text for name, text in made.items()}, SITE: site}
 
 
 def stale() -> list[Path]:
-    """Pages that are missing, differ from their rule, or belong to no rule."""
+    """Pages that are missing, differ from what they are made of, or belong to no rule."""
     wanted = pages()
-    there = {*FOLDER.glob("*.md"), *(path for path in (SCHEMA, FOUND) if path.exists())}
-    differing = [p for p, text in wanted.items() if p not in there or p.read_text(encoding="utf-8") != text]
-    return sorted({*differing, *(there - set(wanted))})
+    differing = [p for p, text in wanted.items() if not p.exists() or p.read_text(encoding="utf-8") != text]
+    return sorted({*differing, *(set(DOCS.glob("rules/*.md")) - set(wanted))})
 
 
 def main() -> int:
     if "--check" in sys.argv[1:]:
         for path in stale():
-            print(f"{path.relative_to(FOLDER.parent.parent)} is not up to date: run python docs/generate.py")
+            print(f"{path.relative_to(DOCS.parent)} is not up to date: run python docs/generate.py")
         return 1 if stale() else 0
-    FOLDER.mkdir(exist_ok=True)
-    for path in set(FOLDER.glob("*.md")) - set(pages()):
+    (DOCS / "rules").mkdir(exist_ok=True)
+    for path in set(DOCS.glob("rules/*.md")) - set(pages()):
         path.unlink()
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")

@@ -8,15 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from making import configuration, families, navigation, providers, symptoms
 
 from lint_rules.check import Options, check_source
+from lint_rules.configuration import OPTIONS, read_config
 from lint_rules.files import neighbours
 from lint_rules.rules.catalogue import RULES, Rule
 
 ROOT = Path(__file__).parent.parent
 SECTIONS = [
-    "What it does", "Why is this bad", "Example", "Use instead", "How it decides", "Known problems", "Fix safety",
-    "References",
+    "What it does", "Why is this bad", "Symptoms", "Example", "Use instead", "How it decides", "Known problems",
+    "Fix safety", "References",
 ]  # fmt: skip
 
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -77,6 +79,51 @@ def test_the_example_of_the_readme_has_the_bugs_that_it_says() -> None:
         for finding in check_source(path.read_bytes(), str(path), on, neighbours=neighbours).findings
     ]
     assert found == [line.strip() for line in expected if line.strip()]
+
+
+@every_rule
+def test_a_page_tells_what_users_see(rule: Rule) -> None:
+    words, errors = symptoms.symptoms(rule)
+    assert words
+    assert families.family(rule)
+    assert all(len(error.text) > 15 and error.provider in symptoms.PROVIDERS for error in errors)
+
+
+def test_a_symptom_leads_to_its_rules() -> None:
+    page = symptoms.page()
+    for seen, name in (
+        ("400: tool_calls must be followed by tool messages", "missing-tool-result"),
+        ("my agent repeats the same call", "stale-history-snapshot"),
+        ("answers go to the wrong user", "cross-session-history"),
+        ("`No tool output found for function call call_...`", "missing-tool-result"),
+    ):
+        assert re.search(rf"^\| {re.escape(seen)} \| .*\(rules/{name}\.md\)", page, re.MULTILINE), seen
+
+
+def test_each_error_stands_with_its_provider() -> None:
+    of_page = {speaker for provider in providers.PROVIDERS for speaker in provider.speaker}
+    assert of_page == set(symptoms.PROVIDERS) - {"Python"}
+    assert all(symptoms.errors_of(provider) for provider in symptoms.PROVIDERS)
+
+
+def test_each_request_that_is_known_stands_with_its_provider() -> None:
+    assert providers.unplaced() == set()
+
+
+def test_each_option_has_an_example_that_is_read(tmp_path: Path) -> None:
+    assert set(configuration.EXAMPLES) == set(OPTIONS)
+    (tmp_path / "looplint.toml").write_text(configuration.example())
+    layer = read_config(str(tmp_path / "looplint.toml"))
+    assert None not in layer
+    assert all(f"### `{option}`" in configuration.page() for option in OPTIONS)
+
+
+def test_each_page_has_a_place_in_the_navigation() -> None:
+    site = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    assert navigation.written(site, ["index.md", "ci.md"]).count("ci.md") == 1
+    assert "adoption.md" not in navigation.written(site, ["index.md", "ci.md"])
+    with pytest.raises(ValueError, match=r"docs/new\.md has no place"):
+        navigation.written(site, ["new.md"])
 
 
 def test_the_pages_are_up_to_date() -> None:

@@ -12,7 +12,8 @@ is loaded, extended and added whole doubles with each turn.
 ## Symptoms
 - messages stand in the history twice
 - the history doubles with each turn
-- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
 - Anthropic: `` `tool_use` ids must be unique ``
 
 ## Example

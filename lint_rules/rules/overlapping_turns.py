@@ -13,7 +13,8 @@ the results of the other. A lock around each append does not help: it keeps sing
 ## Symptoms
 - the chat breaks when the user writes again before the answer is there
 - the answer is to the question before
-- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
 - Gemini: `Please ensure that function response turn comes immediately after a function call turn.`
 
 ## Example

@@ -12,7 +12,8 @@ first reply with two calls ends the chat.
 ## Symptoms
 - 400: tool_calls must be followed by tool messages
 - the first reply with two tool calls ends the chat
-- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
 - Anthropic: `` `tool_use` ids were found without `tool_result` blocks immediately after ``
 - Gemini: `Please ensure that function response turn comes immediately after a function call turn.`
 - Mistral: `Unexpected role 'user' after role 'tool'`

@@ -11,7 +11,8 @@ results, so that the API refuses the calls that are left without one. Nothing fa
 ## Symptoms
 - the model ignores the system prompt
 - tool results do not reach the model
-- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
 
 ## Example
 ```python

@@ -12,7 +12,8 @@ another thread appended in between is gone; two threads that rebind lost up to 3
 ## Symptoms
 - messages get lost when two requests come at once
 - the chat works alone and breaks under load
-- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`
+- OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
+  The following tool_call_ids did not have response messages`
 
 ## Example
 ```python

@@ -1,0 +1,1 @@
+"""The pages that are made from what they tell of: rules, settings, the command line."""
