@@ -20,7 +20,7 @@ HEAD = """\
 
 What looplint finds in public agents: {findings} findings in {projects} projects, by {rules} of its rules. Each was
 read with the code around it and its callers, and what happens was provoked with a program of the same shape, written
-for that: [tests/wild](../tests/wild). A recipe runs it against a scripted model and sees the harm, then the same
+for that: `tests/wild` in the repository. A recipe runs it against a scripted model and sees the harm, then the same
 program without the bug, and sees it gone; looplint reports the first one where the bug is, and nothing in the second.
 So each row can be reproduced here without the project, its provider, or a key. The places are those of the version
 that is named; some are mended by now.
@@ -64,16 +64,20 @@ def rule(row: dict[str, Any]) -> str:
 
 
 def recipe(row: dict[str, Any]) -> str:
-    return f"[{row['recipe'].replace('_', ' ')}](../tests/wild/{row['recipe']})"
+    return f"[{title(row)}](#{row['recipe'].replace('_', '-')})"
+
+
+def title(row: dict[str, Any]) -> str:
+    return str(row["recipe"]).replace("_", " ")
 
 
 def recipes(found: list[dict[str, Any]]) -> list[str]:
-    """One line for each recipe: its program and what the scripted model does, in the words of their docstrings."""
+    """A section for each recipe: its program and what the scripted model does, in the words of their docstrings."""
     lines = []
     for row in {row["recipe"]: row for row in found}.values():
         said = [docstring(WILD / row["recipe"] / name) for name in ("bug.py", "recipe.py")]
-        lines.append(f"- {recipe(row)}: {' '.join(said)}")
-    return lines
+        lines += [f"### {title(row)}", "", f"{' '.join(said)} (`tests/wild/{row['recipe']}`)", ""]
+    return lines[:-1]
 
 
 def docstring(path: Path) -> str:
