@@ -857,3 +857,40 @@ def test_results_that_cannot_wait_stay(change: tuple[str, str]) -> None:
     source = SPLIT.replace(*change)
     found = check.check_source(source.encode(), "agent.py", WHOLE).findings
     assert [finding.fix for finding in found] == [None]
+
+
+# -- AGL402 and AGL410: what a request says of its tools --------------------------------------------------------------
+
+ONE_ROUND = """\
+def handle(client, messages, tools, execute):
+    message = client.chat.completions.create(ARGUMENTS).choices[0].message
+    messages.append(message)
+    for call in message.tool_calls or []:
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": execute(call)})
+    return client.chat.completions.create(ARGUMENTS).choices[0].message.content
+"""
+LAST_WORD = check.Options(frozenset({"AGL410"}))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('model="m", messages=messages, tools=tools', 'model="m", messages=messages, tools=tools, tool_choice="none"'),
+        ('"m", messages, tools=tools,', '"m", messages, tools=tools, tool_choice="none",'),
+        (
+            "\n        messages=messages,  # all\n        tools=tools,\n    ",
+            '\n        messages=messages,  # all\n        tools=tools,\n        tool_choice="none",\n    ',
+        ),
+        (
+            "\n        messages=messages,\n        tools=tools",
+            '\n        messages=messages,\n        tools=tools,\n        tool_choice="none"',
+        ),
+        ('messages=messages, tools=tools, tool_choice="auto"', None),
+        ("messages=messages, tools=tools, **settings", None),
+    ],
+)
+def test_a_request_says_that_no_tool_is_to_be_called(given: str, said: str | None) -> None:
+    source = ONE_ROUND.replace("ARGUMENTS", given)
+    head, _, tail = source.rpartition(given)
+    wanted = source if said is None else f"{head}{said}{tail}"
+    assert fixed(source, options=LAST_WORD).source.decode() == wanted

@@ -61,7 +61,9 @@ Calls that come as messages of their own, of which the last one is run, are not 
 another file stores is not known to be stored.
 
 ## Fix safety
-There is no fix: what is to happen with the other calls, and in which order, is for the author to say.
+Shown only: the requests with tools say that they take one call at a time (`parallel_tool_calls=False`, and
+`disable_parallel_tool_use` for Anthropic). Whether to run all calls instead, and in which order, is for the author to
+say. There is no fix for a history that is put into another form, nor for requests of other APIs, or with a `**`.
 
 ## References
 - OpenAI API reference, chat completions: `tool_calls` is a list, `parallel_tool_calls` is on by default
@@ -81,6 +83,7 @@ from lint_rules.anatomy.calls.remaining_calls import Rest, one_at_a_time
 from lint_rules.anatomy.calls.stored_calls import Storage, StoredCalls
 from lint_rules.anatomy.calls.uses import answered, rebuilt
 from lint_rules.anatomy.values.identity import Identity, Way
+from lint_rules.repairs.first_tool_only_execution import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -104,7 +107,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield draft
     for pieces, used in first_pieces(anatomy, identity):
         if not one_at_a_time(anatomy, anatomy.module.scope_of[pieces].function):
-            yield _streamed(pieces, used)
+            yield _streamed(anatomy, pieces, used)
     for first, answer in first_results(anatomy):
         message = (
             f"only the first result in `{ex.source(first.value, 40)}` is converted: when the model has asked for"
@@ -126,26 +129,31 @@ def _judge(anatomy: Anatomy, pick: Pick, stored: StoredCalls, identity: Identity
     answer = answered(anatomy, pick.function, pick.uses(anatomy)) if storage is not None else None
     if storage is None or answer is None or Rest(anatomy, identity, stored, pick).is_seen_to():
         return None
-    return _draft(pick, storage, answer)
+    return _draft(anatomy, pick, storage, answer)
 
 
-def _draft(pick: Pick, storage: Storage, answer: cst.CSTNode) -> Draft:
+def _draft(anatomy: Anatomy, pick: Pick, storage: Storage, answer: cst.CSTNode) -> Draft:
     list_of_calls = ex.source(pick.calls, 40)
     message = (
         f"only the {pick.which} call in `{list_of_calls}` is answered, but the message is stored with all of them:"
         " when the model asks for several tools, the others get no result and the API refuses the history"
     )
-    notes = (Note(storage.node, f"the message {storage.how}"), Note(answer, "the one call that is answered"))
-    return Draft(pick.node, message, _HELP, tuple(note for note in notes if note.node is not pick.node))
+    notes: tuple[Note, ...] = (
+        Note(storage.node, f"the message {storage.how}"),
+        Note(answer, "the one call that is answered"),
+    )
+    notes = tuple(note for note in notes if note.node is not pick.node)
+    return Draft(pick.node, message, _HELP, notes, fix=repair(anatomy, pick.function))
 
 
-def _streamed(pieces: cst.AugAssign, used: cst.CSTNode) -> Draft:
+def _streamed(anatomy: Anatomy, pieces: cst.AugAssign, used: cst.CSTNode) -> Draft:
     message = (
         f"the pieces of all streamed calls run into one, `{ex.source(pieces.target, 40)}`:"
         " when the model asks for several tools, their arguments are no JSON any more and one call is made of them"
     )
     cure = "keep one entry for each `index` of the pieces"
-    return Draft(pieces, message, cure, (Note(used, "the text is used as the arguments of one call"),))
+    notes = (Note(used, "the text is used as the arguments of one call"),)
+    return Draft(pieces, message, cure, notes, fix=repair(anatomy, anatomy.module.scope_of[pieces].function))
 
 
 def _converted(pick: Pick, loop: cst.For, rebuilt_call: cst.CSTNode) -> Draft:

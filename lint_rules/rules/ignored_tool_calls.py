@@ -48,7 +48,9 @@ A function of the file that makes the request and returns the reply is followed 
 that, or stands in another file, is not.
 
 ## Fix safety
-There is no fix: whether to go round again or to send no tools is a decision.
+Shown only: the request says that no tool is to be called (`tool_choice="none"`, in the form of its API). Whether to go
+round again instead is a decision. There is no fix for a request that a function makes for several callers, nor for one
+of another API, or with a `**`.
 
 ## References
 - OpenAI API reference, chat completions: `tools`, `tool_choice`
@@ -64,6 +66,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.offers import Offer, offers
 from lint_rules.anatomy.rounds.replies import read_of
+from lint_rules.repairs.ignored_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
 
 _HELP = (
@@ -79,7 +82,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue
         handled = next((other for other, r in zip(offered, read, strict=True) if r.calls and other.same(offer)), None)
         if offer.functions or handled is not None:
-            yield _draft(offer, what.text, handled)
+            yield _draft(anatomy, offer, what.text, handled)
 
 
 def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:
@@ -87,7 +90,7 @@ def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:
     return offer.call is not offer.request and read_of(anatomy, replace(offer, call=offer.request, way=())).calls
 
 
-def _draft(offer: Offer, text: cst.BaseExpression, handled: Offer | None) -> Draft:
+def _draft(anatomy: Anatomy, offer: Offer, text: cst.BaseExpression, handled: Offer | None) -> Draft:
     message = (
         f"the model is offered {offer.what}, but only the text of its reply is read: when it asks for a tool again,"
         " the call is lost and the answer is empty"
@@ -95,4 +98,4 @@ def _draft(offer: Offer, text: cst.BaseExpression, handled: Offer | None) -> Dra
     notes = [Note(text, "the text is read here")]
     if handled is not None:
         notes.append(Note(handled.call, "the calls in the reply to this request are not ignored"))
-    return Draft(offer.call, message, _HELP, tuple(notes))
+    return Draft(offer.call, message, _HELP, tuple(notes), fix=repair(anatomy, offer))
