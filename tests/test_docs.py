@@ -118,6 +118,12 @@ def test_each_option_has_an_example_that_is_read(tmp_path: Path) -> None:
     assert all(f"### `{option}`" in configuration.page() for option in OPTIONS)
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
+def test_what_a_page_of_the_repository_links_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
 def test_each_page_has_a_place_in_the_navigation() -> None:
     site = (ROOT / "zensical.toml").read_text(encoding="utf-8")
     assert navigation.written(site, ["index.md", "ci.md"]).count("ci.md") == 1

@@ -149,3 +149,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"lint_rules", "looplint.py"}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "lint_rules").rglob("*.py")}
     assert modules - {"lint_rules/looplint.py"} | {"lint_rules/py.typed"} <= names
+
+
+@heavy
+@pytest.mark.parametrize("runner", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=lambda words: words[0])
+def test_it_runs_without_being_installed(tmp_path: Path, runner: tuple[str, ...]) -> None:
+    """As the first lines of the README say, of a clone."""
+    assert run("-m", "venv", str(tmp_path / "tools")).returncode == 0
+    scripts = tmp_path / "tools" / ("Scripts" if os.name == "nt" else "bin")
+    name = {"uvx": "uv"}.get(runner[0], runner[0])
+    installed = subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", name], timeout=600)
+    assert installed.returncode == 0
+    words = [scripts / runner[0], *runner[1:], ROOT, "looplint", "--version"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert (done.stdout.strip(), done.returncode) == (f"looplint {lint_rules.__version__}", 0), done.stderr

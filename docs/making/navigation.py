@@ -13,6 +13,7 @@ GUIDE: dict[str, dict[str, str]] = {
     "Guide": {
         "Beginning with findings": "adoption.md",
         "False alarms": "false-alarms.md",
+        "flake8, pre-commit, codemods": "flake8.md",
         "In CI": "ci.md",
         "In an editor": "editors.md",
         "Notebooks": "notebooks.md",
