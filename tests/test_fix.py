@@ -481,6 +481,34 @@ def test_what_is_deep_is_not_copied_again(deep: str) -> None:
     assert (result.source.decode(), result.applied, result.dropped) == (source, (), ())
 
 
+@pytest.mark.parametrize(
+    ("shallow", "deep"),
+    [
+        ("[dict(m) for m in history]", "[copy.deepcopy(dict(m)) for m in history]"),
+        ("[dict(m) for m in history if m.get('content')]", "[copy.deepcopy(m) for m in history if m.get('content')]"),
+        ("[{**m} for m in history]", "[copy.deepcopy(m) for m in history]"),
+        ("list(history)", "[copy.deepcopy(message) for message in history]"),
+        ("list(history.messages)", "[copy.deepcopy(message) for message in history.messages]"),
+    ],
+)
+def test_what_is_a_dict_is_copied_once(shallow: str, deep: str) -> None:
+    """What is not known to be one must become one: a message of an SDK, say."""
+    source = f"import copy\n\n\ndef slim(history):\n    messages = {shallow}\n    for message in messages:\n"
+    source += '        for call in message.get("tool_calls", ()):\n            call["function"]["arguments"] = ""\n'
+    source += "    return messages\n"
+    source += (
+        "\n\ndef ask(client, history):\n    reply = client.chat.completions.create(model='m', messages=slim(history))"
+    )
+    source += "\n    history.append(reply.choices[0].message)\n"
+    wanted = source.replace(f"= {shallow}", f"= {deep}")
+    assert fixed(source).source.decode() == wanted
+
+
+def test_the_name_of_a_type_stands_for_it() -> None:
+    named = "import copy\n\nEntry = dict[str, object]\n\n\n" + KNOWN.replace("message: dict", "message: Entry")
+    assert "slim = copy.deepcopy(message)\n" in rewritten(named)
+
+
 # -- edits --------------------------------------------------------------------------------------------------------
 
 

@@ -148,16 +148,51 @@ class _Deepening:
                 return node, self._deep(node.args[0].value)
             if name == "dict" and len(node.args) > 1 and node.args[0].value is self.copy.source:
                 return self.copy.source, self._deep(self.copy.source)  # the fields behind it are the copy's own
-            return node, self._deep(node)
+            return self._converted(name, node)
         return self.copy.source, self._deep(self.copy.source)  # `replace(m, role=...)`
+
+    def _converted(self, name: str, node: cst.Call) -> _Edit | None:
+        """What is not known to be a list or dict must still become one: of a list, each element is copied."""
+        if name == "list" and len(node.args) == 1 and not node.args[0].star:
+            return node, self._each(node.args[0].value)
+        return node, self._deep(node)
+
+    def _each(self, source: cst.BaseExpression) -> cst.ListComp:
+        """`[deepcopy(message) for message in source]`."""
+        element = next(cst.Name(name) for name in ("message", "part", "each") if name not in _names(source))
+        return cst.ListComp(self._deep(element), cst.CompFor(element, source))
 
     def _is_a(self, kind: str, source: cst.BaseExpression) -> bool:
         """Whether a value is known to be a plain list or dict, so that nothing converts it but the copy."""
         if _annotation(self.module, source).lower().startswith(kind):
             return True
-        slot = self.anatomy.facts.slots.of(source) if isinstance(source, cst.Name) else None
+        if kind == "dict" and (self._is_read_by_keys(source) or "[dict" in self._annotation_of_list(source).lower()):
+            return True
+        slot = self.anatomy.facts.slots.of(source) if isinstance(source, (cst.Name, cst.Attribute)) else None
         values = self.anatomy.facts.assigned(slot) if slot is not None else []
         return bool(values) and all(type(value) in _DISPLAYS.get(kind, ()) for value in values)
+
+    def _is_read_by_keys(self, source: cst.BaseExpression) -> bool:
+        """`message["role"]`, `message.get("role")` of the same name, anywhere in the function."""
+        slot = self.anatomy.facts.slots.of(source)
+        reads = self.copy.function.nodes_of(cst.Subscript, cst.Call)
+        return slot is not None and any(
+            ex.key(node) is not None
+            and (pair := ex.member(node)) is not None
+            and self.anatomy.facts.slots.of(pair[0]) == slot
+            for node in reads
+        )
+
+    def _annotation_of_list(self, source: cst.BaseExpression) -> str:
+        """The annotation of what a loop or comprehension takes a value from."""
+        if isinstance(source, cst.Name):
+            for loop in self.module.nodes_of(cst.For, cst.CompFor):
+                if ex.target_names(loop.target) == [source.value] and self._is_around(loop, source):
+                    return _annotation(self.module, loop.iter)
+        return ""
+
+    def _is_around(self, loop: cst.For | cst.CompFor, node: cst.CSTNode) -> bool:
+        return self.module.inside(node, self.module.parent[loop] if isinstance(loop, cst.CompFor) else loop)
 
     def _display(self, starred: list[cst.BaseExpression]) -> _Edit | None:
         """`{**m}` becomes `deepcopy(m)`, and `{**m, "k": v}` becomes `{**deepcopy(m), "k": v}`."""
@@ -178,7 +213,10 @@ class _Deepening:
             return _Deepening(self.anatomy, inside, self.deepcopy)._call(element) if copies else None
         if isinstance(element, cst.Name) and [element.value] == name:
             return element, self._deep(element)
-        return (element, self._deep(element)) if isinstance(element, cst.Dict) and len(element.elements) == 1 else None
+        if isinstance(element, cst.Dict) and len(element.elements) == 1:
+            [part] = element.elements
+            return (element, self._deep(part.value)) if isinstance(part, cst.StarredDictElement) else None
+        return None
 
 
 def _bare(value: cst.BaseExpression) -> cst.BaseExpression:
@@ -201,5 +239,15 @@ def _annotation(module: SourceModule, source: cst.BaseExpression) -> str:
         if isinstance(node, (cst.Param, cst.AnnAssign)) and node.annotation is not None:
             named = node.name if isinstance(node, cst.Param) else node.target
             if isinstance(named, cst.Name) and named.value == source.value:
-                return ex.source(node.annotation.annotation)
+                return ex.source(_meaning(module, node.annotation.annotation))
     return ""
+
+
+def _meaning(module: SourceModule, annotation: cst.BaseExpression) -> cst.BaseExpression:
+    """What a name that a module gives to a type stands for: `Entry = dict[str, Any]`."""
+    if isinstance(annotation, cst.Name):
+        for line in module.tree.body:
+            for node in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(node, cst.Assign) and ex.target_names(node.targets[0].target) == [annotation.value]:
+                    return node.value
+    return annotation
