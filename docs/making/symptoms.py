@@ -49,8 +49,8 @@ def page() -> str:
     """All symptoms, those with words of a provider first."""
     return markdown.page(
         "# By symptom",
-        "What you see, and the rules that look for its cause. Type a part of an error message into the search: the"
-        " rules' pages have them, too.",
+        "What you see, and the rules that look for its cause. The search knows all of it: type what an error says,"
+        " without ids, numbers and what stands before it, for it finds pages that have each word.",
         "## An error message",
         *_by_provider(),
         *_by_family(),
