@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from making import configuration, families, navigation, providers, symptoms
 
 from lint_rules.check import Options, check_source
+from lint_rules.cli.parser import COMMANDS, parser_of
 from lint_rules.configuration import OPTIONS, read_config
 from lint_rules.files import neighbours
 from lint_rules.rules.catalogue import RULES, Rule
@@ -122,6 +124,31 @@ def test_each_option_has_an_example_that_is_read(tmp_path: Path) -> None:
 def test_what_a_page_of_the_repository_links_to_is_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+every_page = pytest.mark.parametrize("page", sorted(PAGES), ids=lambda path: path.name)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@every_page
+def test_a_configuration_that_is_shown_is_read(page: Path, tmp_path: Path) -> None:
+    for shown in blocks(page, "toml"):
+        if "[tool.looplint" in shown:
+            (tmp_path / "pyproject.toml").write_text(shown)
+            read_config(str(tmp_path / "pyproject.toml"))
+
+
+@every_page
+def test_a_command_that_is_shown_is_understood(page: Path) -> None:
+    lines = [line for shown in blocks(page, "sh") for line in shown.splitlines()]
+    for line in lines:
+        called = re.search(r"(?:^|[ /])looplint (.*)", re.sub(r" +#.*|[|<>;&].*", "", line).replace("[server]", ""))
+        if called is not None and "pip install" not in line:
+            parser_of(COMMANDS).parse_args(shlex.split(called[1]))
 
 
 def test_each_page_has_a_place_in_the_navigation() -> None:
