@@ -32,7 +32,7 @@ PROVIDERS = (
         "OpenAI, chat completions",
         tuple(name for name in ENDPOINTS if name.startswith(("chat.completions.", "ChatCompletion."))),
         _OPENAI_CALL,
-        f"{_OPENAI_RESULT}; servers that speak its language (vLLM, DeepSeek, Groq, Qwen, OpenRouter) want the same",
+        f"{_OPENAI_RESULT}; of the servers that speak its language, many want the same (DeepSeek, Qwen)",
         ("OpenAI", "Qwen"),
         "OpenAI",
     ),
