@@ -894,3 +894,43 @@ def test_a_request_says_that_no_tool_is_to_be_called(given: str, said: str | Non
     head, _, tail = source.rpartition(given)
     wanted = source if said is None else f"{head}{said}{tail}"
     assert fixed(source, options=LAST_WORD).source.decode() == wanted
+
+
+# -- AGL601: a call that passes no test -----------------------------------------------------------------------------
+
+BRANCHES = """\
+def run(client, messages, tools, look):
+    for _ in range(20):
+        message = client.chat.completions.create(model="gpt-5", messages=messages, tools=tools).choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            return message.content
+        for call in message.tool_calls:
+            if call.function.name == "look":
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": look(call)})
+    raise RuntimeError("no answer")
+"""
+LOOK = '                messages.append({"role": "tool", "tool_call_id": call.id, "content": look(call)})\n'
+ELSE = "            else:\n" + LOOK.replace("look(call)", '"error: this call was not executed"')
+TEST = '            if call.function.name == "look":\n'
+ANSWERED = check.Options(frozenset({"AGL601"}))
+
+
+def test_a_call_that_passes_no_test_is_answered() -> None:
+    assert fixed(BRANCHES, options=ANSWERED).source.decode() == BRANCHES.replace(LOOK, LOOK + ELSE)
+    two = BRANCHES.replace(LOOK, LOOK + TEST.replace("if", "elif", 1).replace("look", "see") + LOOK)
+    assert fixed(two, options=ANSWERED).source.decode() == two.replace(f"{LOOK}    raise", f"{LOOK}{ELSE}    raise")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (LOOK, LOOK + TEST.replace("look", "see") + LOOK),
+        (LOOK, "                seen.append(call)\n" + LOOK),
+        (LOOK, LOOK.replace("call.id", "name_of(call)")),
+    ],
+    ids=["may have an answer by then", "a list beside it", "an id that is not known"],
+)
+def test_no_second_answer_and_none_beside_another_list(change: tuple[str, str]) -> None:
+    source = BRANCHES.replace(*change)
+    assert fixed(source, options=ANSWERED).source.decode() == source

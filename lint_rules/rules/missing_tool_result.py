@@ -81,8 +81,9 @@ another file are not seen, nor is an error that leaves the function and is caugh
 framework is known to catch it.
 
 ## Fix safety
-Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere.
-Where that form is not known, there is no fix.
+Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere;
+tests of which a call may pass none get an `else` with such a message. Where that form is not known, there is no fix,
+nor where a call may have been answered before it comes to the tests.
 
 ## References
 - OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each `tool_call_id`
