@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +196,16 @@ def test_a_program_with_own_words_is_drawn_as_it_is_checked_and_named_as_it_stan
     assert not any("tool_call_id" in name for name in named)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="generic classes have no syntax of their own")
+def test_a_generic_class_is_checked_and_drawn_as_it_stands() -> None:
+    """libcst reads it, so its normal form is not what the tree says."""
+    body = ROUNDS.replace("\n    while", '\n    asked = f"{text}?"\n    client.note(asked)\n    while')
+    source = "class Desk[T]:" + body.replace("\n", "\n    ").replace("work(", "work(self, ").rstrip() + "\n"
+    sheet = sheet_of(source)
+    assert [finding.code for finding in sheet.findings] == ["AGL302"]
+    assert [loop.function for loop in sheet.loops] == ["Desk.work"]
+
+
 def test_a_long_history_is_shown_in_short() -> None:
     listed = "".join(f'        {{"role": "user", "content": "{n}"}},\n' for n in range(300))
     loop = loop_of(ROUNDS.replace('[{"role": "user", "content": text}]', f"[\n{listed}    ]"))
@@ -309,6 +323,149 @@ def test_mermaid_reads_the_charts(tmp_path: Path) -> None:
     )
     ran = subprocess.run(["node", "parse.mjs"], cwd=tmp_path, capture_output=True, text=True)
     assert (ran.stdout.split(), ran.stderr) == (["flowchart-v2"] * 3, "")
+
+
+# -- HTML ---------------------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """What a browser gets of a page: its elements with their attributes, and its text. Refuses what is not closed."""
+
+    def __init__(self, *sheets: Sheet) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.source = "\n".join(renderer("html")(sheets))
+        self.feed(self.source)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag != "meta":
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+    def values(self, attribute: str) -> list[str]:
+        return [value for _, attributes in self.elements if (value := attributes.get(attribute)) is not None]
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(example(), sheet_of(ROUNDS), sheet_of("x = 1\n"))
+
+
+def test_the_page_needs_nothing_but_itself(page: Page) -> None:
+    assert "script" not in {tag for tag, _ in page.elements}
+    assert not re.search(r"(https?:|//|@import|url\()", page.source.partition("<body>")[0])
+    assert all(link.startswith("#") for link in page.values("href"))
+    assert not page.values("src")
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page.values("content")
+
+
+def test_links_lead_somewhere_and_names_are_given_once(page: Page) -> None:
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in page.values("href")} <= set(ids)
+    assert set(page.values("aria-labelledby")) <= set(ids)
+
+
+def test_all_that_is_drawn_can_be_read(page: Page) -> None:
+    sheet = example()
+    for finding in sheet.findings:
+        assert finding.message[1:].replace("`", "") in page.text
+        assert finding.help.split("\n")[0].replace("`", "") in page.text
+    for part in (part for loop in sheet.loops for part in loop.parts):
+        assert f"chat.py:{part.place.line}" in page.text
+        assert KINDS[part.kind] in page.text
+        assert " ".join(part.code.split()) in page.text
+
+
+def test_the_page_is_read_in_the_order_of_the_round() -> None:
+    page = Page(sheet_of(ROUNDS))
+    kinds = [name.split()[2] for name in page.values("class") if name.startswith("card main")]
+    assert kinds == [f"k-{kind}" for kind in ROUND]
+    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-9]", tag)][:4] == ["h1", "h2", "h2", "h3"]
+
+
+def test_what_strangers_wrote_stays_text() -> None:
+    page = Page(sheet_of(HOSTILE, HOSTILE_PATH))
+    plain = Page(sheet_of(ROUNDS))
+    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in plain.elements}
+    names = {name for _, attributes in page.elements for name in attributes}
+    assert names <= {name for _, attributes in plain.elements for name in attributes}
+    assert "</svg></script><script>alert(1)</script>]]>-->" in page.text
+    assert '<i>a`b"c&d]]>.py' in page.text
+    assert "\u202e" not in page.source
+
+
+def test_a_folder_without_loops_says_so() -> None:
+    assert "No loop of rounds was found in 2 files" in Page(sheet_of("x = 1\n"), sheet_of("y = 1\n")).text
+    assert "No loop of rounds was found in 0 files" in Page().text
+
+
+def test_what_stands_in_no_loop_is_on_the_page() -> None:
+    alone = "import json\n\n\ndef f(call):\n    try:\n        return json.loads(call.function.arguments)\n"
+    sheet = sheet_of(f"{alone}    except ValueError:\n        return {{}}\n")
+    assert (len(sheet.loops), sheet.unpinned) == (0, (0,))
+    assert "Found hereAGL501 ignored-json-error agent.py:6" in Page(sheet).text
+
+
+def test_of_many_parts_without_findings_most_are_folded_away() -> None:
+    sheet = sheet_of(ROUNDS)
+    [loop] = sheet.loops
+    write = next(part for part in loop.parts if part.kind == "write")
+    more = tuple(replace(write, id=f"write-{number}", code=f"store({number})") for number in range(8))
+    page = Page(replace(sheet, loops=(replace(loop, parts=(*loop.parts, *more)),)))
+    assert "7 more: store" in page.text
+    assert all(f"store({number})" in page.text for number in range(8))
+
+
+LOOKS = """
+<script>
+const box = kind => document.querySelector(".k-" + kind).getBoundingClientRect()
+const seen = {wide: innerWidth, page: document.documentElement.scrollWidth}
+for (const kind of ["history", "ask", "reply", "run", "answer"]) seen[kind] = box(kind).toJSON()
+document.documentElement.dataset.seen = JSON.stringify(seen)
+</script>
+"""
+
+
+@pytest.mark.skipif(os.environ.get("LOOPLINT_HEAVY") != "1", reason="starts a browser: LOOPLINT_HEAVY=1 runs it")
+@pytest.mark.parametrize(("width", "is_ring"), [(1360, True), (520, False)])
+def test_a_browser_lays_out_the_round(tmp_path: Path, width: int, is_ring: bool) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no Chromium")
+    long = ROUNDS.replace("messages", "messages_of_" + "the_customer_" * 9).replace("work", "w" * 200)
+    source = Page(example(), sheet_of(long)).source
+    source = re.sub("<meta http-equiv[^>]*>", "", source).replace("</body>", LOOKS + "</body>")
+    (tmp_path / "page.html").write_text(source)
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom"]
+    dom = subprocess.run(
+        [browser, *options, f"file://{tmp_path}/page.html"], capture_output=True, text=True, timeout=120
+    )
+    seen = json.loads(html.unescape(re.findall('data-seen="([^"]*)"', dom.stdout)[0]))
+    assert seen["page"] <= seen["wide"]
+    history, ask, reply, run, answer = (seen[kind] for kind in ROUND)
+    if is_ring:
+        assert history["right"] < run["left"] < run["right"] < ask["left"]
+        assert history["top"] == ask["top"] < reply["top"] < run["bottom"]
+        assert history["bottom"] < answer["top"] < run["bottom"]
+    else:
+        tops = [box["top"] for box in (history, ask, reply, run, answer)]
+        assert tops == sorted(tops)
 
 
 # -- the command --------------------------------------------------------------------------------------------------

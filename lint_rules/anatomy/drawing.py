@@ -236,7 +236,7 @@ class _Round:
             self._add("history", self._sent, ex.source(self._sent, _NAME), "what the model is sent")
         for value in self._snapshots:
             made_in = "in each round" if self._runs(value) else "once, before the rounds"
-            self._add("copy", value, ex.source(value, _NAME), f"what is sent is made of it {made_in}")
+            self._add("copy", value, ex.source(value, _NAME), f"what is sent is made of the history {made_in}")
 
     def _origin(self, slot: Slot) -> cst.CSTNode:
         """Where a history begins: first bound, a parameter, or first seen."""
@@ -363,7 +363,7 @@ class _Round:
                 continue
             maker = makers.setdefault(function, Copies(self.facts, function))
             if maker.may_make(node):
-                self._add("copy", node, ex.source(node, _NAME), "copies messages")
+                self._add("copy", node, ex.source(node, _NAME), "")
 
     def _is_gone_through(self, node: cst.CSTNode) -> bool:
         """Whether a copy is there for a loop over it only."""
@@ -463,7 +463,7 @@ class _Round:
         place = Place(*finding.span)
         code = self.paper.code(place)
         name = f"code-{place.line}"
-        says = "is run on the way"
+        says = f"in `{function.qualname}`, which the loop runs"
         part = Part(name, "code", f"{function.qualname}()", says, function.qualname, place, code)
         self.parts.setdefault(name, part)
         for leading in self._leading(function):

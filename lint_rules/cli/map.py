@@ -30,7 +30,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> argparse.ArgumentParser
         dest="format",
         choices=FORMATS,
         default="text",
-        help="text; json for programs; mermaid for Markdown (default: text)",
+        help="text; json for programs; mermaid for Markdown; html, one page that needs nothing else (default: text)",
     )
     output.add_argument("-o", "--output-file", metavar="FILE", help="write it to this file")
     options.add_rules(parser)

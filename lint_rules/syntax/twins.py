@@ -98,8 +98,12 @@ class TwinPositions:
 
     @cached_property
     def _statements(self) -> dict[cst.CSTNode, Sequence[ast.stmt]]:
-        """Handlers are made with their `try`."""
-        pairs = paired(self._tree, self._twin)
+        """Handlers are made with their `try`. Raises Unplaced where libcst has read a part of the tree (`class C[T]`)
+        and the `ast` of it was altered since."""
+        try:
+            pairs = list(paired(self._tree, self._twin))
+        except (IndexError, ValueError):
+            raise Unplaced("a tree that is not made from its twin") from None
         return {statement: twins for statement, twins in pairs if type(statement) not in _HANDLERS}
 
     # -- what is not as wide as its twin ----------------------------------------------------------------------------

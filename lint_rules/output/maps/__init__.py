@@ -8,7 +8,7 @@ from lint_rules.picture import Sheet
 
 __all__ = ["FORMATS", "Renderer", "renderer"]
 
-FORMATS = ("text", "json", "mermaid")
+FORMATS = ("text", "json", "mermaid", "html")
 
 Renderer = Callable[[Sequence[Sheet]], Iterator[str]]
 
@@ -23,6 +23,10 @@ def renderer(name: str) -> Renderer:
         from lint_rules.output.maps import mermaid
 
         return mermaid.render
+    if name == "html":
+        from lint_rules.output.maps import as_html
+
+        return as_html.render
     if name == "text":
         from lint_rules.output.maps import text
 

@@ -66,7 +66,8 @@ def _loop(sheet: Sheet, loop: Loop) -> Iterator[str]:
 
 
 def _part(part: Part) -> str:
-    return part.says if part.missing else f"{part.place}: `{part.name}`: {part.says}"
+    name = f"{part.place}: `{part.name}`"
+    return part.says if part.missing else f"{name}: {part.says}" if part.says else name
 
 
 def _finding(sheet: Sheet, number: int) -> str:
