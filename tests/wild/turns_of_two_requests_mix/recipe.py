@@ -2,7 +2,7 @@
 
 import threading
 
-from fake_model import Model, Thing, asks, call, install_anthropic, load, module, says, wait_until
+from fake_model import Model, Thing, asks, call, install_anthropic, load, module, says
 from provoking import outcome
 
 BUG = True
@@ -21,26 +21,19 @@ def seen(program):
     flask = Thing(route=lambda path, methods: lambda view: view)
     module("flask", Flask=lambda name: flask, jsonify=dict, request=request, session={"id": "ada"})
     page = load(program)
-    in_tool, second_is_in = threading.Event(), threading.Event()
-
-    def look():
-        in_tool.set()
-        second_is_in.wait(1)
-        return "found"
-
-    page.tools["look"] = look
 
     def visit(text):
         request.json = {"message": text}
         outcome(lambda: page.chat())
 
-    first = threading.Thread(target=visit, args=("first",))
-    first.start()
-    in_tool.wait(5)
     second = threading.Thread(target=visit, args=("second",))
-    second.start()
-    wait_until(lambda: model.refusals, 0.2)
-    second_is_in.set()
-    first.join()
+
+    def look():
+        second.start()
+        second.join(1)  # where turns go one after the other, it ends after this one
+        return "found"
+
+    page.tools["look"] = look
+    visit("first")
     second.join()
     return bool(model.refusals)
