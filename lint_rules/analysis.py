@@ -25,7 +25,7 @@ from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
 from lint_rules.picture import Sheet
 from lint_rules.repairs.edits import Fix
-from lint_rules.rules.catalogue import BY_CODE, BY_NAME, Rule
+from lint_rules.rules.catalogue import Rule, by_code, by_name
 from lint_rules.rules.draft import Draft
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
@@ -176,7 +176,7 @@ class _Judged:
 
     def __init__(self) -> None:
         self._found: list[Finding] = []
-        self._failed: dict[str, list[Rule]] = {}
+        self._failed: dict[tuple[str, str], list[Rule]] = {}
         self._text = ""
 
     def by(self, anatomy: Anatomy, codes: frozenset[str], missing: tuple[type[Exception], ...] = ()) -> frozenset[str]:
@@ -191,12 +191,12 @@ class _Judged:
             except MemoryError:
                 raise
             except Exception as problem:
-                self._failed.setdefault(describe(problem), []).append(rule)
+                self._failed.setdefault((describe(problem), rule.package), []).append(rule)
         return frozenset(again)
 
     def report(self, path: str, noqa: bool) -> Report:
         """What was found, without what comments suppress if `noqa`."""
-        failures = tuple(_failure(path, rules, what) for what, rules in self._failed.items())
+        failures = tuple(_failure(path, rules, what) for (what, _), rules in self._failed.items())
         once = {(f.span, f.code): f for f in self._found}  # what was inlined, its own place tells, too
         found = [once[key] for key in sorted(once)]
         if not noqa or not found:
@@ -222,7 +222,8 @@ def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[
             yield Misread(line, f"`{text}` hides all findings of the file: use `per-file-ignores` for some of them")
             continue
         words = re.findall("[A-Za-z0-9-]+", text)
-        meant = [word if word in BY_CODE else BY_NAME[word].code for word in words if word in {*BY_CODE, *BY_NAME}]
+        named = {**by_code(), **by_name()}
+        meant = [named[word].code for word in words if word in named]
         advice = f"write `# noqa: {', '.join(meant or sorted(covered))}`"
         yield Misread(line, f"`{text}` is no list of codes, so it hides all findings here: {advice}")
 
@@ -230,14 +231,17 @@ def _misread(suppressions: Suppressions, hidden: Iterable[Finding]) -> Iterator[
 def _failure(path: str, rules: list[Rule], what: str) -> Finding:
     """That rules failed, all for one reason."""
     names = ", ".join(f"{rule.code} {rule.name}" for rule in rules)
-    message = f"{names} failed on this file ({what}), so findings may be missing; {PLEASE_REPORT}"
+    package = rules[0].package
+    report = f"this is a bug in {package}: please report it there" if package else PLEASE_REPORT
+    message = f"{names} failed on this file ({what}), so findings may be missing; {report}"
     return Finding(path, Span(1, 1, 1, 2), NOT_ANALYSED, "not-analysed", message)
 
 
 def _rules(anatomy: Anatomy, codes: frozenset[str]) -> list[Rule]:
     if not anatomy.knows_agent:
         codes &= NEED_NO_FACTS
-    return [BY_CODE[code] for code in sorted(codes) if code in BY_CODE]
+    known = by_code()
+    return [known[code] for code in sorted(codes) if code in known]
 
 
 def _fixes(anatomy: Anatomy, rule: Rule) -> list[tuple[Finding, Fix]]:

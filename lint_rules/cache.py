@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from lint_rules import __version__, saving
 from lint_rules.finding import Finding, FixOffer, Related, Report, Span
 from lint_rules.options import Options
+from lint_rules.rules.catalogue import Rule, rules
 
 try:
     from _blake2 import blake2b  # what hashlib hands on; but hashlib loads OpenSSL, which takes longer than to check
@@ -138,6 +139,7 @@ def _make_folder(folder: str) -> None:
 def _fingerprint(options: Options) -> str:
     """A name for all that findings depend on beside the files: options, this program, Python, the current folder."""
     facts = [sorted(options.codes), tuple(options.vocabulary), sys.version_info[:3], os.getcwd(), _program()]
+    facts += [(rule.code, rule.package, _files_of(rule)) for rule in rules() if rule.asks is not None]
     return digest(repr(facts).encode("utf-8", "surrogatepass"))
 
 
@@ -150,6 +152,19 @@ def _program() -> list[tuple[str, int, int]]:
     paths = [os.path.join(folder, "__init__.py")]
     if os.path.exists(os.path.join(os.path.dirname(folder), "pyproject.toml")):
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".py")]
+    return _states(paths)
+
+
+def _files_of(rule: Rule) -> list[tuple[str, int, int]]:
+    """What tells a package that brings a rule from others of its version: its author edits it between two runs."""
+    module = sys.modules.get(rule.module.partition(".")[0])
+    folders = list(getattr(module, "__path__", ()))
+    paths = [os.path.join(at, name) for top in folders for at, _, names in os.walk(top) for name in names]
+    file = getattr(module, "__file__", None)
+    return _states([path for path in (*paths, file) if path is not None and path.endswith(".py")])
+
+
+def _states(paths: Iterable[str]) -> list[tuple[str, int, int]]:
     states = [(path, os.stat(path)) for path in sorted(paths)]
     return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
 

@@ -17,7 +17,7 @@ from lint_rules.gate import mentions
 from lint_rules.limits import OverTime, reached, too_long, too_many
 from lint_rules.options import Neighbours, Options
 from lint_rules.paths import is_notebook
-from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.rules.catalogue import by_code
 from lint_rules.syntax.python import Unreadable, is_python
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def check_source(
             return with_room(seen.levels, lambda: within(options.limits.seconds, work))
 
         found = report(seen.tree, seen.speaking, seen.altered)
-        told = {finding.code for finding in found.findings} & BY_CODE.keys() if seen.altered else set[str]()
-        mended = frozenset(code for code in told if BY_CODE[code].repairs)
+        told = {finding.code for finding in found.findings} & by_code().keys() if seen.altered else set[str]()
+        mended = frozenset(code for code in told if by_code()[code].repairs)
         return _with_offers(found, report(_parsed(source), mended, False)) if mended else found
     except Unreadable as problem:
         return _not_analysed(path, str(problem), problem.line, problem.column)
@@ -105,8 +105,8 @@ def load(options: Options) -> None:
     """Imports all that an analysis takes: for processes that are forked later, to share it."""
     import lint_rules.analysis  # noqa: F401
 
-    for code in options.codes & BY_CODE.keys():
-        BY_CODE[code].load()
+    for code in options.codes & by_code().keys():
+        by_code()[code].load()
 
 
 def find_fixes(
@@ -136,7 +136,7 @@ def map_source(
     from lint_rules import analysis
     from lint_rules.syntax.depth import with_room
 
-    asked = options._replace(codes=frozenset(BY_CODE))  # whatever a file speaks about, if it does, is of interest
+    asked = options._replace(codes=frozenset(by_code()))  # whatever a file speaks about, if it does, is of interest
     form = _look(source, path, asked, None, neighbours)
     tree = _parsed(source) if form.tree is None else form.tree
     levels = max(form.levels, analysis.levels(source, tree))

@@ -16,6 +16,7 @@ from lint_rules.errors import PLEASE_REPORT
 from lint_rules.finding import NOT_ANALYSED, Finding, Related
 from lint_rules.layer import SettingsError, selectors
 from lint_rules.limits import Limits
+from lint_rules.plugins.packages import PluginError
 from lint_rules.rules import catalogue
 
 Entry = tuple[int, int, str, type]
@@ -39,14 +40,14 @@ class _OptionManager(Protocol):
 
     def extend_default_ignore(self, error_codes: Sequence[str]) -> None: ...
 
+    def extend_default_select(self, error_codes: Sequence[str]) -> None: ...
+
 
 class AgentLoopPlugin:
     """flake8 makes one for each file. Nothing that goes wrong in here ends the run: it becomes AGL000 for the file."""
 
     # flake8 hands options to the class, once in each process; a worker inherits them or parses them again.
-    options: ClassVar[check.Options] = check.Options(
-        codes=frozenset(rule.code for rule in catalogue.RULES if rule.default)
-    )
+    options: ClassVar[check.Options]
 
     def __init__(self, tree: ast.Module, filename: str, lines: list[str]) -> None:
         self._tree = tree
@@ -55,8 +56,16 @@ class AgentLoopPlugin:
 
     @classmethod
     def add_options(cls, option_manager: _OptionManager) -> None:
-        """Declare our options, for the command line and flake8's configuration files, and the opt-in rules."""
-        option_manager.extend_default_ignore([rule.code for rule in catalogue.RULES if not rule.default])
+        """Declare our options, for the command line and flake8's configuration files, and the opt-in rules.
+
+        Rules of other packages are reported by this plugin, too: flake8 is told of their codes.
+        """
+        try:
+            rules = catalogue.rules()
+        except PluginError as error:
+            option_manager.parser.error(f"looplint: {error}")
+        option_manager.extend_default_ignore([rule.code for rule in rules if not rule.default])
+        option_manager.extend_default_select(sorted({rule.code for rule in rules if rule.asks is not None}))
         for name, text in _OPTIONS.items():
             option_manager.add_option(
                 name, default="", metavar="WORDS", comma_separated_list=True, parse_from_config=True, help=text
@@ -124,7 +133,7 @@ def _enabled(selected: tuple[str, ...]) -> frozenset[str]:
 
     Decided here as well as in flake8's default ignore list, which `--ignore=E501` replaces as a whole.
     """
-    return frozenset(rule.code for rule in catalogue.RULES if rule.default or rule.code.startswith(selected))
+    return frozenset(rule.code for rule in catalogue.rules() if rule.default or rule.code.startswith(selected))
 
 
 def _source(lines: list[str]) -> bytes:

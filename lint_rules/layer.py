@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA
 from lint_rules.patterns import pattern_error
-from lint_rules.rules.catalogue import BY_CODE, BY_NAME, matching
+from lint_rules.rules.catalogue import by_code, by_name, matching
 
 OUTPUT_FORMATS = ("text", "concise", "json", "github", "gitlab", "sarif", "junit")
 DOCUMENTS = ("json", "gitlab", "sarif", "junit")
 """Formats that say so where nothing was found: without a word, they are no document."""
+
+FOREIGN_CODE = r"^(?!AGL)[A-Z]{1,3}[0-9]{0,3}$"
+"""What a code of another package's, or a prefix of some, looks like."""
 
 Selectors = tuple[str, ...]
 FileIgnores = tuple[tuple[str, Selectors], ...]
@@ -67,9 +71,11 @@ def unknown_rule(word: str) -> str:
         return f"{word} is the notice that a file could not be analysed and cannot be switched on or off"
     if word == UNUSED_NOQA:
         return f"{word} tells of comments that hide nothing: `--report-unused-noqa` switches it on"
-    prefixes = {code[:length] for code in BY_CODE for length in range(3, len(code) + 1)}
+    prefixes = {code[:length] for code in by_code() for length in range(3, len(code) + 1)}
     # Codes are compared in capitals, for `agl301` is the likeliest slip of all.
-    hint = suggestion(word.upper(), prefixes) or suggestion(word.lower(), BY_NAME)
+    hint = suggestion(word.upper(), prefixes) or suggestion(word.lower(), by_name())
+    if re.search(FOREIGN_CODE, word):
+        hint += "; if it is a rule of another package, install that beside looplint"
     return f"no rule has the code, prefix or name {word!r}{hint}"
 
 

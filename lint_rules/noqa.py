@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from tokenize import detect_encoding
 
 from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA, Finding, Span
-from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.rules.catalogue import by_code
 from lint_rules.suppress import Suppressions, joined
 
 _LISTED = re.compile(r"# noqa:\s?[A-Z]+[0-9]+(?:[,\s]*[A-Z]+[0-9]+)*", re.IGNORECASE)
@@ -70,8 +70,8 @@ def unused_noqa(text: str, path: str, found: Iterable[Finding], enabled: Collect
 
 
 def _is_idle(code: str, hidden: Collection[str], enabled: Collection[str]) -> bool:
-    """Whether a code of ours, or a prefix of some, hides nothing that could have been found."""
-    if not code.startswith("AGL") or any(found.startswith(code) for found in hidden):
+    """Whether a code of a rule, or a prefix of some, hides nothing that could have been found."""
+    meant = {known for known in by_code() if known.startswith(code)}
+    if any(found.startswith(code) for found in hidden) or not (meant or code.startswith("AGL")):
         return False
-    meant = {known for known in BY_CODE if known.startswith(code)}
     return not meant or any(known in enabled for known in meant)

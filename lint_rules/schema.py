@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from lint_rules.cli.parser import parser_of
 from lint_rules.configuration import OPTIONS
-from lint_rules.layer import OUTPUT_FORMATS, FileIgnores, Layer, Selectors
+from lint_rules.layer import FOREIGN_CODE, OUTPUT_FORMATS, FileIgnores, Layer, Selectors
 from lint_rules.rules.catalogue import BY_CODE, RULES
 
 Schema = dict[str, Any]
@@ -31,7 +31,7 @@ def schema() -> Schema:
             for option in sorted(OPTIONS)
         },
         "definitions": {
-            "rule": {"type": "string", "anyOf": [{"enum": _selectors()}]},
+            "rule": {"type": "string", "anyOf": [{"enum": _selectors()}, {"pattern": FOREIGN_CODE}]},
             "rules": {"type": "array", "items": {"$ref": "#/definitions/rule"}},
         },
     }

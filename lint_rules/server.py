@@ -27,7 +27,7 @@ from lint_rules.noqa import add_noqa, unused_noqa
 from lint_rules.notebook import Cells, program_of
 from lint_rules.options import Wish
 from lint_rules.output.hunks import hunks
-from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.rules.catalogue import by_code
 from lint_rules.settings import Resolver, Settings
 
 PAUSE = 0.3
@@ -35,7 +35,7 @@ PAUSE = 0.3
 FIX_ALL = types.CodeActionKind(types.CodeActionKind.SourceFixAll)
 FIX_ALL_OURS = f"{types.CodeActionKind.SourceFixAll.value}.looplint"
 
-_CODE = re.compile(r"\bAGL\d{3}\b")
+_CODE = re.compile(r"\b[A-Z]{1,3}\d{3}\b")
 _LINE_END = re.compile("\r\n|\r|\n")
 _WARNINGS = {"safe": "", "unsafe": " (unsafe: read the change)", "display": " (a choice: adapt the change)"}
 
@@ -292,7 +292,7 @@ class Server(LanguageServer):
                 title = f"{finding.code}: {finding.fix.title}{_WARNINGS[finding.fix.applicability]}"
                 is_safe = finding.fix.applicability == "safe"
                 yield _action(title, uri, "fix", finding, diagnostics, is_preferred=is_safe)
-            if finding.code in BY_CODE:
+            if finding.code in by_code():
                 yield _action(f"{finding.code}: hide it with a `# noqa` comment", uri, "noqa", finding, diagnostics)
         if _wants(only, FIX_ALL_OURS) and any(Wish(codes=wish.codes).takes(f.code, f.fix) for f in checked.findings):
             kind = types.CodeActionKind.SourceFixAll if only and FIX_ALL in only else FIX_ALL_OURS
@@ -331,12 +331,12 @@ class Server(LanguageServer):
         codec: PositionCodec = self.workspace.position_codec
         for code in _CODE.finditer(line[0]) if line else ():
             ends = [codec.client_num_units(line[0][:at]) for at in code.span()]
-            if ends[0] <= params.position.character <= ends[1] and code[0] in BY_CODE:
+            if ends[0] <= params.position.character <= ends[1] and code[0] in by_code():
                 return _hover(code[0])
         checked = self.checked.get(self.owner(uri))
         for finding in checked.findings if checked is not None and uri in checked.document.texts else ():
             place = self.location(checked.document, finding.span) if checked is not None else None
-            if place is not None and place.uri == uri and finding.code in BY_CODE and _covers(place.range, params):
+            if place is not None and place.uri == uri and finding.code in by_code() and _covers(place.range, params):
                 return _hover(finding.code, place.range)
         return None
 
@@ -374,12 +374,12 @@ def _action(
 def _severity(code: str) -> types.DiagnosticSeverity:
     if code == NOT_ANALYSED:
         return types.DiagnosticSeverity.Error
-    is_default = code in BY_CODE and BY_CODE[code].default
+    is_default = code in by_code() and by_code()[code].default
     return types.DiagnosticSeverity.Warning if is_default else types.DiagnosticSeverity.Information
 
 
 def _hover(code: str, range: types.Range | None = None) -> types.Hover:
-    page = BY_CODE[code].page().strip()
+    page = by_code()[code].page().strip()
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page), range)
 
 

@@ -14,7 +14,7 @@ from lint_rules.limits import Limits
 from lint_rules.options import Options
 from lint_rules.paths import posix, upwards
 from lint_rules.patterns import Patterns, alternatives
-from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES, matching
+from lint_rules.rules.catalogue import by_code, by_name, matching, rules
 
 CACHE_DIR = ".looplint_cache"
 
@@ -84,7 +84,7 @@ class Settings:
     @cached_property
     def codes(self) -> frozenset[str]:
         """Codes of the enabled rules, before per-file ignores."""
-        enabled = frozenset(rule.code for rule in RULES if rule.default)
+        enabled = frozenset(rule.code for rule in rules() if rule.default)
         enabled = _apply(enabled, self.file, carried=())
         # As in ruff: a `--select` forgets what the file selects, but an ignore of the file that is more specific
         # (`ignore = ["AGL301"]` under `--select AGL`) still holds.
@@ -93,7 +93,7 @@ class Settings:
     @cached_property
     def fixable(self) -> frozenset[str]:
         """Codes of the rules whose findings may be fixed."""
-        return _codes(self._first("fixable") or tuple(BY_CODE)) - _codes(self._first("unfixable") or ())
+        return _codes(self._first("fixable") or tuple(by_code())) - _codes(self._first("unfixable") or ())
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -209,7 +209,8 @@ def _codes(selectors: Selectors) -> frozenset[str]:
 
 def _specificity(selector: str) -> int:
     """The length of the code a selector spells out: a rule's name is as specific as its code."""
-    return len(BY_NAME[selector].code if selector in BY_NAME else selector)
+    named = by_name().get(selector)
+    return len(selector if named is None else named.code)
 
 
 # -- patterns -----------------------------------------------------------------------------------------------------

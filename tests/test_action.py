@@ -89,9 +89,10 @@ def test_findings_stand_beside_their_lines_and_in_sarif(project: Path, installed
 def test_the_action_installs_itself(project: Path, tmp_path: Path) -> None:
     temp = tmp_path / "runner"
     temp.mkdir()
-    done = run("Install looplint", project, temp)
+    done = run("Install looplint", project, temp, packages=str(ROOT / "tests" / "plugin_example"))
     assert done.returncode == 0, done.stderr
     assert run("Check", project, temp).returncode == 1
+    assert run("Check", project, temp, args="--select ACM").returncode == 0
     (project / "agent.py").unlink()
     (project / "fine.py").write_text("x = 1\n")
     assert run("Check", project, temp).returncode == 0

@@ -135,7 +135,7 @@ def test_init_can_only_show(project: Project) -> None:
 
 TABLES: dict[str, list[Any]] = {
     "select": [["AGL3"], ["stale-history-snapshot", "AGL"], ["AGL8"], "AGL3", [1]],
-    "fixable": [["AGL301"], ["X"]],
+    "fixable": [["AGL301"], ["AGLX"]],
     "per-file-ignores": [{"tests/*": ["AGL"]}, {"tests/*": "AGL"}, {"tests/*": ["no"]}, []],
     "extend-exclude": [["a/"], [], ["a", 1], "a"],
     "force-exclude": [True, 1, "true"],

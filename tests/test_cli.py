@@ -288,7 +288,14 @@ def test_rules_lists_every_rule(project: Project) -> None:
 def test_rules_as_json(project: Project) -> None:
     listed = project.run("rules", "--output-format", "json").json
     assert listed == [
-        {"code": rule.code, "name": rule.name, "group": rule.group, "summary": rule.summary} for rule in RULES
+        {
+            "code": rule.code,
+            "name": rule.name,
+            "group": rule.group,
+            "package": "looplint",
+            "summary": rule.summary,
+        }
+        for rule in RULES
     ]
 
 

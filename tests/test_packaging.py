@@ -146,7 +146,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"lint_rules", "looplint.py"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {
+        "lint_rules",
+        "looplint-stubs",
+        "looplint.py",
+    }
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "lint_rules").rglob("*.py")}
     assert modules - {"lint_rules/looplint.py"} | {"lint_rules/py.typed"} <= names
 

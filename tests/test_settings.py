@@ -25,10 +25,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         Rule(code, f"rule-{code[3:]}", "opt-in" if code == "AGL901" else "correctness", "a rule")
         for code in sorted(ALL)
     )
-    monkeypatch.setattr(settings, "RULES", rules)
-    for place in (catalogue, layer, settings):
-        monkeypatch.setattr(place, "BY_CODE", {rule.code: rule for rule in rules})
-        monkeypatch.setattr(place, "BY_NAME", {rule.name: rule for rule in rules})
+    monkeypatch.setattr(catalogue, "RULES", rules)
+    monkeypatch.setattr(catalogue, "BY_CODE", {rule.code: rule for rule in rules})
+    monkeypatch.setattr(catalogue, "BY_NAME", {rule.name: rule for rule in rules})
     return Project(tmp_path, monkeypatch, capsys)
 
 

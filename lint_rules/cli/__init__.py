@@ -14,6 +14,7 @@ from lint_rules.cli.parser import COMMANDS, Command, UsageError, parser_of
 from lint_rules.cli.terminal import complain, escape_unprintable, let_go, open_missing_streams
 from lint_rules.errors import describe, reason
 from lint_rules.layer import SettingsError, suggestion
+from lint_rules.plugins.packages import PluginError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = STOPPED
     except BrokenPipeError:
         code = STOPPED
-    except (UsageError, SettingsError) as error:
+    except (UsageError, SettingsError, PluginError) as error:
         complain("error", str(error))
         code = FAILED
     except OSError as error:  # a full disk, say: no bug of ours

@@ -9,7 +9,7 @@ from lint_rules.cli.parser import Parser, UsageError
 from lint_rules.cli.rules import print_rules
 from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA
 from lint_rules.layer import unknown_rule
-from lint_rules.rules.catalogue import RULES, matching
+from lint_rules.rules.catalogue import matching, rules
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> argparse.ArgumentParser:
@@ -23,13 +23,13 @@ def run(args: argparse.Namespace) -> int:
         print(_PAGES[args.rule])
         return NOTHING_FOUND
     codes = matching(args.rule)
-    rules = [rule for rule in RULES if rule.code in codes]
-    if not rules:
+    found = [rule for rule in rules() if rule.code in codes]
+    if not found:
         raise UsageError(f"{unknown_rule(args.rule)}; `looplint rules` lists the rules")
-    if len(rules) == 1:
-        print(rules[0].page().strip())
+    if len(found) == 1:
+        print(found[0].page().strip())
     else:
-        print_rules(rules)
+        print_rules(found)
     return NOTHING_FOUND
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from lint_rules.cli.exit_codes import NOTHING_FOUND
 from lint_rules.cli.parser import Parser, UsageError
+from lint_rules.rules.catalogue import rules
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> argparse.ArgumentParser:
@@ -21,5 +22,6 @@ def run(args: argparse.Namespace) -> int:
         from lint_rules.server import serve
     except ImportError as error:
         raise UsageError('the language server needs pygls: pip install "looplint[server]"') from error
+    rules()  # what cannot be imported ends the program before an editor has begun to speak
     serve()
     return NOTHING_FOUND

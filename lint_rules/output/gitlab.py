@@ -10,7 +10,7 @@ from lint_rules.finding import NOT_ANALYSED, Finding
 from lint_rules.fingerprint import fingerprints
 from lint_rules.output.page import Page, in_file, valid
 from lint_rules.paths import file_of, posix
-from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.rules.catalogue import by_code
 
 _SEVERITIES = {"correctness": "major", "suspicious": "minor", "opt-in": "info"}
 
@@ -40,7 +40,7 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
 def _severity(code: str) -> str:
     if code == NOT_ANALYSED:
         return "critical"
-    return _SEVERITIES[BY_CODE[code].group] if code in BY_CODE else "info"
+    return _SEVERITIES[by_code()[code].group] if code in by_code() else "info"
 
 
 def _path(path: str) -> str:

@@ -17,7 +17,7 @@ from lint_rules.fingerprint import fingerprints
 from lint_rules.output.hunks import hunks
 from lint_rules.output.page import Page, in_file, valid
 from lint_rules.paths import CellPath, posix
-from lint_rules.rules.catalogue import BY_CODE
+from lint_rules.rules.catalogue import by_code
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -71,7 +71,7 @@ def render(findings: Sequence[Finding], page: Page) -> Iterator[str]:
 
 
 def _rule(code: str, name: str) -> Object:
-    rule = BY_CODE.get(code)
+    rule = by_code().get(code)
     if rule is None:  # one that is about comments, not about agents
         return {"id": code, "name": name, "defaultConfiguration": {"level": "note"}}
     page = rule.page().strip()
@@ -101,7 +101,7 @@ def _result(finding: Finding, index: int, name: str, page: Page) -> Object:
     result = {
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": _LEVELS[BY_CODE[finding.code].group] if finding.code in BY_CODE else "note",
+        "level": _LEVELS[by_code()[finding.code].group] if finding.code in by_code() else "note",
         "message": {"text": valid(in_file(finding)[1] + finding.message + help_)},
         "locations": [_location(finding.path, finding.span)],
         "partialFingerprints": {"looplint/v1": name},

@@ -1,26 +1,41 @@
-"""Which rules there are. Cheap to import: a rule's own module is loaded when the rule runs or is explained."""
+"""Which rules there are. Cheap to import: a rule's own module is loaded when the rule runs or is explained.
+
+`RULES`, `BY_CODE` and `BY_NAME` are looplint's own. What holds of all that are installed, `rules()` and its kin tell.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
+    from lint_rules.plugins.agent import Agent
     from lint_rules.rules.draft import Draft
 
 Group = Literal["correctness", "suspicious", "opt-in"]
 
 
 class Rule(NamedTuple):
-    """A rule's entry: `code` (AGL + three digits), `name` (kebab-case, also its module), group and one-line summary."""
+    """A rule's entry: its code (letters and three digits), its name (kebab-case), its group and one-line summary.
+
+    The groups: "correctness" is wrong wherever it is found, "suspicious" as a rule; "opt-in" runs if it is selected.
+
+    `asks` is the question of a rule that another package brings: a function that gets the agent of one file, and
+    yields a `Draft` for each problem. Its docstring is the rule's page, in Markdown. A rule of looplint's own has none,
+    but a module of its name.
+    """
 
     code: str
     name: str
     group: Group
     summary: str
+    asks: Callable[[Agent], Iterable[Draft]] | None = None
+    package: str = ""
+    """Who brings it, with the version; looplint fills it in. Empty for its own rules."""
 
     @property
     def default(self) -> bool:
@@ -29,11 +44,19 @@ class Rule(NamedTuple):
 
     @property
     def module(self) -> str:
-        return f"{__package__}.{self.name.replace('-', '_')}"
+        return self.asks.__module__ if self.asks is not None else f"{__package__}.{self.name.replace('-', '_')}"
 
     def check(self, anatomy: Anatomy) -> Iterator[Draft]:
         """Ask the rule's question of one file. Imports the rule's module on first use."""
-        yield from self.load().check(anatomy)
+        if self.asks is None:
+            yield from self.load().check(anatomy)
+        else:
+            from dataclasses import replace
+
+            from lint_rules.plugins.agent import Agent
+
+            for draft in self.asks(Agent(anatomy)):  # code that does not stand in the file so is not fixed
+                yield replace(draft, fix=None) if anatomy.module.altered else draft
 
     def load(self) -> ModuleType:
         """Imports the rule's module, which else is done at its first check."""
@@ -42,11 +65,16 @@ class Rule(NamedTuple):
     @property
     def repairs(self) -> bool:
         """Whether its findings may have a fix. Imports the rule's module."""
-        return hasattr(self.load(), "repair")
+        return self.asks is not None or hasattr(self.load(), "repair")
 
     def page(self) -> str:
-        """The rule's page: the docstring of its module, in Markdown."""
-        return self.load().__doc__ or ""
+        """The rule's page, in Markdown."""
+        if self.asks is None:
+            return self.load().__doc__ or ""
+        from inspect import getdoc
+
+        text = getdoc(self.asks) or f"Reports that {self.summary}."
+        return f"# {self.name} ({self.code})\n\n{text}\n\nThis rule is part of {self.package or 'another package'}.\n"
 
 
 RULES: tuple[Rule, ...] = (
@@ -368,8 +396,47 @@ BY_CODE = {rule.code: rule for rule in RULES}
 BY_NAME = {rule.name: rule for rule in RULES}
 
 
+_brought: tuple[Rule, ...] | None = None
+"""The rules of other packages, as soon as somebody has asked for them."""
+
+
+def rules() -> tuple[Rule, ...]:
+    """All rules, looplint's own first. Imports what other packages bring. Raises PluginError."""
+    global _brought
+    if _brought is None:
+        from lint_rules.rules.brought import brought
+
+        _brought = brought()
+    return RULES + _brought
+
+
+def by_code() -> Mapping[str, Rule]:
+    """All rules by code. Raises PluginError."""
+    return {rule.code: rule for rule in rules()} if len(rules()) > len(RULES) else BY_CODE
+
+
+def by_name() -> Mapping[str, Rule]:
+    """All rules by name. Raises PluginError."""
+    return {rule.name: rule for rule in rules()} if len(rules()) > len(RULES) else BY_NAME
+
+
+@contextmanager
+def bringing(brought: Sequence[Rule]) -> Iterator[None]:
+    """These are the rules of other packages meanwhile, whatever is installed."""
+    global _brought
+    before, _brought = _brought, tuple(brought)
+    try:
+        yield
+    finally:
+        _brought = before
+
+
 def matching(selector: str) -> frozenset[str]:
-    """Codes a selector names: a code, a prefix of codes (`AGL1`, `AGL`) or a rule's name. Empty if it names none."""
-    if selector in BY_NAME:
-        return frozenset({BY_NAME[selector].code})
-    return frozenset(code for code in BY_CODE if selector and code.startswith(selector))
+    """Codes a selector names: a code, a prefix of codes (`AGL1`, `AGL`) or a rule's name. Empty if it names none.
+
+    Raises PluginError.
+    """
+    named = by_name().get(selector)
+    if named is not None:
+        return frozenset({named.code})
+    return frozenset(code for code in by_code() if selector and code.startswith(selector))

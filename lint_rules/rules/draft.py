@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import libcst as cst
+from typing import TYPE_CHECKING
 
 from lint_rules.finding import Confidence
-from lint_rules.repairs.edits import Fix
-from lint_rules.syntax.module import SourceModule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from lint_rules.repairs.edits import Fix
+    from lint_rules.syntax.module import SourceModule
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Rules of other packages: which packages bring some, and what such a rule may ask."""

@@ -1,0 +1,1 @@
+from lint_rules.api import *  # noqa: F403
