@@ -413,6 +413,12 @@ def test_what_strangers_wrote_stays_text() -> None:
 def test_a_folder_without_loops_says_so() -> None:
     assert "No loop of rounds was found in 2 files" in Page(sheet_of("x = 1\n"), sheet_of("y = 1\n")).text
     assert "No loop of rounds was found in 0 files" in Page().text
+    helper = sheet_of(
+        'def f(client, log):\n    return client.chat.completions.create(model="m", messages=log)\n', "f.py"
+    )
+    assert "1 file with other parts of an agentf.py" in Page(helper, sheet_of("x = 1\n")).text
+    assert "1 file with parts of an agent, but no loop" in Page(helper, sheet_of(ROUNDS)).text
+    assert "Calls of a model" in Page(helper).text
 
 
 def test_what_stands_in_no_loop_is_on_the_page() -> None:

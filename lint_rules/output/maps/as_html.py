@@ -46,7 +46,8 @@ _OPTIONS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "display": "by ha
 
 def render(sheets: Sequence[Sheet]) -> Iterator[str]:
     """The whole page."""
-    agents = sorted((sheet for sheet in sheets if sheet.is_agent), key=lambda sheet: not sheet.loops)
+    agents = [sheet for sheet in sheets if sheet.loops or sheet.findings or (sheet.is_agent and len(sheets) == 1)]
+    agents.sort(key=lambda sheet: not sheet.loops)
     names = {sheet.path: f"file-{number}" for number, sheet in enumerate(agents, 1)}
     title = f"The rounds of {_project(sheets)}"
     yield "<!DOCTYPE html>"
@@ -65,7 +66,7 @@ def render(sheets: Sequence[Sheet]) -> Iterator[str]:
     yield tag("a", "Skip to the rounds", href="#rounds", class_="skip")
     yield _header(title, sheets)
     yield '<main id="rounds">'
-    yield _overview(agents, names, len(sheets))
+    yield _overview(agents, names, sheets)
     for sheet in agents:
         yield _file(sheet, names[sheet.path])
     yield "</main>"
@@ -111,22 +112,32 @@ def _number(number: int, noun: str, class_: str = "") -> Markup:
 # -- overview -----------------------------------------------------------------------------------------------------
 
 
-def _overview(agents: Sequence[Sheet], names: dict[str, str], looked_at: int) -> Markup:
-    others = looked_at - len(agents)
+def _overview(agents: Sequence[Sheet], names: dict[str, str], sheets: Sequence[Sheet]) -> Markup:
+    others = [sheet for sheet in sheets if sheet not in agents]
+    parts = [tag("li", sheet.path) for sheet in others if sheet.is_agent]
     if not agents:
-        where = f"{looked_at} file{'s' * (looked_at != 1)}"
-        return tag("p", f"No loop of rounds was found in {where}, nor any other part of an agent.", class_="nothing")
+        found = tag("p", f"No loop of rounds was found in {_files(len(sheets))}.", class_="nothing")
+        return joined([found, _folded(f"{_files(len(parts))} with other parts of an agent", parts)])
     rows = [row for sheet in agents for row in _rows(sheet, names[sheet.path])]
     head = tag("tr", *(tag("th", word, scope="col") for word in ("Where", "Limit", "Findings")))
-    more = f"{others} more file{'s have' if others != 1 else ' has'} no part of an agent." if others else ""
+    rest = len(others) - len(parts)
     return tag(
         "section",
         tag("h2", "Overview", id="overview", class_="unseen"),
         tag("table", tag("thead", head), tag("tbody", *rows)),
-        tag("p", more, class_="more") if more else "",
+        _folded(f"{_files(len(parts))} with parts of an agent, but no loop of rounds, and nothing found", parts),
+        tag("p", f"{_files(rest)} without any part of an agent", class_="more") if rest else "",
         class_="overview",
         aria_labelledby="overview",
     )
+
+
+def _folded(title: str, items: Sequence[Markup]) -> Markup:
+    return tag("details", tag("summary", title), tag("ul", *items), class_="more") if items else Markup("")
+
+
+def _files(number: int) -> str:
+    return f"{number:,} file{'s' * (number != 1)}"
 
 
 def _rows(sheet: Sheet, name: str) -> Iterator[Markup]:
