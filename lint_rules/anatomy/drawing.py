@@ -179,9 +179,9 @@ class _Round:
             says = f"asks the model, by `{ex.source(request.node.func, _NAME)}` in {self.paper.place(request.node)}"
         self._add("ask", asks, ex.source(asks.func, _NAME), says)
         self._reply()
-        for function in self._near((f, node) for f in self._around for node in self._executions(f)):
-            assert isinstance(function, cst.Call)
-            self._add("run", function, ex.source(function.func, _NAME), "runs a tool call of the reply")
+        for call in self._near((f, node) for f in self._around for node in self._executions(f)):
+            assert isinstance(call, cst.Call)
+            self._add("run", call, ex.source(call.func, _NAME), "runs a tool call of the reply")
         self._stored()
 
     @cached_property
@@ -290,7 +290,7 @@ class _Round:
         if not any(part.kind == "answer" for part in self.parts.values()):
             made = ((f, node) for f in self._around for node in f.nodes if is_answer(node))
             for node in self._near(made):
-                self._add("answer", node, _first_line(ex.source(node, _NAME)), "the result of a tool call")
+                self._add("answer", node, ex.source(node, _NAME), "the result of a tool call")
 
     def _is_of_history(self, stored: Stored) -> bool:
         """Not what is only collected, or bound anew in each round."""
@@ -410,9 +410,9 @@ class _Round:
         locks = self.anatomy.races.locks
         for slot in self._slots:
             for write in self.anatomy.writes.by_slot.get(slot, ()):
-                for lock in sorted(self.anatomy.races.held(write), key=describe_lock):
+                for lock in sorted(self.anatomy.races.held(write), key=_lock_name):
                     region = locks.region(write.node, write.function) or write.node
-                    part = self._add("lock", region, describe_lock(lock), f"held while `{describe(slot)}` is written")
+                    part = self._add("lock", region, _lock_name(lock), f"held while `{describe(slot)}` is written")
                     for name, node in self.nodes.items():
                         if self.parts[name].kind in {"answer", "write"} and self._leads_to(node, write.node):
                             self._edge(part, name, "beside")
@@ -429,15 +429,13 @@ class _Round:
 
     def _pin(self) -> None:
         """Puts each finding on the part where it stands, or makes one where the loop runs what is found."""
+        loop = self.module.positions.span(self.loop.node)
         for number, finding in enumerate(self.findings):
             names = self._parts_at(finding.span)
             if not names:
                 function = self.paper.function_at(finding.span.line)
-                inside = self.loop.node.body
-                own = self.module.positions.span(self.loop.node)
-                if function in self._run_somehow or (
-                    function is self.loop.function and own.line <= finding.span.line <= own.end_line and inside
-                ):
+                is_own = function is self.loop.function and loop.line <= finding.span.line <= loop.end_line
+                if is_own or function in self._run_somehow:
                     names = [self._add_code(finding, function)]
             for name in names[:1]:
                 self.parts[name] = replace(self.parts[name], findings=(*self.parts[name].findings, number))
@@ -551,14 +549,10 @@ class _Round:
         self.edges.setdefault((source, target), made)
 
 
-def describe_lock(lock: Slot) -> str:
+def _lock_name(lock: Slot) -> str:
     """The lock as a person writes it; one that has no name is called so."""
     return "a lock" if lock[0] == "lock" else describe(lock)
 
 
 def _short(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0]
