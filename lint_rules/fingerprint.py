@@ -6,15 +6,13 @@ Not of its message, which a later version may say better, and not of its place.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from lint_rules.finding import Finding
+from lint_rules.lines import lines_of
 from lint_rules.paths import file_of, posix
-
-_LINE_END = re.compile("\r\n|\r|\n")  # what Python takes for one; str.splitlines knows more
 
 Source = Callable[[str], "str | None"]
 """The text of a file by its path, None if it is gone."""
@@ -30,7 +28,7 @@ class Likeness(NamedTuple):
 
 def likenesses(findings: Sequence[Finding], source: Source) -> list[Likeness]:
     """That of each finding. Of a file that is gone, the lines are empty."""
-    texts = {path: _LINE_END.split(source(path) or "") for path in {finding.path for finding in findings}}
+    texts = {path: lines_of(source(path) or "") for path in {finding.path for finding in findings}}
     return [
         Likeness(finding.code, posix(file_of(finding.path)), _line(texts[finding.path], finding.span.line))
         for finding in findings

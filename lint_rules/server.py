@@ -23,6 +23,7 @@ from lint_rules.finding import NOT_ANALYSED, UNUSED_NOQA, Finding, Span
 from lint_rules.fix import each_fix, fix_source
 from lint_rules.ignores import ignored
 from lint_rules.layer import Layer, SettingsError
+from lint_rules.lines import lines_of
 from lint_rules.noqa import add_noqa, unused_noqa
 from lint_rules.notebook import Cells, program_of
 from lint_rules.options import Wish
@@ -36,7 +37,6 @@ FIX_ALL = types.CodeActionKind(types.CodeActionKind.SourceFixAll)
 FIX_ALL_OURS = f"{types.CodeActionKind.SourceFixAll.value}.looplint"
 
 _CODE = re.compile(r"\b[A-Z]{1,3}\d{3}\b")
-_LINE_END = re.compile("\r\n|\r|\n")
 _WARNINGS = {"safe": "", "unsafe": " (unsafe: read the change)", "display": " (a choice: adapt the change)"}
 
 Result = TypeVar("Result")
@@ -257,7 +257,7 @@ class Server(LanguageServer):
 
     def range(self, text: str, span: Span, shift: int = 0) -> types.Range:
         """A span in a text, so many lines further down, in the units of the client."""
-        lines = _LINE_END.split(text)
+        lines = lines_of(text)
         codec = self.workspace.position_codec
 
         def position(line: int, column: int) -> types.Position:
@@ -327,7 +327,7 @@ class Server(LanguageServer):
         """The page of the rule that a place tells of: by a finding, or by its code in a comment."""
         uri = params.text_document.uri
         text = self.workspace.get_text_document(uri)
-        line = _LINE_END.split(text.source)[params.position.line : params.position.line + 1]
+        line = lines_of(text.source)[params.position.line : params.position.line + 1]
         codec: PositionCodec = self.workspace.position_codec
         for code in _CODE.finditer(line[0]) if line else ():
             ends = [codec.client_num_units(line[0][:at]) for at in code.span()]

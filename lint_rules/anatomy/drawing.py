@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +22,7 @@ from lint_rules.anatomy.values.copies import Copies, forms_of_copies
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Finding, Span
+from lint_rules.lines import lines_of
 from lint_rules.picture import ROUND, Edge, Loop, Part, PartKind, Place, Sheet
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -68,7 +68,7 @@ class _Paper:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.module = anatomy.module
-        self.lines = re.split("\r\n|\r|\n", anatomy.module.text)
+        self.lines = lines_of(anatomy.module.text)
 
     def place(self, node: cst.CSTNode) -> Place:
         """Of what has a block, that of its head."""

@@ -15,12 +15,12 @@ Drawn in ASCII: it looks the same on every terminal and in every log.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from lint_rules.finding import Finding, Related, Span
+from lint_rules.lines import lines_of
 from lint_rules.output.page import Page, plain, visible
 from lint_rules.paths import cell_of
 
@@ -31,8 +31,6 @@ LEAD = 40
 """Columns shown before the mark where a line is cut."""
 CUT = "..."
 _OPTIONS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "display": "shown by --show-fixes"}
-
-_LINE_END = "\r\n|\r|\n"  # what Python takes for one; str.splitlines knows more
 
 
 class Mark(NamedTuple):
@@ -118,7 +116,7 @@ def _frames(finding: Finding, page: Page) -> Iterator[tuple[str | None, list[Row
     for path, group in groupby(marks, key=lambda mark: mark.path):
         of_file = list(group)
         text = page.source(path)
-        rows = [] if text is None else list(_rows(re.split(_LINE_END, text), of_file, page))
+        rows = [] if text is None else list(_rows(lines_of(text), of_file, page))
         if path == finding.path:
             if rows:
                 yield None, rows
