@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
@@ -15,6 +16,7 @@ import jsonschema
 import pytest
 from marked_engine import Project as Marked
 from published import validate
+from test_server import editing
 
 from lint_rules import api
 from lint_rules import check as checking
@@ -276,13 +278,12 @@ def test_what_was_found_with_another_state_of_the_package_is_not_told_again(proj
     assert "as a tool wrote it" in project.run("check").out
 
 
-@pytest.mark.parametrize("method", ["the preferred one", "spawn"])
-def test_processes_know_the_rules(project: Project, method: str) -> None:
+def test_processes_know_the_rules(project: Project) -> None:
+    """Also those that begin with nothing in memory."""
     for number in range(20):
         project.write(f"{number:02}.py", content=AGENT + "# filler\n" * 2000)
     script = "import multiprocessing; from lint_rules import cli, processes\n"
-    if method == "spawn":
-        script += "processes._context = lambda: multiprocessing.get_context('spawn')\n"
+    script += "processes._context = lambda: multiprocessing.get_context('spawn')\n"
     words = "['check', '--output-format=concise', '--jobs=2', '--select=ACM']"
     script += f"if __name__ == '__main__': raise SystemExit(cli.main({words}))\n"
     done = project.started("-c", script)
@@ -300,6 +301,27 @@ def test_flake8_says_what_is_wrong_with_a_package(bare: Project) -> None:
     done = bare.started("-m", "flake8", "agent.py")
     assert done.returncode == 2
     assert "looplint: the rules of looplint-acme 1.0 cannot be imported" in done.stderr.splitlines()[-1]
+
+
+def test_editors_show_them_with_their_page(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(project.site))
+
+    async def session() -> None:
+        async with editing(project.path) as editor:
+            (found,) = await editor.open("agent.py", AGENT)
+            assert found.code == "ACM101"
+            place = found.range.start
+            page = await editor.hover(editor.uri("agent.py"), place.line, place.character)
+            assert page.startswith("# unredacted-tool-result (ACM101)")
+
+    asyncio.run(session())
+
+
+def test_the_server_says_what_is_wrong_with_a_package(bare: Project) -> None:
+    bare.install(code="import nowhere")
+    done = bare.started("-m", "lint_rules", "server")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "the rules of looplint-acme 1.0 cannot be imported" in done.stderr
 
 
 def test_without_packages_nobody_looks_for_them_at_length(bare: Project) -> None:
