@@ -725,7 +725,7 @@ def run(client, messages, tools, execute):
 """
 BOUNDED = ENDLESS.replace("while True:", "for _ in range(MAX_ROUNDS):").replace(
     "OpenAI\n\n\n", "OpenAI\n\nMAX_ROUNDS = 50\n\n\n"
-) + ('    else:\n        raise RuntimeError(f"no answer within {MAX_ROUNDS} rounds")\n')
+) + ('    raise RuntimeError(f"no answer within {MAX_ROUNDS} rounds")\n')
 LIMITED = check.Options(frozenset({"AGL302"}))
 
 
@@ -735,6 +735,14 @@ def limited(source: str) -> str:
 
 def test_rounds_are_limited_by_a_constant() -> None:
     assert limited(ENDLESS) == BOUNDED
+
+
+def test_a_loop_that_is_left_by_a_break_gets_an_else() -> None:
+    source = ENDLESS.replace("return message.content", "break") + "    return message.content\n"
+    error = '        raise RuntimeError(f"no answer within {MAX_ROUNDS} rounds")\n'
+    assert f"    else:\n{error}    return message.content\n" in limited(source)
+    inner = ENDLESS.replace("        if not", "        for part in message.parts:\n            break\n        if not")
+    assert limited(inner).endswith(error.removeprefix("    "))
 
 
 def test_two_loops_share_the_constant_and_one_that_is_there_is_used() -> None:

@@ -1,7 +1,7 @@
 """AGL302: a number of rounds, in a constant of the module, and an error when they are used up.
 
 Shown only: how many rounds are enough, and who is to learn of their end, is the author's to say. A `while True` becomes
-a `for` with an `else`; any other loop counts its rounds at its head, for its test may end it earlier.
+a `for`, with an `else` if it has a `break`; any other loop counts its rounds at its head, for its test may end it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from lint_rules.repairs.edits import (
 from lint_rules.repairs.imports import is_free, is_import
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.walk import walk
 
 _LIMITS = ("MAX_ROUNDS", "MAX_MODEL_ROUNDS", "MAX_AGENT_ROUNDS")
 _COUNTERS = ("rounds", "rounds_used", "model_rounds")
@@ -48,27 +49,26 @@ def repair(anatomy: Anatomy, loop: cst.While | cst.For) -> Fix | None:
     is_plain = _is_true(loop.test) and not module.scope_of[loop].function.named("_")
 
     def build() -> Edits:
-        constant = [] if _is_number(module, loop, limit) else [_statement(module, f"{limit} = {_ROUNDS}")]
-        at = _place(module, loop)
         error = _statement(module, f'raise RuntimeError(f"no answer within {{{limit}}} rounds")')
+        changed: dict[Block, list[Change]] = {block: []}
+        replaced: dict[cst.CSTNode, cst.CSTNode] = {}
         if is_plain:
-            orelse = cst.Else(cst.IndentedBlock([error], indent=body.indent))
-            bounded = cst.For(
-                cst.Name("_"),
-                cst.parse_expression(f"range({limit})"),
-                body,
-                orelse,
-                leading_lines=loop.leading_lines,
-            )
-            return Edits(replaced={loop: bounded}, changed={module.tree: _defining(at, constant)} if constant else {})
-        test = cst.If(cst.parse_expression(f"{counter} == {limit}"), cst.IndentedBlock([error], indent=body.indent))
-        head = [test, _statement(module, f"{counter} += 1")]
-        started = _started(block, loop, _statement(module, f"{counter} = 0"))
-        changed: dict[Block, Change] = {body: lambda statements: [*head, *statements], block: started}
-        if constant:
-            define = _defining(at, constant)
-            changed[module.tree] = (lambda body: define(started(body))) if block is module.tree else define
-        return Edits(changed=changed, claimed=frozenset({loop.test}))
+            has_break = _has_break(module, loop)
+            orelse = cst.Else(cst.IndentedBlock([error], indent=body.indent)) if has_break else None
+            numbers = cst.parse_expression(f"range({limit})")
+            lines = loop.leading_lines
+            replaced[loop] = cst.For(cst.Name("_"), numbers, body, orelse, leading_lines=lines)
+            changed[block] += [_behind(block, loop, error)] if not has_break else []
+        else:
+            test = cst.If(cst.parse_expression(f"{counter} == {limit}"), cst.IndentedBlock([error], indent=body.indent))
+            head = [test, _statement(module, f"{counter} += 1")]
+            changed[body] = [lambda statements: [*head, *statements]]
+            changed[block].append(_started(block, loop, _statement(module, f"{counter} = 0")))
+        if not _is_number(module, loop, limit):
+            constant = _statement(module, f"{limit} = {_ROUNDS}")
+            changed.setdefault(module.tree, []).append(_defining(_place(module, loop), constant))
+        together = {place: _together(changes) for place, changes in changed.items() if changes}
+        return Edits(replaced=replaced, changed=together, claimed=frozenset({loop.test}))
 
     return Fix(_TITLE, "display", build)
 
@@ -101,6 +101,36 @@ def _targets(module: SourceModule) -> set[cst.CSTNode]:
     }
 
 
+def _has_break(module: SourceModule, loop: cst.While) -> bool:
+    """Whether the loop is left by a `break`; if not, its end is reached only when the rounds are used up."""
+    breaks = (node for node in walk(loop.body) if isinstance(node, cst.Break))
+    return any(
+        next(outer for outer in module.ancestors(node) if isinstance(outer, (cst.For, cst.While))) is loop
+        for node in breaks
+    )
+
+
+def _together(changes: list[Change]) -> Change:
+    """Changes of one block, one after the other. The first ones do not move what the later ones count."""
+
+    def changed(statements: list[Any]) -> list[Any]:
+        for change in changes:
+            statements = change(statements)
+        return statements
+
+    return changed
+
+
+def _behind(block: Block, loop: cst.While, error: cst.BaseStatement) -> Change:
+    """The error behind the loop."""
+
+    def inserted(statements: list[Any]) -> list[Any]:
+        at = list(block.body).index(loop) + 1
+        return [*statements[:at], error, *statements[at:]]
+
+    return inserted
+
+
 def _started(block: Block, loop: cst.While, start: cst.BaseStatement) -> Change:
     """`rounds = 0` before the loop."""
 
@@ -128,14 +158,14 @@ def _is_docstring(line: cst.CSTNode) -> bool:
     return isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
 
 
-def _defining(at: int, constant: list[Any]) -> Change:
+def _defining(at: int, constant: Any) -> Change:
     """The constant at its place in the module, with empty lines around it."""
 
     def inserted(statements: list[Any]) -> list[Any]:
         before, behind = statements[:at], statements[at:]
         apart = 2 if behind and isinstance(behind[0], (cst.FunctionDef, cst.ClassDef)) else 1
-        told = [with_blank_lines(statement, [_EMPTY] if before else []) for statement in constant]
-        return [*before, *told, *(with_blank_lines(line, [_EMPTY] * apart) for line in behind[:1]), *behind[1:]]
+        told = with_blank_lines(constant, [_EMPTY] if before else [])
+        return [*before, told, *(with_blank_lines(line, [_EMPTY] * apart) for line in behind[:1]), *behind[1:]]
 
     return inserted
 
