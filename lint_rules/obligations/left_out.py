@@ -13,6 +13,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk
+from lint_rules.syntax.word import SAYING, meaning
 
 _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "parts"})
 
@@ -95,6 +96,8 @@ def _is_value(anatomy: Anatomy, stored: Stored, value: cst.BaseExpression) -> bo
 
 def _is_plain(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     """Whether a message is known to be equal to another one that says the same."""
+    if isinstance(value, cst.Name) and meaning(value.value) == SAYING:
+        return True
     shown = anatomy.facts.evidence(value, Kind.MESSAGE)
     if any(step.reason.startswith("has `role`") for fact in shown for step in fact.chain()):
         return True

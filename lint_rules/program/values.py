@@ -74,6 +74,7 @@ _SAME = frozenset(
 """Functions and methods whose result holds what their argument, or their object, holds."""
 _ELEMENTS = frozenset({"pop", "popleft", "get", "get_nowait", "setdefault", "next", "min", "max", "choice", "anext"})
 _DATACLASSES = frozenset({"dataclass", "define", "attrs", "frozen", "mutable", "s", "attr"})
+_RECORDS = frozenset({"NamedTuple", "BaseModel"})
 
 
 class Values:
@@ -364,6 +365,16 @@ class Values:
                     if given is not None:
                         kept.setdefault(given, name)
         return [(name, kept.get(name, name)) for name in method.parameters]
+
+    def is_value(self, cls: ClassFrame) -> bool:
+        """Whether objects of a class are equal if their fields are: a record, that does not say otherwise."""
+        made = [d for d in cls.node.decorator_list if type(d) is ast.Call]
+        if any(k.arg == "eq" and getattr(k.value, "value", True) is False for d in made for k in d.keywords):
+            return False
+        named = {base.attr if type(base) is ast.Attribute else getattr(base, "id", "") for base in cls.node.bases}
+        return (
+            not (cls.decorators.isdisjoint(_DATACLASSES) and named.isdisjoint(_RECORDS)) and "__eq__" not in cls.methods
+        )
 
     # -- annotations ------------------------------------------------------------------------------------------------
 

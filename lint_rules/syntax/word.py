@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Word", "meaning"]
+__all__ = ["SAYING", "Word", "meaning"]
+
+SAYING = "message that says all"
+"""The meaning of a message that is equal to any other one that says the same."""
 
 
 class Word(str):

@@ -15,9 +15,9 @@ from lint_rules.anatomy.dialect.parts import Parts
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import ClassObject, Container, Instance, Value, Values
 from lint_rules.syntax.below import blank, walk
-from lint_rules.syntax.word import Word
+from lint_rules.syntax.word import SAYING, Word
 
-_LISTS = {"message": "history", "call": "calls"}
+_LISTS = {"message": "history", SAYING: "history", "call": "calls"}
 
 
 class Lowering:
@@ -161,7 +161,8 @@ class Lowering:
 
     def _part(self, thing: Any) -> str:
         if isinstance(thing, Instance):
-            return self._parts.kind(thing.cls) or ""
+            known = self._parts.kind(thing.cls) or ""
+            return SAYING if known == "message" and self._parts.says_all(thing.cls) else known
         if isinstance(thing, ClassObject):
             kind = self._parts.kind(thing.cls)
             return f"class of {kind}" if kind is not None else ""

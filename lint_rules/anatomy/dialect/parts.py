@@ -81,6 +81,12 @@ class Parts:
             return "reply"
         return "message" if "role" in found or cls in self.roles else "call" if found else None
 
+    def says_all(self, cls: ClassFrame) -> bool:
+        """Whether two messages of a class are equal if they say the same: it has no other field, such as an id."""
+        known = self.words.get(cls, {})
+        said = all(known.get(name) in ("role", "content", "tool_calls") for name in self._values.fields(cls))
+        return said and self._values.is_value(cls)
+
     # -- votes ------------------------------------------------------------------------------------------------------
 
     def _vote(self, value: ast.AST | None, frame: Frame, part: str) -> None:

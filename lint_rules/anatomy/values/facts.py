@@ -15,10 +15,16 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
-from lint_rules.syntax.word import Word, meaning
+from lint_rules.syntax.word import SAYING, Word, meaning
 
 _MOST_PASSES = 12
-_MEANINGS = {"message": Kind.MESSAGE, "call": Kind.CALL, "history": Kind.HISTORY, "calls": Kind.CALLS}
+_MEANINGS = {
+    "message": Kind.MESSAGE,
+    SAYING: Kind.MESSAGE,
+    "call": Kind.CALL,
+    "history": Kind.HISTORY,
+    "calls": Kind.CALLS,
+}
 
 
 class Facts(Flows):
