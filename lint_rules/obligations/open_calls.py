@@ -144,7 +144,7 @@ def unsent(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.CST
     parent = anatomy.module.parent
     for loop in function.nodes_of(cst.For):
         behind = [p for node in kept if not anatomy.module.inside(node, loop) for p in graph.enclosing(node, parent)]
-        calls = anatomy.calls.calls_within(loop.body, function)
+        calls = function.nodes_of(cst.Call)
         for node in function.nodes if behind else ():
             if not isinstance(node, cst.Assign) or not anatomy.module.inside(node, loop.body):
                 continue
