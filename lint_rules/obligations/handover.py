@@ -299,7 +299,8 @@ class _Search:
             here = [p for p in self.anatomy.points(function, [node]) if p not in barred]
             after = any(p in starts for p in here) or flow.reaches(starts, here, barred, exceptions=False)
             if here and after and flow.reaches(here, ends, exceptions=False):
-                if flow.reaches(here, flow.raises, barred):
+                closed = {target for point in here for target, kind in point.successors if kind == "exception"} - barred
+                if flow.raises in closed or flow.reaches(closed, flow.raises, barred, exceptions=False):
                     yield Unhanded(node, "yield", slot, stored[0], saves[-1], function)
                     return
 
