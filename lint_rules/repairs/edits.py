@@ -144,6 +144,12 @@ def blank_lines(statement: Any) -> list[cst.EmptyLine]:
     return above
 
 
+def put_before(statements: list[Any], at: int, new: Any) -> list[Any]:
+    """Statements with a new one before the one at an index, whose empty lines stand above both."""
+    first = with_blank_lines(new, blank_lines(statements[at]))
+    return [*statements[:at], first, without_blank_lines(statements[at]), *statements[at + 1 :]]
+
+
 def with_blank_lines(statement: Any, lines: list[cst.EmptyLine]) -> Any:
     """A statement with empty lines above it, unless it has some."""
     if not lines or blank_lines(statement):

@@ -11,16 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.split_results import SplitResult
-from lint_rules.repairs.edits import (
-    Edits,
-    Fix,
-    blank_lines,
-    block_of,
-    line_of,
-    of_the_file,
-    with_blank_lines,
-    without_blank_lines,
-)
+from lint_rules.repairs.edits import Edits, Fix, block_of, line_of, of_the_file, put_before
 from lint_rules.repairs.imports import is_free
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -53,8 +44,7 @@ def repair(anatomy: Anatomy, split: SplitResult) -> Fix | None:
         start = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(cst.Name(name))], cst.List([]))])
 
         def around(statements: list[Any]) -> list[Any]:
-            first = with_blank_lines(start, blank_lines(statements[at]))
-            return [*statements[:at], first, without_blank_lines(statements[at]), after, *statements[at + 1 :]]
+            return put_before([*statements[: at + 1], after, *statements[at + 1 :]], at, start)
 
         return Edits(replaced={store: collected}, changed={block: around}, claimed=frozenset({part}))
 

@@ -17,11 +17,10 @@ from lint_rules.repairs.edits import (
     Change,
     Edits,
     Fix,
-    blank_lines,
     block_of,
     of_the_file,
+    put_before,
     with_blank_lines,
-    without_blank_lines,
 )
 from lint_rules.repairs.imports import is_free, is_import
 from lint_rules.syntax import expressions as ex
@@ -135,9 +134,7 @@ def _started(block: Block, loop: cst.While, start: cst.BaseStatement) -> Change:
     """`rounds = 0` before the loop."""
 
     def inserted(statements: list[Any]) -> list[Any]:
-        at = list(block.body).index(loop)
-        first = with_blank_lines(start, blank_lines(statements[at]))
-        return [*statements[:at], first, without_blank_lines(statements[at]), *statements[at + 1 :]]
+        return put_before(statements, list(block.body).index(loop), start)
 
     return inserted
 
