@@ -12,6 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.guards.guards import Guards
 from lint_rules.anatomy.messages.transcript import Transcript
 from lint_rules.anatomy.messages.writes import Writes
+from lint_rules.anatomy.program.aliases import Aliases
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.rounds.rounds import RoundLoop, round_loops
 from lint_rules.anatomy.values.facts import Facts
@@ -105,8 +106,12 @@ class Anatomy:
         return CallGraph(self.facts)
 
     @cached_property
+    def aliases(self) -> Aliases:
+        return Aliases(self.calls)
+
+    @cached_property
     def writes(self) -> Writes:
-        return Writes(self.facts, self.calls)
+        return Writes(self.facts, self.calls, self.aliases)
 
     @cached_property
     def rounds(self) -> list[RoundLoop]:

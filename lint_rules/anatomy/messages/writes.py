@@ -8,6 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
+from lint_rules.anatomy.program.aliases import Aliases
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence, Kind
@@ -48,9 +49,10 @@ class HistoryWrite:
 class Writes:
     """All direct writes of a file, and which slots each function writes, itself or through what it calls."""
 
-    def __init__(self, facts: Facts, graph: CallGraph) -> None:
+    def __init__(self, facts: Facts, graph: CallGraph, aliases: Aliases) -> None:
         self.facts = facts
         self.graph = graph
+        self.aliases = aliases
         self.all: list[HistoryWrite] = []
         self.by_slot: dict[Slot, list[HistoryWrite]] = defaultdict(list)
         self.by_function: dict[Scope, list[HistoryWrite]] = defaultdict(list)
@@ -113,6 +115,8 @@ class Writes:
         value: cst.BaseExpression | None,
     ) -> list[HistoryWrite]:
         slot = self.facts.slots.of(base)
+        if slot is not None and slot[0] == "return":
+            slot = self.aliases.of(slot)
         evidence = self.facts.of(slot).get(Kind.HISTORY) if slot is not None else None
         if slot is None or evidence is None or slot[0] in {"call", "return"}:
             return []

@@ -32,8 +32,6 @@ class Ownership:
             base = ex.receiver(write.node)
         elif isinstance(write.node, cst.Assign):
             base = write.node.targets[0].target
-        while isinstance(base, (cst.Attribute, cst.Subscript)):
-            base = base.value
         return base is not None and self.is_own(base, write.function)
 
     def is_connection(self, function: Scope, name: str) -> bool:
@@ -71,7 +69,7 @@ class Ownership:
 
     def is_own(self, node: cst.BaseExpression, function: Scope, depth: int = 0) -> bool:
         """Whether a value is an object of this run alone: made by it, or by a caller or a framework for it."""
-        parts = [*ex.alternatives(node)] if depth <= _DEEPEST else []
+        parts = [_owner(part) for part in ex.alternatives(node)] if depth <= _DEEPEST else []
         return bool(parts) and all(
             self._is_made(part, depth) if isinstance(part, cst.Call) else self._is_held(part, function, depth)
             for part in parts
@@ -177,6 +175,13 @@ class Ownership:
             and (b := ex.receiver(n)) is not None and self.facts.slots.of(b) == slot
         ]  # fmt: skip
         return bool(begun) and all(self.module.before(call, node) for node in begun)
+
+
+def _owner(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`x` of `x.messages` and `x["messages"]`: the object that has it goes, and so does its part."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node
 
 
 def _is_made_here(value: cst.BaseExpression) -> bool:

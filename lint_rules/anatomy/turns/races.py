@@ -58,11 +58,15 @@ class Races:
 
     @cached_property
     def histories(self) -> list[SharedHistory]:
-        kept: dict[Slot, list[HistoryWrite]] = {}
+        places: dict[Slot, list[HistoryWrite]] = defaultdict(list)
         for slot, writes in self.anatomy.writes.by_slot.items():
-            if self.is_shared(slot):
-                changes = [write for write in writes if not self._is_unseen(write)]
-                kept.setdefault(self._given_to.get(slot, slot), []).extend(changes)
+            place = self.anatomy.aliases.of(slot)
+            named = slot[0] == "var" and slot != place  # to bind a name changes nothing that it stood for
+            places[place] += [replace(w, slot=place) for w in writes if not (named and w.kind == "rebind")]
+        kept: dict[Slot, list[HistoryWrite]] = defaultdict(list)
+        for place, writes in places.items():
+            if self._is_shared(place, writes):
+                kept[self._given_to.get(place, place)] += [w for w in writes if not self._is_unseen(w)]
         for writes in kept.values():
             if len(writes) > 1:
                 writes.sort(key=lambda write: self.module.order[write.node])
@@ -111,8 +115,8 @@ class Races:
             if any(self.facts.slots.of(value) == parameter for value in self.facts.assigned(slot))
         ]
 
-    def is_shared(self, slot: Slot) -> bool:
-        """Whether a slot can be seen by more than one run of a function."""
+    def _is_shared(self, slot: Slot, writes: list[HistoryWrite]) -> bool:
+        """Whether a place with these writes can be seen by more than one run of a function."""
         root = slot
         while root[0] in {"member", "item"}:
             root = root[1]
@@ -129,9 +133,9 @@ class Races:
         if slot is not root and self.ownership.is_connection(scope, name):
             return False
         if scope.kind == "module":
-            return any(w.function is not self.module.top for w in self.anatomy.writes.by_slot[slot])
+            return any(w.function is not self.module.top for w in writes)
         if slot is root:
-            return any(w.function is not scope for w in self.anatomy.writes.by_slot[slot])
+            return any(w.function is not scope for w in writes)
         return any(name == p.name.value and p.star != "**" for p in parameters(scope))  # `**kwargs` is the call's own
 
     def _is_of_other_file(self, call: cst.Call) -> bool:

@@ -18,6 +18,9 @@ from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.word import SAYING, Word, meaning
 
 _MOST_PASSES = 12
+_CONTAINERS = frozenset(
+    {"dict", "defaultdict", "mapping", "mutablemapping", "ordereddict", "list", "sequence", "deque"}
+)
 _MEANINGS = {
     "message": Kind.MESSAGE,
     SAYING: Kind.MESSAGE,
@@ -130,26 +133,73 @@ class Facts(Flows):
                     slots.holds(("return", function), cls)
         if not self.module.classes:
             return
-        for _ in range(3):
+        before = -1
+        while before < len(slots.classes):
             before = len(slots.classes)
             for node in self.module.nodes_of(cst.AnnAssign, cst.Assign):
                 if type(node) is cst.AnnAssign:
-                    cls = slots.annotated(node.annotation.annotation)
-                    slot = slots.of(node.target) if cls is not None else None
-                    if cls is not None and slot is not None:
-                        slots.holds(slot, cls)
+                    self._learn_annotated(node)
                 elif type(node) is cst.Assign:
                     self._learn_instance(node)
-            if len(slots.classes) == before:
-                break
+            self._learn_handed_on()
+
+    def _learn_annotated(self, node: cst.AnnAssign) -> None:
+        cls, element = self.slots.annotated(node.annotation.annotation), self._element(node.annotation.annotation)
+        slot = self.slots.of(node.target) if cls is not None or element is not None else None
+        if slot is not None and cls is not None:
+            self.slots.holds(slot, cls)
+        if slot is not None and element is not None:
+            self.slots.holds(("item", slot), element)
+
+    def _element(self, annotation: cst.BaseExpression) -> Scope | None:
+        """The class of the values of a dict or list: `dict[str, Session]`."""
+        if type(annotation) is not cst.Subscript or ex.last_name(annotation.value).lower() not in _CONTAINERS:
+            return None
+        inside = annotation.slice[-1].slice
+        return self.slots.annotated(inside.value) if type(inside) is cst.Index else None
+
+    def _learn_handed_on(self) -> None:
+        """What functions give back and are handed, and what is put into containers, where it is always of one class."""
+        slots, seen = self.slots, defaultdict[Slot, set[Scope]](set)
+        for node in self.module.nodes_of(cst.Return):
+            for part in ex.alternatives(node.value) if node.value is not None else ():
+                self._note(seen, ("return", self.module.scope_of[node].function), part)
+        for call in self.module.nodes_of(cst.Call):
+            callee = slots.callee(call)
+            for parameter, value in slots.bindings(call, callee) if callee is not None else ():
+                self._note(seen, parameter, value)
+            if callee is None and ex.called_name(call) == "setdefault" and len(call.args) == 2:
+                slot = slots.of(call)
+                if slot is not None:
+                    self._note(seen, slot, call.args[1].value)
+        for slot, classes in seen.items():
+            if len(classes) == 1:
+                slots.holds(slot, classes.pop())
+
+    def _note(self, seen: dict[Slot, set[Scope]], slot: Slot, value: cst.BaseExpression) -> None:
+        cls = self.slots.instance(value)
+        if cls is not None and self._holds_object(value):
+            seen[slot].add(cls)
 
     def _learn_instance(self, node: cst.Assign) -> None:
         for part in ex.alternatives(node.value):
-            cls = self.slots.instance(part)
-            for target in node.targets if cls is not None else ():
+            cls, element = self.slots.instance(part), self._made_on_demand(part)
+            for target in node.targets if cls is not None or element is not None else ():
                 slot = self.slots.of(target.target)
                 if slot is not None and cls is not None and self._holds_object(part):
                     self.slots.holds(slot, cls)
+                if slot is not None and element is not None:
+                    self.slots.holds(("item", slot), element)
+
+    def _made_on_demand(self, node: cst.BaseExpression) -> Scope | None:
+        """The class of the values of `defaultdict(Session)`."""
+        if type(node) is not cst.Call or ex.called_name(node) != "defaultdict" or not node.args:
+            return None
+        maker = ex.inner(node.args[0].value)
+        made = ex.inner(maker.body) if type(maker) is cst.Lambda else None
+        if type(made) is cst.Call:
+            return self.slots.constructed(made)
+        return self.module.class_named(maker.value) if type(maker) is cst.Name else None
 
     def _holds_object(self, node: cst.BaseExpression) -> bool:
         """Whether a name stands for an object, not for a class itself."""

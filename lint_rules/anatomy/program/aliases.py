@@ -1,0 +1,104 @@
+"""Aliases: which lasting place a value lives in that a name, a parameter or a function stands for.
+
+`h = sessions[key]`, `h = sessions.setdefault(key, [])`, `h = store.get(key)` and a parameter that all callers hand
+`sessions[key]` stand for one place: an element of `sessions`. What is done to one of them is done to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, decorators, parameters
+
+_FRESH = (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple, cst.BaseString, cst.BaseNumber)
+_TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_property"})
+
+
+class Aliases:
+    """The places of one file."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self.graph = graph
+        self.facts = graph.facts
+        self.slots = graph.facts.slots
+        self.module = graph.facts.module
+        self._places: dict[Slot, Slot] = {}
+
+    def of(self, slot: Slot) -> Slot:
+        """The one lasting place that a slot stands for: an attribute, a global, or a part of one; else the slot."""
+        if slot not in self._places:
+            self._places[slot] = slot  # what stands for itself, in a circle, stands for nothing else
+            self._places[slot] = self._find(slot) or slot
+        return self._places[slot]
+
+    def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
+        """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside."""
+        while slot[0] in {"member", "item"}:
+            slot = slot[1]
+        return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function and not _is_parameter(slot))
+
+    def _find(self, slot: Slot) -> Slot | None:
+        if slot[0] == "item":
+            return ("item", self.of(slot[1]))
+        if slot[0] == "member":
+            base = self.of(slot[1])
+            cls = self.slots.classes.get(base)
+            return ("member", base, slot[2]) if cls is None else ("attr", cls, slot[2])
+        if slot[0] == "return":
+            return self._of_function(slot[1])
+        if slot[0] == "attr":
+            method = self.module.method(slot[1], slot[2])
+            return self._of_function(method) if method is not None and decorators(method) else None
+        if slot[0] == "var" and slot[1].kind == "function":
+            return self._of_parameter(slot) if _is_parameter(slot) else self._one(self.facts.assigned(slot), slot[1])
+        return None
+
+    def _of_function(self, function: Scope) -> Slot | None:
+        """The place that all a function gives back lives in."""
+        if any(ex.dotted(decorator) not in _TRANSPARENT for decorator in decorators(function)):
+            return None
+        return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
+
+    def _of_parameter(self, slot: Slot) -> Slot | None:
+        """The place that all callers hand over, where all of them are seen."""
+        function, sites = slot[1], self.graph.sites[slot[1]]
+        if self.graph.references[function] or function in self.graph.servings or self.facts.assigned(slot):
+            return None
+        places = {
+            self._one([value], site.caller)
+            for site in sites
+            for parameter, value in self.slots.bindings(site.node, function)
+            if parameter == slot
+        }
+        return places.pop() if len(places) == 1 else None
+
+    def _one(self, values: Iterable[cst.BaseExpression], function: Scope) -> Slot | None:
+        """The lasting place that values live in: new ones may be among them, but no other place."""
+        places: set[Slot] = set()
+        for part in (part for value in values for part in ex.alternatives(value)):
+            if self._is_new(part):
+                continue
+            slot = self.slots.of(part)
+            place = self.of(slot) if slot is not None else None
+            if place is None or not self.is_lasting(place, function):
+                return None
+            places.add(place)
+        return places.pop() if len(places) == 1 else None
+
+    def _is_new(self, node: cst.BaseExpression) -> bool:
+        """A display, a copy, an object that is made on the spot, None: nobody else has it."""
+        if isinstance(node, _FRESH) or sources(node) or ex.dotted(node) == "None":
+            return True
+        return type(node) is cst.Call and (
+            self.slots.constructed(node) is not None or ex.dotted(node.func) in {"list", "dict", "deque"}
+        )
+
+
+def _is_parameter(slot: Slot) -> bool:
+    return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
