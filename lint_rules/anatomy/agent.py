@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
     from lint_rules.anatomy.cuts.mending import Mending
     from lint_rules.anatomy.cuts.trimming import Trimming
+    from lint_rules.anatomy.messages.classes import Elements
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.turns.races import Races
     from lint_rules.anatomy.turns.turns import Turns
@@ -45,8 +46,9 @@ class Neighbour:
         self._read = read
 
     def defines(self, keyword: str, name: str) -> bool:
-        """Whether `class Name` or `def name` stands in it."""
-        return re.search(rf"\b{keyword}\s+{name}\b".encode(), self._source) is not None
+        """Whether `class Name` or `def name` stands in it, without a keyword `name = `."""
+        form = rf"\b{keyword}\s+{name}\b" if keyword else rf"(?m)^{name}\s*[:=]"
+        return re.search(form.encode(), self._source) is not None
 
     @cached_property
     def anatomy(self) -> Anatomy | None:
@@ -131,6 +133,12 @@ class Anatomy:
         from lint_rules.anatomy.messages.contents import Contents
 
         return Contents(self)
+
+    @cached_property
+    def elements(self) -> Elements:
+        from lint_rules.anatomy.messages.classes import Elements
+
+        return Elements(self)
 
     @cached_property
     def single_calls(self) -> tuple[bool, frozenset[Scope]]:
@@ -253,9 +261,12 @@ class Anatomy:
                     found.setdefault(statement, []).append(name)
         return found
 
-    def imported_class(self, name: str) -> tuple[Anatomy, Scope] | None:
-        """The class that is imported under a name, with the anatomy of its file; None where that is unknown."""
-        found = self._imported(name, "class")
+    def imported_class(self, name: str, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
+        """The class that is imported under a name, with the anatomy of its file; None where that is unknown.
+
+        `asking` as for functions.
+        """
+        found = self._imported(name, "class", asking)
         cls = found[0].module.class_named(found[1]) if found is not None else None
         return (found[0], cls) if found is not None and cls is not None else None
 
@@ -272,6 +283,11 @@ class Anatomy:
         functions = (f for f in anatomy.module.functions if f.name == there and f.parent is top)
         function = next((f for f in functions if f.kind == "function"), None)
         return None if function is None else (anatomy, function)
+
+    def imported_value(self, name: str) -> tuple[Anatomy, Slot] | None:
+        """Where what is imported under a name is set in its file, with the anatomy of that; None where unknown."""
+        found = self._imported(name, "")
+        return (found[0], ("var", found[0].module.top, found[1])) if found is not None else None
 
     def _imported(self, name: str, keyword: str, asking: bool = False) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""

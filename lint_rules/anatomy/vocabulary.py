@@ -183,11 +183,6 @@ TASKS = frozenset(
     }
 )  # fmt: skip
 CALLBACKS = frozenset({"add_done_callback", "do", "add_job"})
-TURNS = (
-    "answer", "arun", "ask", "chat", "complete", "converse", "generate", "handle", "invoke", "process", "prompt",
-    "query", "reply", "respond", "run", "send", "step", "stream", "talk", "turn",
-)  # fmt: skip
-"""How methods begin that run a turn on an object of another file: only then is that file worth reading."""
 
 DECODERS = frozenset(
     {

@@ -84,9 +84,14 @@ class Surroundings(Evidence):
         return any(seen(source).asks for source in self._running(self.called))
 
     def turns_elsewhere(self) -> bool:
-        """An object made here of a class of another file that asks a model in what is called of it here."""
-        turns = [name for name in self.called if name.lstrip("_").startswith(words.TURNS)]
-        return any(seen(source).asks for source in self._running(turns))
+        """What is called here is defined in a file of the project that asks a model."""
+        if self._nearby is None:
+            return False
+        for module in set(self.origins.values()):
+            source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
+            if source is not None and not self.called.isdisjoint(_defined(source)) and seen(source).asks:
+                return True
+        return False
 
     def _running(self, methods: Iterable[str]) -> Iterator[bytes]:
         """The sources of the classes of objects made here, if one of these methods is defined in them."""
@@ -226,6 +231,12 @@ def _handing_on(source: bytes) -> frozenset[str]:
     found = {name for name, body in plain if _HANDS_ON.search(body)}
     found |= {name for name, body in plain if not found.isdisjoint(_CALLED.findall(body))}
     return frozenset(name.decode() for name in found)
+
+
+@lru_cache(maxsize=256)
+def _defined(source: bytes) -> frozenset[str]:
+    """The names of the functions, methods and classes of a source."""
+    return frozenset(match[2].decode() for match in _DEFINITION.finditer(source))
 
 
 _CALLED = re.compile(rb"(\w+)\(")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -10,8 +11,11 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import children
 
 LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
+
+_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict"})
 
 FoundClass = tuple[Anatomy, Scope]
 """A class, and the file it stands in."""
@@ -25,6 +29,58 @@ def made_class(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     return anatomy.imported_class(call.func.value) if type(call.func) is cst.Name else None
 
 
+def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterator[FoundClass]:
+    """The classes, of other files of the project, that the object in a slot may belong to.
+
+    By what makes it, by annotation, and by what functions give back. `asking`: only those of files that ask a model.
+    """
+    names = dict.fromkeys(_class_names(anatomy, slot, set()))
+    elsewhere = anatomy.imported_value(slot[2]) if slot[0] == "var" and slot[1] is anatomy.module.top else None
+    if elsewhere is not None:
+        there, same = elsewhere
+        cls = there.facts.slots.classes.get(same)
+        yield from [(there, cls)] if cls is not None else classes_of(there, same, asking=asking)
+    yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
+
+
+def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]:
+    """The names of classes a slot's value may belong to."""
+    if slot in seen:
+        return
+    seen.add(slot)
+    annotation = anatomy.elements.annotation(slot)
+    if annotation is not None:
+        yield from _named(annotation)
+    whole = anatomy.elements.annotation(slot[1]) if slot[0] == "item" else None
+    if type(whole) is cst.Subscript and type(inside := whole.slice[-1].slice) is cst.Index:
+        yield from _named(inside.value)
+    for value in _values(anatomy, slot):
+        for part in ex.alternatives(value):
+            if type(part) is cst.Call and type(part.func) is cst.Name:
+                yield part.func.value
+            inner = anatomy.facts.slots.of(part)
+            if inner is not None:
+                yield from _class_names(anatomy, inner, seen)
+
+
+def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
+    """What a slot is assigned, or what a function gives back."""
+    if slot[0] != "return":
+        return anatomy.facts.assigned(slot)
+    return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+
+
+def _named(annotation: cst.BaseExpression) -> Iterator[str]:
+    """The classes that an annotation names: not those of the elements of a container."""
+    if type(annotation) is cst.Name:
+        yield annotation.value
+    elif type(annotation) is cst.SimpleString:
+        yield ex.text(annotation) or ""
+    elif type(annotation) is not cst.Subscript or ex.last_name(annotation.value) not in LISTS | _MAPPINGS:
+        for part in children(annotation):
+            yield from _named(part)  # type: ignore[arg-type]
+
+
 class Elements:
     """Of which class the elements of the lists of one file are, as far as annotations tell."""
 
@@ -32,6 +88,10 @@ class Elements:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
+
+    def annotation(self, slot: Slot) -> cst.BaseExpression | None:
+        """The annotation of a variable, attribute or parameter, and of what a function gives back."""
+        return self._annotations.get(slot)
 
     def of(self, slot: Slot) -> FoundClass | None:
         """The class of the elements of a list, where it is annotated, and the file it stands in."""

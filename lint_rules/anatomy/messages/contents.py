@@ -15,7 +15,6 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import Elements
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
@@ -49,7 +48,7 @@ class Contents:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
-        self._elements = Elements(anatomy)
+        self._elements = anatomy.elements
 
     # -- questions --------------------------------------------------------------------------------------------
 

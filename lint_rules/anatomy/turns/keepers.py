@@ -5,18 +5,16 @@ A method is judged by its body: what it does to the attribute that holds the his
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import LISTS
+from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
-from lint_rules.syntax.walk import children
 
 Role = Literal["read", "rewrite", "grow"]
 
@@ -52,34 +50,8 @@ class Keepers:
 
     def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
-        for cls in _class_names(self._anatomy, keeper):
-            found = self._anatomy.imported_class(cls)
-            if found is not None:
-                return found[0].module.method(found[1], name)
-        return None
-
-
-def _class_names(anatomy: Anatomy, slot: Slot, depth: int = 0) -> Iterator[str]:
-    """The names of classes a slot's value may belong to: constructors, and annotations of parameters it comes from."""
-    if slot[0] == "var":
-        for param in parameters(slot[1]):
-            if param.name.value == slot[2] and param.annotation is not None:
-                yield from _named(param.annotation.annotation)
-    for value in anatomy.facts.assigned(slot) if depth < 3 else ():
-        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
-            yield value.func.value
-        inner = anatomy.facts.slots.of(value)
-        if inner is not None and inner != slot:
-            yield from _class_names(anatomy, inner, depth + 1)
-
-
-def _named(annotation: cst.BaseExpression) -> Iterator[str]:
-    """The classes that an annotation names: not those of the elements of a list."""
-    if type(annotation) is cst.Name:
-        yield annotation.value
-    elif type(annotation) is not cst.Subscript or ex.last_name(annotation.value) not in LISTS:
-        for part in children(annotation):
-            yield from _named(part)  # type: ignore[arg-type]
+        found = next(classes_of(self._anatomy, keeper), None)
+        return found[0].module.method(found[1], name) if found is not None else None
 
 
 def _method_role(method: Scope) -> Role | None:

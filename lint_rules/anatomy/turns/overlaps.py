@@ -12,7 +12,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
+from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.turns import Turn, is_keyed
@@ -52,7 +52,6 @@ class Overlaps:
         self.graph = anatomy.calls
         self.turns = anatomy.turns
         self.flow = anatomy.flow
-        self._safe: dict[Turn, bool] = {}
 
     def all(self) -> Iterator[Overlap]:
         """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
@@ -79,44 +78,14 @@ class Overlaps:
     def _turns_in(self, reach: Reach, start: Start) -> Iterator[Turn]:
         for function in reach:
             for turn in self.turns.by_function.get(function, ()):
-                if not self._is_safe(turn) and (reach[function] or self._gives_way(turn)):
-                    if not self._is_begun_anew(turn, start) and not self._is_on_own_object(turn):
+                if not self.turns.is_apart(turn) and (reach[function] or self._gives_way(turn)):
+                    if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn):
                         yield turn
-
-    def _is_begun_anew(self, turn: Turn, start: Start) -> bool:
-        """Whether each run begins with a new history: then it is the run's state on a shared object (AGL104)."""
-        writes = self.anatomy.writes.by_slot.get(turn.slot, [])
-        grown = [w for w in writes if grows(self.anatomy, w) and w.function.name not in SETUPS]
-        return bool(grown) and all(
-            any(begun_anew(self.anatomy, turn.slot, write, entry) for entry in (turn.function, start.function))
-            for write in grown
-        )
 
     def _is_on_own_object(self, turn: Turn) -> bool:
         """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`."""
         return all(
             isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
-            for node in turn.grows
-        )
-
-    def _is_safe(self, turn: Turn) -> bool:
-        if turn not in self._safe:
-            self._safe[turn] = self._guards_itself(turn)
-        return self._safe[turn]
-
-    def _guards_itself(self, turn: Turn) -> bool:
-        """One lock from the question to the last result, or a flag; a lock that ends before the results is none."""
-        locks, function = self.races.locks, turn.function
-        if locks.at_entry(function) or all(self.races.flags.guard(ask, function) for ask in turn.asks):
-            return True
-        if not all(locks.around(ask, function) for ask in turn.asks):
-            return False
-        regions = [locks.region(ask, function) for ask in turn.asks]
-        if any(region is None for region in regions):
-            return True  # taken by hand or by a decorator
-        return not any(
-            self.anatomy.leads(function, turn.asks, [node])
-            and not any(region is not None and self.module.inside(node, region) for region in regions)
             for node in turn.grows
         )
 
@@ -148,7 +117,7 @@ class Overlaps:
                 if self.unguarded.is_guarded(node, function) and self.races.flags.guard(node, function):
                     continue
                 for turn, call in self._turns_from(function):
-                    if self.anatomy.leads(function, [node], [call]) and not self._is_safe(turn):
+                    if self.anatomy.leads(function, [node], [call]) and not self.turns.is_apart(turn):
                         yield Overlap("rearmed", node, turn, start)
                         return
 
@@ -281,7 +250,7 @@ class Overlaps:
         """The turns on a history that nothing keeps apart, in these functions."""
         for function in functions:
             for turn in self.turns.by_function.get(function, ()):
-                if turn.slot == slot and not self._is_safe(turn):
+                if turn.slot == slot and not self.turns.is_apart(turn):
                     yield turn
 
     def _public_entry(self, start: Start, turn: Turn, reach: Reach) -> Overlap | None:

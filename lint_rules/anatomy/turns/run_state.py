@@ -13,7 +13,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import made_class
+from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -198,10 +198,9 @@ class RunStates:
         if known is not None:
             return self.anatomy, known
         slot = self.facts.slots.of(base)
-        for value in self.facts.assigned(slot) if slot is not None else ():
-            found = made_class(self.anatomy, value) if isinstance(value, cst.Call) else None
-            if found is not None:
-                return found
+        found = next(classes_of(self.anatomy, slot), None) if slot is not None else None
+        if found is not None:
+            return found
         for node in function.nodes:
             if type(node) is cst.Call and ex.called_name(node) == "isinstance" and len(node.args) == 2:
                 tested, cls = node.args[0].value, node.args[1].value

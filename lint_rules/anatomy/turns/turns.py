@@ -8,9 +8,8 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import made_class
-from lint_rules.anatomy.messages.growth import grown_by_method, grows, root_of
+from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.kinds import Kind
@@ -48,6 +47,7 @@ class Turns:
         self.graph = races.graph
         self.facts = races.facts
         self.module = races.module
+        self._apart: dict[Turn, bool] = {}
 
     @cached_property
     def by_function(self) -> dict[Scope, list[Turn]]:
@@ -154,25 +154,69 @@ class Turns:
     # -- objects of other files --------------------------------------------------------------------------------
 
     def _foreign(self, call: cst.Call, function: Scope) -> Turn | None:
-        """`assistant.chat(text)`, where the class of another file keeps the conversation."""
-        if not ex.called_name(call).lstrip("_").startswith(words.TURNS):
+        """`assistant.chat(text)`, `reply(key, text)`, where another file keeps the conversation."""
+        if self.facts.slots.callee(call) is not None:
             return None
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if isinstance(base, (cst.Name, cst.Attribute)) else None
-        if slot is None or (slot[0] == "var" and slot[1] is function) or self.facts.slots.callee(call) is not None:
+        if base is None:
+            name = call.func.value if type(call.func) is cst.Name else ""
+            found = self.anatomy.imported_function(name, asking=True)
+            turns = found[0].turns.open_in(found[1]) if found is not None else []
+            shared = [turn for turn in turns if _root(turn.slot)[0] == "var"]
+            return Turn(function, shared[0].slot, [call], [call], _any_tools(shared)) if shared else None
+        slot = self.facts.slots.of(base)
+        place = self.anatomy.aliases.of(slot) if slot is not None else None
+        if slot is None or place is None or not self.anatomy.aliases.is_lasting(place, function):
             return None
-        for value in self.facts.assigned(slot):
-            found = made_class(self.anatomy, value) if isinstance(value, cst.Call) else None
-            if found is None or found[0] is self.anatomy:
-                continue
-            where, cls = found
+        for where, cls in classes_of(self.anatomy, slot, asking=True):
             method = where.module.method(cls, ex.called_name(call))
-            write = grown_by_method(where, method) if method is not None else None
-            if method is not None and write is not None and where.calls.reaches_llm(method):
-                reach = where.calls.may_run(method)
-                tools = any(loop.function in reach for loop in where.rounds) or _answers(where, reach)
-                return Turn(function, slot, [call], [call], tools)
+            turns = where.turns.open_in(method) if method is not None else []
+            if turns:
+                return Turn(function, _as_part_of(turns[0].slot, place), [call], [call], _any_tools(turns))
         return None
+
+    def open_in(self, function: Scope) -> list[Turn]:
+        """The turns on a lasting history that running a function comes to, and that nothing there keeps apart."""
+        reach = self.anatomy.unguarded.reach(function, None)
+        return [
+            turn
+            for here in reach
+            for turn in self.by_function.get(here, ())
+            if _root(turn.slot)[0] in {"var", "attr"} and not self.is_apart(turn) and not self.begins(turn, function)
+        ]
+
+    # -- what keeps turns apart --------------------------------------------------------------------------------
+
+    def begins(self, turn: Turn, entry: Scope) -> bool:
+        """Whether each run begins with a new history: then it is the run's state on a shared object (AGL104)."""
+        writes = self.anatomy.writes.by_slot.get(turn.slot, [])
+        grown = [w for w in writes if grows(self.anatomy, w) and w.function.name not in SETUPS]
+        return bool(grown) and all(
+            any(begun_anew(self.anatomy, turn.slot, write, first) for first in (turn.function, entry))
+            for write in grown
+        )
+
+    def is_apart(self, turn: Turn) -> bool:
+        """Whether a lock or a flag of its own keeps a turn apart, from the question to the last result."""
+        if turn not in self._apart:
+            self._apart[turn] = self._guards_itself(turn)
+        return self._apart[turn]
+
+    def _guards_itself(self, turn: Turn) -> bool:
+        """One lock from the question to the last result, or a flag; a lock that ends before the results is none."""
+        locks, function = self.races.locks, turn.function
+        if locks.at_entry(function) or all(self.races.flags.guard(ask, function) for ask in turn.asks):
+            return True
+        if not all(locks.around(ask, function) for ask in turn.asks):
+            return False
+        regions = [locks.region(ask, function) for ask in turn.asks]
+        if any(region is None for region in regions):
+            return True  # taken by hand or by a decorator
+        return not any(
+            self.anatomy.leads(function, turn.asks, [node])
+            and not any(region is not None and self.module.inside(node, region) for region in regions)
+            for node in turn.grows
+        )
 
     def _emptied(self, function: Scope) -> list[Turn]:
         """`agent.messages = []` and then `agent.chat(text)`: a turn on somebody else's object."""
@@ -187,13 +231,21 @@ class Turns:
         return turns
 
 
-def _answers(anatomy: Anatomy, reach: set[Scope]) -> bool:
-    """Whether one of the functions handles tool calls."""
-    return any(
-        isinstance(node, (cst.For, cst.CompFor)) and Kind.CALLS in anatomy.facts.kinds(node.iter)
-        for function in reach
-        for node in function.nodes
-    )
+def _any_tools(turns: list[Turn]) -> bool:
+    return any(turn.tools for turn in turns)
+
+
+def _root(slot: Slot) -> Slot:
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return slot
+
+
+def _as_part_of(slot: Slot, place: Slot) -> Slot:
+    """The history of an object of another file, as the place here that the object lives in has it."""
+    if slot[0] in {"member", "item"}:
+        return (slot[0], _as_part_of(slot[1], place), *slot[2:])
+    return ("member", place, slot[2]) if slot[0] == "attr" else slot
 
 
 def is_keyed(slot: Slot) -> bool:
