@@ -36,19 +36,32 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.values.sharing import Stores
 
 
+_DEFINITION = re.compile(rb"\b(class|def)\s+(\w+)")
+_SET = re.compile(rb"^(\w+)\s*[:=]", re.MULTILINE)
+
+
 class Neighbour:
     """A file that another one imports: analysed when something is asked for that it defines."""
 
     def __init__(self, source: bytes, may_ask: Callable[[], bool], read: Callable[[], Anatomy | None]) -> None:
         """`may_ask` tells from the `ast` whether any call in it may ask a model, and `read` analyses it."""
         self._source = source
-        self.may_ask = may_ask
+        self._may_ask = may_ask
         self._read = read
 
     def defines(self, keyword: str, name: str) -> bool:
         """Whether `class Name` or `def name` stands in it, without a keyword `name = `."""
-        form = rf"\b{keyword}\s+{name}\b" if keyword else rf"(?m)^{name}\s*[:=]"
-        return re.search(form.encode(), self._source) is not None
+        return (keyword, name) in self._defined
+
+    @cached_property
+    def _defined(self) -> set[tuple[str, str]]:
+        found = {(match[1].decode(), match[2].decode()) for match in _DEFINITION.finditer(self._source)}
+        return found | {("", match[1].decode()) for match in _SET.finditer(self._source)}
+
+    @cached_property
+    def may_ask(self) -> bool:
+        """Whether any call in it may ask a model."""
+        return self._may_ask()
 
     @cached_property
     def anatomy(self) -> Anatomy | None:
@@ -300,7 +313,7 @@ class Anatomy:
         if module not in self._neighbours:
             self._neighbours[module] = self._neighbour(module)
         found = self._neighbours[module]
-        if found is None or not found.defines(keyword, there) or (asking and not found.may_ask()):
+        if found is None or not found.defines(keyword, there) or (asking and not found.may_ask):
             return None
         return (found.anatomy, there) if found.anatomy is not None else None
 

@@ -22,7 +22,9 @@ _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
 _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
 """... or one of each of these, where JSON is parsed for a tool ..."""
 _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
-"""... or one of these, where a history is emptied before a question."""
+"""... or one of these, where a history is emptied before a question, ..."""
+_SERVES = re.compile(rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted(words.FRAMEWORKS))})\b".encode(), re.MULTILINE)
+"""... or one of these, where the agent lies in a file that is imported."""
 
 _PLAIN_WORDS = (b"tool_calls", b'"role"', b"'role'", b"completions.create")
 
@@ -33,6 +35,7 @@ def agent(source: bytes, vocabulary: Vocabulary) -> bool:
         any(word in source for word in _AGENT_WORDS)
         or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
         or _EMPTIED.search(source) is not None
+        or _SERVES.search(source) is not None
         or user_words(source, vocabulary)
     )
 

@@ -55,7 +55,7 @@ class Overlaps:
 
     def all(self) -> Iterator[Overlap]:
         """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
-        if not self.races.starts or not self.turns.by_function:
+        if not self.races.starts:
             return
         told: set[Turn] = set()
         starts = self.unguarded.starts
@@ -77,7 +77,7 @@ class Overlaps:
 
     def _turns_in(self, reach: Reach, start: Start) -> Iterator[Turn]:
         for function in reach:
-            for turn in self.turns.by_function.get(function, ()):
+            for turn in self.turns.of(function):
                 if not self.turns.is_apart(turn) and (reach[function] or self._gives_way(turn)):
                     if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn):
                         yield turn
@@ -123,12 +123,12 @@ class Overlaps:
 
     def _turns_from(self, function: Scope) -> Iterator[tuple[Turn, cst.CSTNode]]:
         """The turns that a function runs, with the node in it that does."""
-        for turn in self.turns.by_function.get(function, ()):
+        for turn in self.turns.of(function):
             yield turn, turn.asks[0]
         for site in self.graph.calls[function]:
             if not self.unguarded.is_guarded(site.node, function):
                 for reached in self.unguarded.reach(site.callee, None):
-                    for turn in self.turns.by_function.get(reached, ()):
+                    for turn in self.turns.of(reached):
                         yield turn, site.node
 
     def _repeats(self, start: Start, turn: Turn) -> bool:
@@ -249,7 +249,7 @@ class Overlaps:
     def _on_history(self, slot: Slot, functions: Iterable[Scope]) -> Iterator[Turn]:
         """The turns on a history that nothing keeps apart, in these functions."""
         for function in functions:
-            for turn in self.turns.by_function.get(function, ()):
+            for turn in self.turns.of(function):
                 if turn.slot == slot and not self.turns.is_apart(turn):
                     yield turn
 

@@ -7,12 +7,16 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
+_UNIQUE = frozenset({"uuid.uuid1", "uuid.uuid4", "secrets.token_hex", "secrets.token_urlsafe", "secrets.token_bytes"})
+"""Functions of the standard library that never give the same twice."""
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
 
 
@@ -63,17 +67,39 @@ class Ownership:
         return not any(slot[1] in {cls, *self.module.base_classes(cls)} for cls in made)  # type: ignore[arg-type]
 
     def on_own_object(self, call: cst.Call, function: Scope) -> bool:
-        """A call on an object that the running function has made for itself."""
+        """A call on an object that the running function has made for itself; of a plain function, with its history."""
         base = ex.receiver(call)
-        return base is not None and self.is_own(base, function)
+        if base is not None:
+            return self.is_own(base, function)
+        given = [arg.value for arg in call.args if self.facts.is_kind(arg.value, Kind.HISTORY)]
+        return bool(given) and all(self.is_own(value, function) for value in given)
 
     def is_own(self, node: cst.BaseExpression, function: Scope, depth: int = 0) -> bool:
         """Whether a value is an object of this run alone: made by it, or by a caller or a framework for it."""
-        parts = [_owner(part) for part in ex.alternatives(node)] if depth <= _DEEPEST else []
-        return bool(parts) and all(
-            self._is_made(part, depth) if isinstance(part, cst.Call) else self._is_held(part, function, depth)
-            for part in parts
-        )
+        parts = [*ex.alternatives(node)] if depth <= _DEEPEST else []
+        return bool(parts) and all(self._is_own_part(part, function, depth) for part in parts)
+
+    def _is_own_part(self, node: cst.BaseExpression, function: Scope, depth: int) -> bool:
+        if isinstance(node, (cst.List, cst.ListComp)) or sources(node) or self._is_under_new_key(node):
+            return True
+        if isinstance(node, cst.Call):
+            return self._is_made(node, depth)
+        return self._is_held(_owner(node), function, depth)
+
+    def _is_under_new_key(self, node: cst.BaseExpression) -> bool:
+        """`drafts[uuid4().hex]`: an entry that nobody else knows of yet."""
+        key = ex.index(node) if isinstance(node, cst.Subscript) else None
+        if isinstance(node, cst.Call) and ex.called_name(node) in {"get", "setdefault"} and node.args:
+            key = node.args[0].value
+        if key is None:
+            return False
+        slot = self.facts.slots.of(key)
+        keys = self.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
+        return all(map(self._is_unique, keys or [key]))
+
+    def _is_unique(self, key: cst.BaseExpression) -> bool:
+        calls = (part for part in walk(key) if isinstance(part, cst.Call))
+        return any(self.module.imports.resolve(ex.dotted(call.func) or "") in _UNIQUE for call in calls)
 
     def _is_made(self, call: cst.Call, depth: int) -> bool:
         """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""

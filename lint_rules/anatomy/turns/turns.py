@@ -39,7 +39,7 @@ class Turn:
 
 
 class Turns:
-    """The turns of a file: by function, one for each history. Those that only call another turn are left out."""
+    """The turns of a file: of each function, one for each history."""
 
     def __init__(self, races: Races) -> None:
         self.races = races
@@ -47,14 +47,20 @@ class Turns:
         self.graph = races.graph
         self.facts = races.facts
         self.module = races.module
+        self._found: dict[Scope, list[Turn]] = {}
         self._apart: dict[Turn, bool] = {}
 
-    @cached_property
-    def by_function(self) -> dict[Scope, list[Turn]]:
-        found = {f: self._of(f) for f in self.module.functions if f.kind in {"function", "lambda"}}
-        return {f: kept for f, turns in found.items() if (kept := [t for t in turns if not self._only_calls(t, found)])}
+    def of(self, function: Scope) -> list[Turn]:
+        """The turns that a function runs, but for those of which it only calls a function that runs them."""
+        return [turn for turn in self._led_to(function) if not self._only_calls(turn)]
 
-    def _of(self, function: Scope) -> list[Turn]:
+    def _led_to(self, function: Scope) -> list[Turn]:
+        if function not in self._found:
+            asked = function.kind in {"function", "lambda"}
+            self._found[function] = self._find(function) if asked else []
+        return self._found[function]
+
+    def _find(self, function: Scope) -> list[Turn]:
         calls = function.nodes_of(cst.Call)
         asks = [call for call in calls if self.asks(call)] if self.races.histories else []
         foreign = [turn for call in calls if (turn := self._foreign(call, function)) is not None]
@@ -65,13 +71,13 @@ class Turns:
                 turns.append(Turn(function, history.slot, asks, grown, self._stores_results(function, history)))
         return [*turns, *self._emptied(function), *foreign]
 
-    def _only_calls(self, turn: Turn, all_turns: dict[Scope, list[Turn]]) -> bool:
+    def _only_calls(self, turn: Turn) -> bool:
         """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
         callees = [self.facts.slots.callee(call) for call in turn.asks]
         return bool(callees) and all(
             callee is not None
             and callee is not turn.function
-            and any(inner.slot == turn.slot for inner in all_turns.get(callee, ()))
+            and any(inner.slot == turn.slot for inner in self._led_to(callee))
             for callee in callees
         )
 
@@ -181,7 +187,7 @@ class Turns:
         return [
             turn
             for here in reach
-            for turn in self.by_function.get(here, ())
+            for turn in self.of(here)
             if _root(turn.slot)[0] in {"var", "attr"} and not self.is_apart(turn) and not self.begins(turn, function)
         ]
 

@@ -165,6 +165,8 @@ class Facts(Flows):
             for part in ex.alternatives(node.value) if node.value is not None else ():
                 self._note(seen, ("return", self.module.scope_of[node].function), part)
         for call in self.module.nodes_of(cst.Call):
+            if not any(slots.instance(arg.value) for arg in call.args):
+                continue
             callee = slots.callee(call)
             for parameter, value in slots.bindings(call, callee) if callee is not None else ():
                 self._note(seen, parameter, value)
