@@ -57,12 +57,13 @@ class Pilot:
 A turn is a function that asks a model (itself, through functions of the file, or through an imported function or class
 of the project) and makes a history longer that outlives it: an attribute, a global, a list that is handed in, an entry
 of a registry that a helper gives (`h = history_of(key)`). A history that is copied, or stands under a key which was
-just made, is the request's own. Starts
-are threads, timers, executors, tasks and handlers of web servers and bots. From each start the calls are followed
-until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart. Two runs of one start
-overlap when it stands in a loop or runs per event; a handler is reported when its turn stores tool results, or answers
-them. Two different starts must reach one history; or the code that goes on after a start, or a public method beside a
-turn that comes by the clock. On an event loop there must be an `await` within the turn.
+just made, is the request's own. Starts are threads, timers, executors, tasks and handlers of web servers and bots.
+From each start the calls are followed until a lock, or a busy flag that is tested and set without an `await` between,
+keeps runs apart. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a method
+which is called from elsewhere starts for what it is given; a handler is reported when its turn stores tool results, or
+a question and its answer: that one history serves all users is for cross-session-history (AGL103) to report. Two
+different starts must reach one history; or the code that goes on after a start, or a public method beside a turn that
+comes by the clock. On an event loop there must be an `await` within the turn.
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks and threads whose end the function
 that starts them waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or
@@ -87,6 +88,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.turns.common_histories import served_to_all
 from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
@@ -97,7 +99,11 @@ _ARM_LATER = "arm the timer when the turn has ended"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for found in Overlaps(anatomy).all():
+    overlaps = list(Overlaps(anatomy).all())
+    common = served_to_all(anatomy) if any(map(_of_text, overlaps)) else set()
+    for found in overlaps:
+        if _of_text(found) and found.turn.slot in common:
+            continue
         notes = [Note(found.start.node, f"`{found.start.function.name}` runs concurrently from here")]
         if found.other is not None:
             notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
@@ -107,6 +113,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
         cure = _ARM_LATER if found.how == "rearmed" else _HELP
         yield Draft(found.node, _message(found), cure, tuple(reversed(unique.values())), confidence)
+
+
+def _of_text(found: Overlap) -> bool:
+    """Whether requests only mix questions and answers: no tool result is parted from its call."""
+    return found.start.kind == "handler" and not found.turn.tools
 
 
 def _named(slot: Slot) -> str:

@@ -82,7 +82,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
-from lint_rules.anatomy.turns.common_histories import common_histories
+from lint_rules.anatomy.turns.common_histories import served_to_all
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
@@ -98,7 +98,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     races = anatomy.races
     reported: set[cst.CSTNode] = set()
     told: set[tuple[Slot, Scope]] = set()
-    common = _common(anatomy) if races.starts else set()
+    common = served_to_all(anatomy) if races.starts else set()
     for rewrite in rewrites(races):
         reported.add(rewrite.node)
         if rewrite.slot is not None:
@@ -111,11 +111,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                 reported.add(draft.node)
                 told.add((history.slot, function))
                 yield draft
-
-
-def _common(anatomy: Anatomy) -> set[Slot | None]:
-    """The histories that all users have in common: a lock around appends would not help, and AGL103 reports them."""
-    return {found.slot for found in common_histories(anatomy) if found.slot is not None and found.serving is not None}
 
 
 def _unlocked(races: Races, found: Unlocked) -> tuple[Draft, Scope]:

@@ -76,6 +76,11 @@ def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:
                 yield found
 
 
+def served_to_all(anatomy: Anatomy) -> set[Slot | None]:
+    """Where the histories live that all users have in common: AGL103 reports them, and other rules leave them to it."""
+    return {found.slot for found in common_histories(anatomy) if found.slot is not None and found.serving is not None}
+
+
 # -- what handlers reach -------------------------------------------------------------------------------------------
 
 

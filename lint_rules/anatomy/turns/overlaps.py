@@ -136,8 +136,8 @@ class Overlaps:
         if self.races.joins.is_joined(start):
             return False
         if start.kind == "handler":
-            return turn.tools
-        return (turn.tools or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
+            return turn.tools or turn.answered
+        return (turn.tools or turn.answered or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
 
     def _same_history(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether several runs share the history: a parameter must be given the same object each time."""

@@ -25,6 +25,7 @@ class Turn:
     """`function` asks a model at `asks`, and at `grows` the history in `slot` gets longer; both are nodes of it.
 
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
+    `answered`: a question is stored before the model is asked, and its answer afterwards.
     """
 
     function: Scope
@@ -32,6 +33,7 @@ class Turn:
     asks: list[cst.Call]
     grows: list[cst.CSTNode]
     tools: bool
+    answered: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -68,7 +70,8 @@ class Turns:
         for history in self.races.histories if asks else ():
             grown = self._grown_in(function, history)
             if grown:
-                turns.append(Turn(function, history.slot, asks, grown, self._stores_results(function, history)))
+                tools = self._stores_results(function, history)
+                turns.append(Turn(function, history.slot, asks, grown, tools, self._is_answered(function, asks, grown)))
         return [*turns, *self._emptied(function), *foreign]
 
     def _only_calls(self, turn: Turn) -> bool:
@@ -157,6 +160,11 @@ class Turns:
         rounds = any(loop.function in reach for loop in self.anatomy.rounds)
         return rounds or hold_tool_messages(self.anatomy, history.writes)
 
+    def _is_answered(self, function: Scope, asks: list[cst.Call], grown: list[cst.CSTNode]) -> bool:
+        alone = [node for node in grown if node not in asks]
+        leads = self.anatomy.leads
+        return any(leads(function, [n], asks) for n in alone) and any(leads(function, asks, [n]) for n in alone)
+
     # -- objects of other files --------------------------------------------------------------------------------
 
     def _foreign(self, call: cst.Call, function: Scope) -> Turn | None:
@@ -169,7 +177,7 @@ class Turns:
             found = self.anatomy.imported_function(name, asking=True)
             turns = found[0].turns.open_in(found[1]) if found is not None else []
             shared = [turn for turn in turns if _root(turn.slot)[0] == "var"]
-            return Turn(function, shared[0].slot, [call], [call], _any_tools(shared)) if shared else None
+            return _led_by(call, function, shared[0].slot, shared) if shared else None
         slot = self.facts.slots.of(base)
         place = self.anatomy.aliases.of(slot) if slot is not None else None
         if slot is None or place is None or not self.anatomy.aliases.is_lasting(place, function):
@@ -178,7 +186,7 @@ class Turns:
             method = where.module.method(cls, ex.called_name(call))
             turns = where.turns.open_in(method) if method is not None else []
             if turns:
-                return Turn(function, _as_part_of(turns[0].slot, place), [call], [call], _any_tools(turns))
+                return _led_by(call, function, _as_part_of(turns[0].slot, place), turns)
         return None
 
     def open_in(self, function: Scope) -> list[Turn]:
@@ -237,8 +245,10 @@ class Turns:
         return turns
 
 
-def _any_tools(turns: list[Turn]) -> bool:
-    return any(turn.tools for turn in turns)
+def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> Turn:
+    """The turn that a call runs in another file."""
+    tools, answered = any(turn.tools for turn in turns), any(turn.answered for turn in turns)
+    return Turn(function, slot, [call], [call], tools, answered)
 
 
 def _root(slot: Slot) -> Slot:

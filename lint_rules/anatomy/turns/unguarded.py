@@ -16,7 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.concurrency import Start, starts_several
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
@@ -104,7 +104,18 @@ class Unguarded:
             for outer in self.module.ancestors(start.node)
             if where.kind == "module" or self.module.inside(outer, where.node)
         )
-        return looped or starts_several(start) or self._per_event(where, set())
+        return looped or starts_several(start) or self._per_event(where, set()) or self._is_called_back(start, where)
+
+    def _is_called_back(self, start: Start, where: Scope) -> bool:
+        """A public method that nobody here calls starts a task for what it is given, and does not wait for its end."""
+        if where.owner is None or not self.races.is_public(where) or self.graph.sites[where]:
+            return False
+        given = {p.name.value for p in parameters(where)[1:]}
+        used = {part.value for part in walk(start.node) if isinstance(part, cst.Name)}
+        for name in used - given:
+            for value in self.facts.assigned(("var", where, name)):
+                used |= {part.value for part in walk(value) if isinstance(part, cst.Name)}
+        return not given.isdisjoint(used) and not self.races.joins.is_joined(start)
 
     def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
         """A handler, or what handlers call without a guard."""
