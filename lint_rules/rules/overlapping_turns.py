@@ -88,6 +88,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import served_to_all
 from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -139,6 +140,4 @@ def _message(found: Overlap) -> str:
 
 
 def _harm(found: Overlap) -> str:
-    if found.turn.tools:
-        return "a message of one lands between the other's tool calls and their results"
-    return "their messages mix, and the model answers one with the other's"
+    return schedules.PARTED if found.turn.tools else schedules.MIXED

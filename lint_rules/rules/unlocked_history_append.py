@@ -82,6 +82,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import served_to_all
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
@@ -134,7 +135,7 @@ def _bare(races: Races, found: Bare) -> Draft:
 
 def _harm(write: HistoryWrite) -> str:
     if write.kind in LOSING or write.kind == "cut":
-        return "messages that another thread or task adds meanwhile are lost"
+        return schedules.LOST
     return "it can land in the middle of another turn, between tool calls and their results"
 
 
@@ -156,11 +157,7 @@ def _outside_call(races: Races, found: OutsideCall) -> Draft:
 def _no_lock(found: NoLock) -> Draft:
     write, first, second = found.writes[0], found.first, found.second
     what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
-    harm = (
-        "one overwrites what the other added"
-        if found.losing
-        else "a message of one turn lands between another turn's tool calls and their results"
-    )
+    harm = schedules.LOST if found.losing else schedules.PARTED
     message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {harm}"
     notes = [Note(first.node, f"`{first.function.name}` runs concurrently from here")]
     if second is not None:

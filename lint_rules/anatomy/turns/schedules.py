@@ -1,0 +1,5 @@
+"""What happens where two runs meet on one history, told as the shortest order of steps that shows the harm."""
+
+PARTED = "A stores its tool calls · B its question · A the results: the API refuses the history"
+MIXED = "A stores its question · B its own · A its answer: each is answered in the middle of the other's turn"
+LOST = "A reads · B adds · A writes back: what B added is lost"
