@@ -92,17 +92,29 @@ class Turns:
         return self.graph.asks(call) or self._asks_elsewhere(call) or (callee is not None and callee in self._askers)
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
-        if type(call.func) is not cst.Name or call.func.value not in self.module.imports.origin:
+        """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
+        if call in self.facts.calls or not self._is_given_history(call):
             return False
-        if not self._is_given_history(call):
+        base = ex.receiver(call)
+        if base is None:
+            name = call.func.value if type(call.func) is cst.Name else ""
+            found = self.anatomy.imported_function(name, asking=True)
+            return found is not None and found[0].calls.reaches_llm(found[1])
+        slot = self.facts.slots.of(base)
+        if slot is None or self.facts.slots.callee(call) is not None:
             return False
-        found = self.anatomy.imported_function(call.func.value, asking=True)
-        return found is not None and found[0].calls.reaches_llm(found[1])
+        for where, cls in classes_of(self.anatomy, slot, asking=True):
+            method = where.module.method(cls, ex.called_name(call))
+            if method is not None:
+                return where.calls.reaches_llm(method)
+        return False
 
     def _is_given_history(self, call: cst.Call) -> bool:
-        """Whether a call is handed a history, or a function that makes one longer."""
+        """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
         for arg in call.args:
-            for part in walk(arg.value):
+            slot = self.facts.slots.of(arg.value)
+            made = [value for value in self.facts.assigned(slot) if type(value) is cst.Dict] if slot is not None else []
+            for part in (part for value in (arg.value, *made) for part in walk(value)):
                 if type(part) is cst.Name or type(part) is cst.Attribute:
                     if Kind.HISTORY in self.facts.kinds(part):
                         return True
