@@ -15,7 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.turns import Turn, is_keyed
+from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach, on_loop
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -64,7 +64,11 @@ class Overlaps:
         for start in starts:
             for turn in self._turns_in(reach[start], start):
                 again = turn in told and start.kind == "handler"
-                if not again and self._repeats(start, turn) and self._same_history(start, turn, reach[start]):
+                if (
+                    not again
+                    and self._repeats(start, turn, reach[start])
+                    and self._same_history(start, turn, reach[start])
+                ):
                     told.add(turn)
                     yield Overlap("many", self._place(start, turn), turn, start)
         for start in starts:
@@ -131,13 +135,14 @@ class Overlaps:
                     for turn in self.turns.of(reached):
                         yield turn, site.node
 
-    def _repeats(self, start: Start, turn: Turn) -> bool:
+    def _repeats(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether runs of one start may overlap each other, on this history."""
         if self.races.joins.is_joined(start):
             return False
+        whole = turn.tools or are_answered(t for f in reach for t in self.turns.of(f) if t.slot == turn.slot)
         if start.kind == "handler":
-            return turn.tools or turn.answered
-        return (turn.tools or turn.answered or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
+            return whole
+        return (whole or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
 
     def _same_history(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether several runs share the history: a parameter must be given the same object each time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cached_property
 
 import libcst as cst
@@ -25,7 +26,7 @@ class Turn:
     """`function` asks a model at `asks`, and at `grows` the history in `slot` gets longer; both are nodes of it.
 
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
-    `answered`: a question is stored before the model is asked, and its answer afterwards.
+    `questions`: something is stored before the model is asked; `answers`: something afterwards.
     """
 
     function: Scope
@@ -33,7 +34,8 @@ class Turn:
     asks: list[cst.Call]
     grows: list[cst.CSTNode]
     tools: bool
-    answered: bool = False
+    questions: bool = False
+    answers: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -71,7 +73,8 @@ class Turns:
             grown = self._grown_in(function, history)
             if grown:
                 tools = self._stores_results(function, history)
-                turns.append(Turn(function, history.slot, asks, grown, tools, self._is_answered(function, asks, grown)))
+                before, after = self._around(function, asks, grown)
+                turns.append(Turn(function, history.slot, asks, grown, tools, before, after))
         return [*turns, *self._emptied(function), *foreign]
 
     def _only_calls(self, turn: Turn) -> bool:
@@ -172,10 +175,10 @@ class Turns:
         rounds = any(loop.function in reach for loop in self.anatomy.rounds)
         return rounds or hold_tool_messages(self.anatomy, history.writes)
 
-    def _is_answered(self, function: Scope, asks: list[cst.Call], grown: list[cst.CSTNode]) -> bool:
-        alone = [node for node in grown if node not in asks]
-        leads = self.anatomy.leads
-        return any(leads(function, [n], asks) for n in alone) and any(leads(function, asks, [n]) for n in alone)
+    def _around(self, function: Scope, asks: list[cst.Call], grown: list[cst.CSTNode]) -> tuple[bool, bool]:
+        """Whether the history grows before the model is asked, and afterwards."""
+        alone, leads = [node for node in grown if node not in asks], self.anatomy.leads
+        return any(leads(function, [n], asks) for n in alone), any(leads(function, asks, [n]) for n in alone)
 
     # -- objects of other files --------------------------------------------------------------------------------
 
@@ -257,10 +260,16 @@ class Turns:
         return turns
 
 
+def are_answered(turns: Iterable[Turn]) -> bool:
+    """Whether a question and its answer are stored in turns that run together, each maybe in a function of its own."""
+    listed = list(turns)
+    return any(turn.questions for turn in listed) and any(turn.answers for turn in listed)
+
+
 def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> Turn:
     """The turn that a call runs in another file."""
-    tools, answered = any(turn.tools for turn in turns), any(turn.answered for turn in turns)
-    return Turn(function, slot, [call], [call], tools, answered)
+    both = are_answered(turns)
+    return Turn(function, slot, [call], [call], any(turn.tools for turn in turns), both, both)
 
 
 def _root(slot: Slot) -> Slot:
