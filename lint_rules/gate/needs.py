@@ -232,8 +232,8 @@ class Needs(Surroundings):
         return self._writes
 
     def races(self) -> bool:
-        """Concurrent writes, or a lock that is held for some of them."""
-        return self._writes and (self._runs_beside or self._locks())
+        """Concurrent writes, or a lock that is held for some of them; a longer copy may be stored for many users."""
+        return (self._writes and (self._runs_beside or self._locks())) or (self._copies and self._serves)
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""

@@ -54,11 +54,17 @@ do not hold it are reported, also when the same method is called once inside and
 lock, two concurrent starts (threads, tasks, timers, executors, request handlers) or one that overlaps with itself
 must reach the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with
 tool messages. A history that is read, then rewritten after an `await` or a model call from what was read, is reported
-when somebody else can write meanwhile. Silent: `__init__`, objects a function made for itself, what a WebSocket keeps
-for its connection, tasks whose end is waited for before the next starts, a list made ahead of the nested functions that
-share it, callers that all hold the lock, a call whose other branch takes it (`if ours: turn()`, `else:` lock and turn),
-frameworks that run handlers one after another. Of a history that all users have in common, only stale rewrites are
-reported here: that it is common is what cross-session-history (AGL103) reports.
+when somebody else can write meanwhile. So is one that a handler loads from a file, a key, a table's row, a document or
+a store of the project, and saves there as a whole, with no lock from the load to the save: two requests of one session
+load the same list, and the later save is all that stays. What a function loads and saves follows from what it does, in
+this file or an imported one. Silent there: a row that is added, a push, an update that compares a version, `FOR
+UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event loop.
+
+Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
+whose end is waited for before the next starts, a list made ahead of the nested functions that share it, callers that
+all hold the lock, a call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run
+handlers one after another. Of a history that all users have in common, only stale rewrites are reported here: that it
+is common is what cross-session-history (AGL103) reports.
 
 ## Known problems
 Threads that are started in other files are not seen. An object of an imported class with an `append` of its own is
@@ -172,7 +178,24 @@ def _why(write: HistoryWrite) -> Note:
     return Note(write.evidence.root.node, f"`{describe(write.slot)}` is the message history: {write.evidence.clause}")
 
 
+def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
+    """A history of a store outside the program: what is lost is what another run has saved."""
+    message = (
+        f"`{rewrite.name}` is saved here as a whole, from what was loaded in line {anatomy.line(rewrite.read)}:"
+        " A loads · B loads · A saves · B saves, and A's messages are lost"
+    )
+    notes = tuple(
+        Note(node, text)
+        for node, text in ((rewrite.read, "loaded here"), (rewrite.other, rewrite.who))
+        if node is not rewrite.node
+    )
+    cure = "hold one lock for each key from the load to the save, or have the store append what is new"
+    return Draft(rewrite.node, message, cure, notes, rewrite.confidence)
+
+
 def _stale_rewrite(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
+    if rewrite.stored:
+        return _lost_update(anatomy, rewrite)
     message = (
         f"`{rewrite.name}` is rewritten from what was read in line {anatomy.line(rewrite.read)}, before"
         f" {rewrite.waited}: messages that were added meanwhile are lost"

@@ -2,7 +2,7 @@
 
 Three forms of the same loss: an attribute, global or dict entry; an object that keeps the history behind methods
 (`snapshot()` ... `replace_all(...)`, of this file or of an imported class of the project); a store outside the
-program (`load(key)` ... `store.set(key, dumps(history))`).
+program (`load(key)` ... `store.set(key, dumps(history))`), of which `storage` says what is loaded and saved.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.races import Races
-from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.turns.storage import Storage, guards
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
@@ -22,16 +23,15 @@ from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_SAVERS = frozenset(
-    {"set", "setex", "put", "save", "store", "write", "write_text", "hset", "put_item", "upsert", "replace", "update"}
-)
 _DEEPEST = 4
-_LOADERS = ("load", "get", "fetch", "read", "history")
 
 
 @record
 class Rewrite:
-    """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it."""
+    """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it.
+
+    `stored`: what was read is what a store outside the program had, and the whole of it is saved there again.
+    """
 
     node: cst.CSTNode
     function: Scope
@@ -43,6 +43,7 @@ class Rewrite:
     other: cst.CSTNode
     who: str
     confidence: Confidence = "high"
+    stored: bool = False
 
 
 def rewrites(races: Races) -> Iterator[Rewrite]:
@@ -59,11 +60,12 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
             function = races.module.scope_of[call].function
             if (function.is_async or races.graph.reaches_llm(function)) and reads_history(races.anatomy, call):
                 readers.setdefault(function, []).append(call)
+    storage = Storage(races.anatomy)
     for function in races.module.functions:
         if function.kind == "function":
             if function in readers:
                 yield from _of_keeper(races, function, readers[function])
-            yield from _of_store(races, function)
+            yield from _of_store(races, storage, function)
 
 
 # -- an attribute, a global, an entry of a dict ----------------------------------------------------------------
@@ -246,7 +248,7 @@ def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterat
         wait = _wait_between(races, function, list(reads), call)
         if wait is None or any(races.module.before(wait[1], c) and races.module.before(c, call) for c in reads):
             continue
-        if _one_lock(races, function, wait[0], call) or _checked(races, function, call):
+        if _one_lock(races, function, wait[0], call) or _checked(races, call):
             continue
         other = _grown_elsewhere(races, function, keeper)
         if other is not None:
@@ -254,7 +256,7 @@ def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterat
             yield Rewrite(call, function, None, name, wait[0], wait[1], _waited(wait[1]), *other)
 
 
-def _checked(races: Races, function: Scope, call: cst.Call) -> bool:
+def _checked(races: Races, call: cst.CSTNode) -> bool:
     """`if not store.fold(...)`: a rewrite that says whether it was done checks for itself."""
     return isinstance(races.module.parent.get(call), (cst.If, cst.UnaryOperation, cst.BooleanOperation, cst.Assert))
 
@@ -279,43 +281,78 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
 # -- a store outside the program -------------------------------------------------------------------------------
 
 
-def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
-    many = next((s for s in races.starts_reaching(function) if s.many and s.kind != "task"), None)
-    if many is None or races.locks.at_entry(function):
+def _of_store(races: Races, storage: Storage, function: Scope) -> Iterator[Rewrite]:
+    """What is loaded from a place, changed, and saved there as a whole, in runs of which several overlap."""
+    many = [s for s in races.starts_reaching(function) if s.many and _comes_between(s, function)]
+    if not many or races.overlapping(function) is None or races.locks.at_entry(function):
         return
-    for call in function.nodes:
-        if type(call) is not cst.Call or ex.called_name(call) not in _SAVERS or ex.receiver(call) is None:
-            continue
-        if races.locks.around(call, function):
-            continue
-        for arg in call.args:
-            loaded = _loaded(races, function, arg.value)
-            if loaded is not None and races.module.before(loaded, call):
-                name = ex.source(_unwrapped(arg.value), 40)
-                who = f"`{many.function.name}` runs for several requests at once"
-                yield Rewrite(call, function, None, name, loaded, loaded, "the rewrite", many.node, who, "medium")
-                break
+    told: set[cst.CSTNode] = set()
+    for save in storage.saves(function):
+        for origin in storage.origins(save.value, function):
+            load = origin.load
+            if load is None or save.node in told or not (origin.history and load.place.is_rewritten_at(save.place)):
+                continue
+            outside = (load.outside and save.outside) or origin.encoded
+            start = next((s for s in many if s.kind == "handler" or load.place.is_one), None)
+            if outside and start is not None and not _kept_apart(races, function, load.node, save.node):
+                told.add(save.node)
+                name = ex.source(_unwrapped(save.value), 40)
+                who = f"`{start.function.name}` runs for several requests at once"
+                yield Rewrite(
+                    save.node, function, None, name, load.node, load.node, "", start.node, who, "medium", stored=True
+                )
+
+
+def _comes_between(start: Start, function: Scope) -> bool:
+    """Whether another run can come while a function is under way: a plain one is one step of the event loop."""
+    return function.is_async or not start.function.is_async or start.kind == "thread"
+
+
+def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
+    """Whether no other run can load between a load and a save, or the store refuses what is stale."""
+    module = races.module
+    where = module.scope_of[load].function
+    if where is function and _one_lock(races, function, load, save):
+        return True
+    if where is not function and races.locks.held(save, function):
+        return True
+    if races.flags.guard(load, where) or _checked(races, save):
+        return True
+    for inner in races.graph.reachable(where):
+        if any(inner is not where or not module.before(load, guard) for guard in guards(inner)):
+            return True
+    return where is function and function.is_async and not _waits_around(races, function, load, save)
+
+
+def _waits_around(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
+    """Whether one event loop may go on with another run between a load and a save, those included."""
+    waits: list[cst.CSTNode] = [wait for wait in function.nodes_of(cst.Await) if _suspends(races, wait)]
+    waits += [loop for loop in function.nodes_of(cst.For) if loop.asynchronous is not None]
+    return any(
+        races.module.inside(load, wait)
+        or races.module.inside(save, wait)
+        or (
+            races.module.before(load, wait)
+            and races.anatomy.leads(function, [load], [wait])
+            and races.anatomy.leads(function, [wait], [save])
+        )
+        for wait in waits
+    )
+
+
+def _suspends(races: Races, wait: cst.Await) -> bool:
+    """Whether the event loop may go on meanwhile: a coroutine of this file that awaits nothing runs at once."""
+    call = ex.inner(wait.expression)
+    callee = races.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+    return callee is None or any(
+        isinstance(node, cst.Await) or (isinstance(node, (cst.For, cst.With)) and node.asynchronous is not None)
+        for node in callee.nodes
+    )
 
 
 def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
+    """`history` of `json.dumps(history)`."""
     value = ex.inner(value)
     while isinstance(value, cst.Call) and ex.called_name(value) in {"dumps", "list", "jsonify"} and value.args:
         value = ex.inner(value.args[0].value)
     return value
-
-
-def _loaded(races: Races, function: Scope, value: cst.BaseExpression) -> cst.Call | None:
-    """The call that loaded the history which is saved here."""
-    inner = _unwrapped(value)
-    if not isinstance(inner, cst.Name) or not races.facts.is_kind(inner, Kind.HISTORY):
-        return None
-    slot = races.facts.slots.of(inner)
-    if slot is None or slot[0] != "var" or slot[1] is not function:
-        return None
-    for source in races.facts.assigned(slot):
-        made = ex.inner(source)
-        if isinstance(made, cst.Call) and ex.called_name(made).lstrip("_").startswith(_LOADERS):
-            loaded = races.facts.slots.of(made)
-            if loaded is not None and loaded[0] != "item":
-                return made
-    return None

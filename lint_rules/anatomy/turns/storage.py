@@ -1,0 +1,574 @@
+"""What functions load from, and save to, places outside the program: a file, a key, a row, as far as they show it.
+
+A place is a resource and its key: `open(path)`, `redis.get(key)`, `SELECT ... FROM table` with its arguments, an
+attribute of a row. What a function loads and saves is told in terms of its parameters, and each caller puts its own
+arguments there: `self._save(sid, history)` saves what `_save` writes, and where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import is_method
+from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import children, walk
+
+Form = tuple[object, ...]
+"""What an expression says, whatever its names stand for here: two that are equal give one value in one run."""
+_DEEPEST = 4
+_MOST = 60
+_LOADS = re.compile(r"^_?(load|get|hget|read|fetch|find_one|restore|aget|retrieve)(_|$|[A-Z])")
+_SAVES = re.compile(r"^_?(save|set|setex|psetex|hset|put|store|write|persist|replace|upsert|update|aset)(_|$|[A-Z])")
+_NO_REWRITE = re.compile(r"append|add_|push|insert|extend")
+_SELECT = re.compile(r"\s*select\b.*?\bfrom\s+[\"`]?(\w+)", re.I | re.S)
+_UPDATE = re.compile(
+    r"\s*(?:update\s+[\"`]?(\w+)|(?:replace\s+into|insert\s+or\s+replace\s+into)\s+[\"`]?(\w+)"
+    r"|insert\s+into\s+[\"`]?(\w+).*\b(?:on\s+conflict\b.*\bdo\s+update|on\s+duplicate\s+key\s+update))",
+    re.I | re.S,
+)
+_WHERE = re.compile(r"\bwhere\b(?!.*\bwhere\b)(.*)", re.I | re.S)
+_HOLE = re.compile(r"\?|%s|%\(\w+\)s|\$\d+|(?<!:):[a-z_]\w*", re.I)
+_FETCHES = frozenset({"fetchone", "fetchall", "first", "one", "one_or_none", "scalar", "scalar_one", "mappings"})
+_DUMPS = frozenset({"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
+_PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
+_RENAMES = frozenset({"replace", "rename", "renames", "move"})
+_GUARDS = frozenset({"watch", "flock", "lockf", "with_for_update", "select_for_update", "start_transaction"})
+_GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bserializable\b", re.I)
+_COMMITS = frozenset({"commit", "flush", "save", "asave"})
+
+
+@record
+class Place:
+    """A resource and its key. `conditions`: by how many values a statement picks the row that it writes."""
+
+    resource: Form
+    key: tuple[Form, ...]
+    conditions: int = 0
+
+    def put(self, given: dict[str, Form]) -> Place:
+        """The same place where the parameters have these values."""
+        return Place(_put(self.resource, given), tuple(_put(part, given) for part in self.key), self.conditions)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether all runs mean the same place: nothing in it is a run's own, or made anew."""
+        return _is_one((self.resource, *self.key))
+
+    def is_rewritten_at(self, saved: Place) -> bool:
+        """Whether what is saved there takes the place of what was loaded here, and nothing compares the two."""
+        if self.resource != saved.resource:
+            return False
+        if self.resource[0] == "table":
+            return set(self.key) <= set(saved.key) and saved.conditions <= len(self.key)
+        return self.key == saved.key[: len(self.key)]
+
+
+@record
+class Load:
+    """`node` gives what lies at `place`; `outside` if that certainly left the program."""
+
+    node: cst.BaseExpression
+    place: Place
+    outside: bool
+
+
+@record
+class Save:
+    """`node` writes `value` to `place`, over what was there; `outside` as of a `Load`."""
+
+    node: cst.CSTNode
+    place: Place
+    value: cst.BaseExpression
+    outside: bool
+
+
+@record
+class Origin:
+    """What a value was made of: what a `load` gave, or the parameter `name`. `history`: on the way it is a history."""
+
+    load: Load | None
+    name: str
+    history: bool
+    encoded: bool
+
+
+class Storage:
+    """The loads and saves of one file, and of the files that it imports."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.module = anatomy.module
+        self._returned: dict[Scope, list[Origin]] = {}
+        self._saved: dict[Scope, list[tuple[Place, Origin, bool]]] = {}
+        self._others: dict[Anatomy, Storage] = {anatomy: self}
+        self._holders = {
+            slot[1]
+            for slot, kinds in anatomy.facts.all_known().items()
+            if slot[0] in {"member", "item"} and Kind.HISTORY in kinds
+        }
+
+    # -- what is saved ----------------------------------------------------------------------------------------
+
+    def saves(self, function: Scope, depth: int = 0) -> Iterator[Save]:
+        """What a function writes over, itself or in what it calls."""
+        for node in function.nodes:
+            if type(node) is cst.Call:
+                run = self._run(node) if self._takes_history(node) else None
+                if run is None:
+                    yield from self._written(node, function)
+                elif depth < _DEEPEST and run[1] is not function:
+                    other, callee, given = run
+                    forms = self._forms(given, function)
+                    for place, origin, outside in other.saved_by(callee, depth + 1):
+                        if origin.name in given:
+                            yield Save(node, place.put(forms), given[origin.name], outside)
+            elif type(node) is cst.Assign:
+                yield from self._assigned(node, function)
+
+    def _takes_history(self, call: cst.Call) -> bool:
+        """Whether a call is worth to be looked into, which may cost the analysis of another file."""
+        if self.facts.slots.callee(call) is not None:
+            return True
+        return any(self._is_history(arg.value) or self._is_handed(arg.value) for arg in call.args)
+
+    def _is_handed(self, node: cst.BaseExpression) -> bool:
+        return isinstance(node, (cst.Name, cst.Attribute)) and self.facts.slots.function(node) is not None
+
+    def saved_by(self, function: Scope, depth: int) -> list[tuple[Place, Origin, bool]]:
+        """The places that a function writes to, each with the parameter that goes there."""
+        if function not in self._saved:
+            self._saved[function] = []
+            self._saved[function] = [
+                (save.place, origin, save.outside or origin.encoded)
+                for save in self.saves(function, depth)
+                for origin in self.origins(save.value, function, depth)
+                if origin.load is None
+            ]
+        return self._saved[function]
+
+    def _written(self, call: cst.Call, function: Scope) -> Iterator[Save]:
+        name, base = ex.called_name(call), ex.receiver(call)
+        full = self.module.imports.resolve(ex.dotted(call.func) or name)
+        values = ex.positional(call)
+        if full in _DUMPS and len(values) > 1:
+            path = self._opened(values[1], function, "w+")
+            if path is not None:
+                yield Save(call, self._file(path, function), values[0], True)
+        elif name in {"write_text", "write_bytes"} and base is not None and values:
+            yield Save(call, self._file(base, function), values[0], True)
+        elif name == "write" and base is not None and values:
+            path = self._opened(base, function, "w+")
+            if path is not None:
+                yield Save(call, self._file(path, function), values[0], True)
+        elif (statement := self._statement(call)) is not None:
+            yield from self._updated(call, statement, function)
+        elif base is not None and len(values) > 1 and _SAVES.search(name) and not _NO_REWRITE.search(name):
+            forms = [self.form(value, function) for value in values]
+            outside = isinstance(self.module.parent[call], cst.Await) or name in {"replace_one", "update_one"}
+            for index, value in enumerate(values[1:], 1):
+                pushed = ex.dict_items(value)
+                if not any(key in pushed for key in ("$push", "$addToSet")):
+                    place = Place(("keyed", self.form(base, function)), tuple(forms[:index]))
+                    yield Save(call, place, value, outside)
+
+    def _updated(self, call: cst.Call, statement: str, function: Scope) -> Iterator[Save]:
+        """`UPDATE t SET messages = ? WHERE id = ?`: any of the arguments may be what is saved."""
+        found = _UPDATE.match(statement)
+        if found is None:
+            return
+        table = next(name for name in found.groups() if name).lower()
+        where = _WHERE.search(statement)
+        conditions = len(_HOLE.findall(where.group(1))) if where is not None else 0
+        arguments = _bound(call)
+        for value in arguments:
+            key = tuple(self.form(other, function) for other in arguments if other is not value)
+            yield Save(call, Place(("table", table), key, conditions), value, True)
+
+    def _assigned(self, node: cst.Assign, function: Scope) -> Iterator[Save]:
+        """`db[key] = history` of a shelf; `row.messages = json.dumps(history)` of a row that is written afterwards."""
+        for target in ex.targets(node):
+            if type(target) is cst.Subscript:
+                place = self._on_shelf(target, function)
+            elif type(target) is cst.Attribute and self._is_committed(node, target.value, function):
+                place = self._of_row(target, function)
+            else:
+                continue
+            if place is not None:
+                yield Save(node, place, node.value, True)
+
+    def _is_committed(self, node: cst.CSTNode, row: cst.BaseExpression, function: Scope) -> bool:
+        """Whether a session is committed, or the row saved, behind an assignment."""
+        return any(
+            ex.called_name(call) in _COMMITS and self.module.before(node, call)
+            for call in function.nodes_of(cst.Call)
+            if (base := ex.receiver(call)) is not None
+            and (ex.called_name(call) in {"commit", "flush"} or ex.dotted(base) == ex.dotted(row))
+        )
+
+    # -- what is loaded ---------------------------------------------------------------------------------------
+
+    def _loaded(self, node: cst.BaseExpression, function: Scope) -> Load | None:
+        """The primitive load that an expression is."""
+        if type(node) is cst.Subscript:
+            place = self._on_shelf(node, function)
+            return Load(node, place, True) if place is not None else None
+        if type(node) is cst.Attribute:
+            place = self._of_row(node, function)
+            return Load(node, place, True) if place is not None else None
+        if type(node) is not cst.Call:
+            return None
+        name, base = ex.called_name(node), ex.receiver(node)
+        if name in {"read_text", "read_bytes"} and base is not None:
+            return Load(node, self._file(base, function), True)
+        if name in {"load", "safe_load", "read", "readlines"}:
+            handle = node.args[0].value if node.args and name.endswith("load") else base
+            path = self._opened(handle, function, "r") if handle is not None else None
+            if path is not None:
+                return Load(node, self._file(path, function), True)
+        if base is not None and name == "get" and (place := self._on_shelf(node, function)) is not None:
+            return Load(node, place, True)
+        statement = self._statement(node)
+        if statement is None and name.startswith(tuple(_FETCHES)) and base is not None:
+            ran = self._ran_before(node, base, function)
+            if ran is not None:
+                return self._selected(node, ran, function)
+        if statement is not None:
+            return self._selected(node, node, function)
+        if base is not None and node.args and _LOADS.search(name):
+            values = [value for value in ex.positional(node) if ex.text(value) is None or value is node.args[0].value]
+            forms = tuple(self.form(value, function) for value in values)
+            outside = isinstance(self.module.parent[node], cst.Await) or name == "find_one"
+            return Load(node, Place(("keyed", self.form(base, function)), forms), outside)
+        return None
+
+    def _selected(self, node: cst.Call, ran: cst.Call, function: Scope) -> Load | None:
+        statement = self._statement(ran) or ""
+        found = _SELECT.match(statement)
+        if found is None or re.search(r"\bfor\s+update\b", statement, re.I):
+            return None
+        key = tuple(self.form(value, function) for value in _bound(ran))
+        return Load(node, Place(("table", found.group(1).lower()), key), True)
+
+    def _ran_before(self, node: cst.Call, cursor: cst.BaseExpression, function: Scope) -> cst.Call | None:
+        """The last statement that a cursor has run before something is fetched from it."""
+        name = ex.dotted(cursor)
+        for item in self._entered(cursor, function):
+            if isinstance(item, cst.Call) and self._statement(item) is not None:
+                return item
+        before = [
+            call
+            for call in function.nodes_of(cst.Call)
+            if name is not None
+            and ex.called_name(call) == "execute"
+            and ex.dotted(ex.receiver(call) or call) == name
+            and self.module.before(call, node)
+        ]
+        return before[-1] if before else None
+
+    def _statement(self, call: cst.Call) -> str | None:
+        """The SQL that a call runs: `execute("SELECT ...")`, also `text("...")` and a constant."""
+        if not call.args or ex.receiver(call) is None:
+            return None
+        first = ex.inner(call.args[0].value)
+        if isinstance(first, cst.Call) and ex.called_name(first) == "text" and first.args:
+            first = first.args[0].value
+        values = [first, *(self.facts.values_of(first) if isinstance(first, cst.Name) else ())]
+        texts = (ex.text(value) for value in values)
+        return next((text for text in texts if text and (_SELECT.match(text) or _UPDATE.match(text))), None)
+
+    # -- places -----------------------------------------------------------------------------------------------
+
+    def _file(self, path: cst.BaseExpression, function: Scope) -> Place:
+        """A file, under the name that it has in the end: `os.replace(beside, path)`, `beside.replace(path)`."""
+        form = self.form(path, function)
+        for call in function.nodes_of(cst.Call):
+            if ex.called_name(call) in _RENAMES:
+                ends = [*ex.positional(call)]
+                if len(ends) == 1 and (base := ex.receiver(call)) is not None:
+                    ends.insert(0, base)
+                if len(ends) == 2 and self.form(ends[0], function) == form:
+                    form = self.form(ends[1], function)
+                    break
+        return Place(("file",), (form,))
+
+    def _opened(self, handle: cst.BaseExpression, function: Scope, modes: str) -> cst.BaseExpression | None:
+        """The path of an open file: of `open(path)` itself, or of the `with open(path) as f` around."""
+        for value in [ex.inner(handle), *self._entered(handle, function)]:
+            if not isinstance(value, cst.Call) or ex.called_name(value) != "open":
+                continue
+            base = ex.receiver(value)
+            opened = ex.dotted(base) if base is not None else None
+            of_path = base is not None and opened not in {"io", "codecs", "aiofiles", "anyio", "builtins"}
+            mode = ex.text(ex.argument(value, "mode", 0 if of_path else 1) or cst.SimpleString('"r"')) or ""
+            if any(letter in mode for letter in modes):
+                return base if of_path else ex.argument(value, "file", 0)
+        return None
+
+    def _entered(self, name: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
+        """What a `with ... as name` around an expression, or an assignment, binds a name to."""
+        name = ex.inner(name)
+        if not isinstance(name, cst.Name):
+            return []
+        for outer in self.module.ancestors(name):
+            if outer is function.node:
+                break
+            if isinstance(outer, cst.With):
+                for item in outer.items:
+                    if item.asname is not None and name.value in ex.target_names(item.asname.name):
+                        return [ex.inner(item.item)]
+        return [ex.inner(d.value) for d in self.anatomy.definitions(name) if d.kind == "assign" and d.value is not None]
+
+    def _on_shelf(self, node: cst.Subscript | cst.Call, function: Scope) -> Place | None:
+        base = node.value if isinstance(node, cst.Subscript) else ex.receiver(node)
+        index = ex.index(node) if isinstance(node, cst.Subscript) else node.args[0].value if node.args else None
+        if base is None or index is None:
+            return None
+        for value in self._entered(base, function):
+            if (
+                isinstance(value, cst.Call)
+                and self.module.imports.resolve(ex.dotted(value.func) or "") == "shelve.open"
+            ):
+                return Place(
+                    ("shelf", *(self.form(arg.value, function) for arg in value.args[:1])),
+                    (self.form(index, function),),
+                )
+        return None
+
+    def _of_row(self, node: cst.Attribute, function: Scope) -> Place | None:
+        """A column of a row that a query has given, and that the query does not lock."""
+        row = node.value
+        if not isinstance(row, cst.Name):
+            return None
+        given = self.anatomy.assigned(row)
+        called = ex.inner(given) if given is not None else None
+        if not isinstance(called, cst.Call) or self.facts.slots.constructed(called) is not None:
+            return None
+        return Place(("row", self.form(row, function)), (("column", node.attr.value),))
+
+    # -- what a value was made of -----------------------------------------------------------------------------
+
+    def origins(self, value: cst.BaseExpression, function: Scope, depth: int = 0) -> Iterator[Origin]:
+        """The loads and parameters that a value holds, through names, lists, copies, and functions of the project."""
+        queue = [(value, False, False)]
+        seen: set[int] = set()
+        while queue and len(seen) < _MOST:
+            node, history, encoded = queue.pop()
+            here = ex.inner(node)
+            if id(here) in seen:
+                continue
+            seen.add(id(here))
+            history = history or self._is_history(here)
+            load = self._loaded(here, function) if self._run_of(here) is None else None
+            if load is not None:
+                yield Origin(load, "", history, encoded)
+                if load.place.resource[0] != "keyed":
+                    continue
+            if isinstance(here, cst.Name):
+                for definition in self.anatomy.definitions(here):
+                    if definition.kind == "parameter":
+                        yield Origin(None, here.value, history, encoded)
+                queue += [(part, history, encoded) for part in self._named(here)]
+            elif isinstance(here, cst.Call) and (run := self._run(here)) is not None:
+                other, callee, given = run
+                forms = self._forms(given, function)
+                for origin in other.returned_by(callee, depth + 1) if depth < _DEEPEST else ():
+                    known, coded = history or origin.history, encoded or origin.encoded
+                    if origin.load is not None:
+                        there = Load(here, origin.load.place.put(forms), origin.load.outside or origin.encoded)
+                        yield Origin(there, "", known, coded)
+                    elif origin.name in given:
+                        queue.append((given[origin.name], known, coded))
+            else:
+                coded = encoded or self._is_coding(here)
+                queue += [(part, history, coded) for part in self._parts(here)]
+
+    def returned_by(self, function: Scope, depth: int) -> list[Origin]:
+        """What a function gives back, in terms of its parameters."""
+        if function not in self._returned:
+            self._returned[function] = []
+            self._returned[function] = [
+                origin
+                for node in function.nodes
+                if isinstance(node, cst.Return) and node.value is not None
+                for origin in self.origins(node.value, function, depth)
+            ]
+        return self._returned[function]
+
+    def _is_history(self, node: cst.BaseExpression) -> bool:
+        return self.anatomy.is_history(node) or self.facts.slots.of(node) in self._holders
+
+    def _is_coding(self, node: cst.BaseExpression) -> bool:
+        return isinstance(node, cst.Call) and (
+            self.module.imports.resolve(ex.dotted(node.func) or "") in DECODERS | ENCODERS
+        )
+
+    def _named(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What a name was bound to, and what was put into it; in a nested function what is bound around it."""
+        slot = self.facts.slots.of(name)
+        found = self.anatomy.definitions(name)
+        for definition in found:
+            if definition.kind == "unpack" and definition.value is None:
+                statement = definition.point.statement
+                if isinstance(statement, cst.Assign):
+                    yield statement.value
+            elif definition.value is not None and definition.kind != "parameter":
+                yield definition.value
+        if slot is None or slot[0] != "var" or slot[1].kind == "module":
+            return
+        if not found or any(definition.kind == "augmented" for definition in found):
+            yield from self.facts.assigned(slot)
+        yield from self.facts.members(slot).values()
+
+    def _parts(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What a value takes over: of a request to a model nothing."""
+        if isinstance(node, (cst.Subscript, cst.Attribute)):
+            return [node.value]
+        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+            return [node.for_in.iter]
+        if isinstance(node, cst.List):
+            return [each.value for each in node.elements if isinstance(each, cst.StarredElement)]
+        if isinstance(node, cst.Dict):
+            return [each.value for each in node.elements]
+        if isinstance(node, cst.IfExp):
+            return [node.body, node.orelse]
+        if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
+            return [node.left, node.right]
+        if isinstance(node, cst.Call) and not self.anatomy.calls.asks(node):
+            base = ex.receiver(node)
+            return [*([base] if base is not None else []), *(arg.value for arg in node.args)]
+        return []
+
+    # -- what a call runs -------------------------------------------------------------------------------------
+
+    def _run_of(self, node: cst.BaseExpression) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
+        return self._run(node) if isinstance(node, cst.Call) else None
+
+    def _run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
+        """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`."""
+        found = self._callee(call.func)
+        if found is not None:
+            anatomy, method = found
+            given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}
+            return self._in(anatomy), method, {**_own(method, call.func), **given}
+        for index, arg in enumerate(call.args[:2]):
+            handed = self._callee(arg.value) if isinstance(arg.value, (cst.Name, cst.Attribute)) else None
+            if handed is not None:
+                anatomy, callee = handed
+                names = [p.name.value for p in parameters(callee)][is_method(callee) :]
+                rest = [a.value for a in call.args[index + 1 :] if a.keyword is None and not a.star]
+                return self._in(anatomy), callee, {**_own(callee, arg.value), **dict(zip(names, rest, strict=False))}
+        return None
+
+    def _callee(self, func: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:
+        """The function or method that an expression names, of this file or of one that it imports."""
+        callee = self.facts.slots.function(func)
+        if callee is not None:
+            return (self.anatomy, callee) if callee.kind == "function" else None
+        if isinstance(func, cst.Name):
+            return self.anatomy.imported_function(func.value)
+        slot = self.facts.slots.of(func.value) if isinstance(func, cst.Attribute) else None
+        for anatomy, cls in classes_of(self.anatomy, slot) if slot is not None else ():
+            method = anatomy.module.method(cls, ex.last_name(func))
+            if method is not None:
+                return anatomy, method
+        return None
+
+    def _in(self, anatomy: Anatomy) -> Storage:
+        if anatomy not in self._others:
+            self._others[anatomy] = Storage(anatomy)
+        return self._others[anatomy]
+
+    # -- forms ------------------------------------------------------------------------------------------------
+
+    def _forms(self, given: dict[str, cst.BaseExpression], function: Scope) -> dict[str, Form]:
+        return {name: self.form(value, function) for name, value in given.items()}
+
+    def form(self, node: cst.BaseExpression, function: Scope, depth: int = 0) -> Form:
+        """What an expression says, with the names of this run replaced by what they were bound to."""
+        node = ex.inner(node)
+        if isinstance(node, cst.Name):
+            found = self.anatomy.definitions(node)
+            if any(definition.kind == "parameter" for definition in found) and len(found) == 1:
+                return ("parameter", node.value)
+            value = found[0].value if len(found) == 1 and found[0].kind == "assign" else None
+            if value is not None and depth < _DEEPEST:
+                return self.form(value, function, depth + 1)
+            return ("name", node.value, *sorted(map(id, found)))
+        if isinstance(node, cst.Call) and ex.called_name(node) in _PATHS and len(node.args) == 1:
+            return self.form(node.args[0].value, function, depth)
+        return self._shape(node, function, depth)
+
+    def _shape(self, node: cst.CSTNode, function: Scope, depth: int) -> Form:
+        if isinstance(node, cst.Attribute):
+            return ("Attribute", self.form(node.value, function, depth), node.attr.value)
+        if isinstance(node, cst.Arg):
+            return ("Arg", node.keyword and node.keyword.value, self.form(node.value, function, depth))
+        below = children(node)
+        if not below:
+            return (type(node).__name__, getattr(node, "value", None))
+        return (
+            type(node).__name__,
+            *(
+                self.form(part, function, depth)
+                if isinstance(part, cst.BaseExpression)
+                else self._shape(part, function, depth)
+                for part in below
+            ),
+        )
+
+
+def _put(form: Form, given: dict[str, Form]) -> Form:
+    if len(form) == 2 and form[0] == "parameter":
+        return given.get(str(form[1]), form)
+    return tuple(_put(part, given) if isinstance(part, tuple) else part for part in form)
+
+
+def _is_one(form: Form) -> bool:
+    if form[:1] in {("parameter",), ("Call",)} or (form[:1] == ("name",) and len(form) > 2):
+        return False
+    return all(_is_one(part) for part in form if isinstance(part, tuple))
+
+
+def _own(callee: Scope, func: cst.BaseExpression) -> dict[str, cst.BaseExpression]:
+    """The object itself, as the first parameter of a method."""
+    names = [p.name.value for p in parameters(callee)]
+    return {names[0]: func.value} if is_method(callee) and names and isinstance(func, cst.Attribute) else {}
+
+
+def _bound(call: cst.Call) -> list[cst.BaseExpression]:
+    """The arguments of a statement: `(a, b)`, `{"a": a}`, or one after another."""
+    found: list[cst.BaseExpression] = []
+    for arg in call.args[1:]:
+        value = ex.inner(arg.value)
+        if isinstance(value, (cst.Tuple, cst.List, cst.Dict)):
+            found += [each.value for each in value.elements]
+        else:
+            found.append(value)
+    return found
+
+
+def guards(function: Scope) -> Iterator[cst.CSTNode]:
+    """Where a store is told to keep others out, or to refuse what is stale: `WATCH`, `FOR UPDATE`."""
+    for node in walk(function.node):
+        if (
+            (isinstance(node, cst.Call) and ex.called_name(node) in _GUARDS)
+            or (isinstance(node, cst.SimpleString) and _GUARDED.search(node.value))
+            or (isinstance(node, cst.Arg) and _gives_transaction(node))
+        ):
+            yield node
+
+
+def _gives_transaction(arg: cst.Arg) -> bool:
+    """`with_for_update=True`, `transaction=transaction`: not `transaction=True`, which keeps writes together only."""
+    keyword = arg.keyword.value if arg.keyword is not None else ""
+    return keyword == "with_for_update" or (keyword == "transaction" and ex.dotted(arg.value) not in {None, "True"})
