@@ -104,13 +104,14 @@ class Origin:
 class Storage:
     """The loads and saves of one file, and of the files that it imports."""
 
-    def __init__(self, anatomy: Anatomy) -> None:
+    def __init__(self, anatomy: Anatomy, others: dict[Anatomy, Storage] | None = None) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
         self._returned: dict[Scope, list[Origin]] = {}
         self._saved: dict[Scope, list[tuple[Place, Origin, bool]]] = {}
-        self._others: dict[Anatomy, Storage] = {anatomy: self}
+        self._others = others if others is not None else {}
+        self._others[anatomy] = self
         self._holders = {
             slot[1]
             for slot, kinds in anatomy.facts.all_known().items()
@@ -368,7 +369,8 @@ class Storage:
                 continue
             seen.add(id(here))
             history = history or self._is_history(here)
-            load = self._loaded(here, function) if self._run_of(here) is None else None
+            run = self._run(here) if isinstance(here, cst.Call) else None
+            load = self._loaded(here, function) if run is None else None
             if load is not None:
                 yield Origin(load, "", history, encoded)
                 if load.place.resource[0] != "keyed":
@@ -378,7 +380,7 @@ class Storage:
                     if definition.kind == "parameter":
                         yield Origin(None, here.value, history, encoded)
                 queue += [(part, history, encoded) for part in self._named(here)]
-            elif isinstance(here, cst.Call) and (run := self._run(here)) is not None:
+            elif run is not None:
                 other, callee, given = run
                 forms = self._forms(given, function)
                 for origin in other.returned_by(callee, depth + 1) if depth < _DEEPEST else ():
@@ -450,9 +452,6 @@ class Storage:
 
     # -- what a call runs -------------------------------------------------------------------------------------
 
-    def _run_of(self, node: cst.BaseExpression) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
-        return self._run(node) if isinstance(node, cst.Call) else None
-
     def _run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
         """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`."""
         found = self._callee(call.func)
@@ -485,7 +484,7 @@ class Storage:
 
     def _in(self, anatomy: Anatomy) -> Storage:
         if anatomy not in self._others:
-            self._others[anatomy] = Storage(anatomy)
+            Storage(anatomy, self._others)
         return self._others[anatomy]
 
     # -- forms ------------------------------------------------------------------------------------------------
