@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.messages.classes import Elements
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.turns.races import Races
+    from lint_rules.anatomy.turns.storage import Storage
     from lint_rules.anatomy.turns.turns import Turns
     from lint_rules.anatomy.turns.unguarded import Unguarded
     from lint_rules.anatomy.values.sharing import Stores
@@ -183,6 +184,12 @@ class Anatomy:
         from lint_rules.anatomy.values.sharing import Stores
 
         return Stores(self)
+
+    @cached_property
+    def storage(self) -> Storage:
+        from lint_rules.anatomy.turns.storage import Storage
+
+        return Storage(self)
 
     @cached_property
     def races(self) -> Races:

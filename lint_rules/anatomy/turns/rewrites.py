@@ -15,7 +15,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.races import Races
-from lint_rules.anatomy.turns.storage import Storage, guards
+from lint_rules.anatomy.turns.storage import guards
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
@@ -60,12 +60,11 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
             function = races.module.scope_of[call].function
             if (function.is_async or races.graph.reaches_llm(function)) and reads_history(races.anatomy, call):
                 readers.setdefault(function, []).append(call)
-    storage = Storage(races.anatomy)
     for function in races.module.functions:
         if function.kind == "function":
             if function in readers:
                 yield from _of_keeper(races, function, readers[function])
-            yield from _of_store(races, storage, function)
+            yield from _of_store(races, function)
 
 
 # -- an attribute, a global, an entry of a dict ----------------------------------------------------------------
@@ -281,14 +280,14 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
 # -- a store outside the program -------------------------------------------------------------------------------
 
 
-def _of_store(races: Races, storage: Storage, function: Scope) -> Iterator[Rewrite]:
+def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     """What is loaded from a place, changed, and saved there as a whole, in runs of which several overlap."""
     many = [s for s in races.starts_reaching(function) if s.many and _comes_between(s, function)]
     if not many or races.overlapping(function) is None or races.locks.at_entry(function):
         return
     told: set[cst.CSTNode] = set()
-    for save in storage.saves(function):
-        for origin in storage.origins(save.value, function):
+    for save in races.anatomy.storage.saves(function):
+        for origin in races.anatomy.storage.origins(save.value, function):
             load = origin.load
             if load is None or save.node in told or not (origin.history and load.place.is_rewritten_at(save.place)):
                 continue

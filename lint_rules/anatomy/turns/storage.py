@@ -104,14 +104,12 @@ class Origin:
 class Storage:
     """The loads and saves of one file, and of the files that it imports."""
 
-    def __init__(self, anatomy: Anatomy, others: dict[Anatomy, Storage] | None = None) -> None:
+    def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
         self._returned: dict[Scope, list[Origin]] = {}
         self._saved: dict[Scope, list[tuple[Place, Origin, bool]]] = {}
-        self._others = others if others is not None else {}
-        self._others[anatomy] = self
         self._holders = {
             slot[1]
             for slot, kinds in anatomy.facts.all_known().items()
@@ -458,14 +456,14 @@ class Storage:
         if found is not None:
             anatomy, method = found
             given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}
-            return self._in(anatomy), method, {**_own(method, call.func), **given}
+            return anatomy.storage, method, {**_own(method, call.func), **given}
         for index, arg in enumerate(call.args[:2]):
             handed = self._callee(arg.value) if isinstance(arg.value, (cst.Name, cst.Attribute)) else None
             if handed is not None:
                 anatomy, callee = handed
                 names = [p.name.value for p in parameters(callee)][is_method(callee) :]
                 rest = [a.value for a in call.args[index + 1 :] if a.keyword is None and not a.star]
-                return self._in(anatomy), callee, {**_own(callee, arg.value), **dict(zip(names, rest, strict=False))}
+                return anatomy.storage, callee, {**_own(callee, arg.value), **dict(zip(names, rest, strict=False))}
         return None
 
     def _callee(self, func: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:
@@ -481,11 +479,6 @@ class Storage:
             if method is not None:
                 return anatomy, method
         return None
-
-    def _in(self, anatomy: Anatomy) -> Storage:
-        if anatomy not in self._others:
-            Storage(anatomy, self._others)
-        return self._others[anatomy]
 
     # -- forms ------------------------------------------------------------------------------------------------
 
