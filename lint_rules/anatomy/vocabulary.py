@@ -146,30 +146,6 @@ TEXT_FUNCTIONS = frozenset(
 ARGUMENT_CALLBACKS = {"on_invoke_tool": 1}
 """Keywords that take a function which gets a tool's arguments as the model wrote them: at this position (0-based)."""
 
-SERVERS = ("fastapi", "flask", "starlette", "quart", "sanic", "litestar", "robyn", "blacksheep", "aiohttp", "falcon")
-"""Packages that serve requests, several at a time."""
-BOTS = ("discord", "aiogram", "telebot", "nextcord", "disnake", "pyrogram", "interactions")
-"""Packages that hand on the messages of many users, several at a time."""
-SERIAL_BOTS = {
-    "slack_bolt": frozenset({"message", "event", "command", "action", "shortcut"}),
-    "chainlit": frozenset({"on_message", "on_chat_start", "action_callback"}),
-    "linebot": frozenset({"add", "default"}),
-    "telethon": frozenset({"on"}),
-    "nonebot": frozenset({"handle"}),
-}
-"""Packages of many users, whose rules of concurrency are not known here, and their decorators."""
-FRAMEWORKS = frozenset({*SERVERS, *BOTS, *SERIAL_BOTS, "telegram", "gradio", "gr", "streamlit"})
-
-ROUTES = frozenset({"get", "post", "put", "patch", "delete", "route", "websocket", "api_route"})
-"""Decorators of servers, ..."""
-EVENTS = frozenset({"event", "listen", "command", "slash_command", "hybrid_command", "message", "message_handler"})
-"""... of bots, ..."""
-CLIENT_EVENTS = frozenset({"on_message", "on_command", "on_interaction", "on_reaction_add", "on_voice_state_update"})
-"""... methods that bots call, ..."""
-REGISTERED = frozenset({"add_get", "add_post", "add_route", "add_url_rule", "add_api_route"})
-"""... and calls that are handed a function for each request."""
-GRADIO_EVENTS = frozenset({"click", "submit", "change", "then", "success", "select", "input", "upload", "release"})
-GRADIO_APPS = frozenset({"ChatInterface", "Interface"})
 SESSION_CACHES = frozenset({"cache_resource", "experimental_singleton"})
 """Decorators of Streamlit that give all sessions the same object."""
 

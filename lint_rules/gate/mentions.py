@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.frameworks import PACKAGES
 from lint_rules.anatomy.vocabulary import Vocabulary
 
 __all__ = ["agent", "plainly", "user_words"]
@@ -23,7 +24,7 @@ _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name",
 """... or one of each of these, where JSON is parsed for a tool ..."""
 _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
 """... or one of these, where a history is emptied before a question, ..."""
-_SERVES = re.compile(rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted(words.FRAMEWORKS))})\b".encode(), re.MULTILINE)
+_SERVES = re.compile(rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted({*PACKAGES, 'gr'}))})\b".encode(), re.MULTILINE)
 """... or one of these, where the agent lies in a file that is imported."""
 
 _PLAIN_WORDS = (b"tool_calls", b'"role"', b"'role'", b"completions.create")

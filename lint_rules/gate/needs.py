@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.frameworks import PACKAGES
 from lint_rules.gate import forms, schemas
 from lint_rules.gate.evidence import may_ask
 from lint_rules.gate.signs import called_name, items, member
@@ -46,10 +47,6 @@ _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "fro
 _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
 _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
-_SERVED = frozenset().union(
-    words.ROUTES, words.EVENTS, words.CLIENT_EVENTS, words.GRADIO_EVENTS, words.GRADIO_APPS, words.SESSION_CACHES,
-    *words.SERIAL_BOTS.values(),
-)  # fmt: skip
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
 _LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
 _BODIES = frozenset({"json", "data", "content", "body", None})
@@ -129,15 +126,9 @@ class Needs(Surroundings):
 
     @cached_property
     def _serves(self) -> bool:
-        """A function that a framework calls for each user."""
-        if not self.called.isdisjoint(words.REGISTERED):
-            return True
+        """A framework that may call functions of this file for its users."""
         used = {name.partition(".")[0] for name in self.imported.values()} | self.imported.keys()
-        known = not used.isdisjoint(words.FRAMEWORKS) or any("gradio" in name for name in self.imported.values())
-        return known and (
-            not _SERVED.isdisjoint(self.attributes | self.names)
-            or any(name.endswith("Handler") for name in self.called)
-        )
+        return not used.isdisjoint(PACKAGES) or any("gradio" in name for name in self.imported.values()) or "gr" in used
 
     def _starts(self) -> bool:
         """A thread or task."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
 import libcst as cst
 
-from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.frameworks import FRAMEWORKS, PACKAGES, Framework
 from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule, decorators
+from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.record import record
-
-_ROUTERS = frozenset({"app", "router", "api", "blueprint", "bp", "server", "web", "application"})
+from lint_rules.syntax.walk import walk
 
 
 @record
@@ -25,58 +29,10 @@ class Serving:
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
     """The functions of a file that serve many users. `CallGraph.servings` keeps them."""
-    module = graph.facts.module
-    used = {name.split(".")[0] for name in module.imports.full.values()}
-    used |= {"gradio"} if imports_gradio(module) else set()
-    found = {function: _serving(graph, function, used) for function in module.functions if function.kind != "class"}
+    roots = _Roots(graph)
+    functions = [function for function in graph.facts.module.functions if function.kind != "class"]
+    found = {function: roots.serving(function) for function in functions if roots.rows}
     return {function: how for function, how in found.items() if how is not None}
-
-
-def _serving(graph: CallGraph, function: Scope, used: set[str]) -> Serving | None:
-    """How a framework among the imports calls `function`."""
-    server = next((name for name in words.SERVERS if name in used), None)
-    bot = next((name for name in words.BOTS if name in used), None)
-    for decorator in decorators(function):
-        func = decorator.func if isinstance(decorator, cst.Call) else decorator
-        if not isinstance(func, cst.Attribute):
-            continue
-        name, owner = func.attr.value, (ex.dotted(func.value) or "").rpartition(".")[2].lower()
-        if server and name in words.ROUTES and (owner in _ROUTERS or "app" in owner or "router" in owner):
-            return Serving(function, decorator, server, True)
-        if bot and name in words.EVENTS:
-            return Serving(function, decorator, bot, True)
-        for serial, names in words.SERIAL_BOTS.items():
-            if serial in used and name in names:
-                return Serving(function, decorator, serial, False)
-    if bot and function.owner is not None and function.name in words.CLIENT_EVENTS:
-        return Serving(function, function.node, bot, True)
-    return _registered(graph, function, used)
-
-
-def _registered(graph: CallGraph, function: Scope, used: set[str]) -> Serving | None:
-    """Handlers given to a call: python-telegram-bot runs updates one by one unless `concurrent_updates` is set."""
-    module = graph.facts.module
-    for reference in graph.references[function]:
-        for outer in module.ancestors(reference):
-            if isinstance(outer, cst.Call):
-                name = ex.called_name(outer)
-                if name.endswith("Handler") and "telegram" in used:
-                    return Serving(function, outer, "telegram", _concurrent_updates(graph))
-                if name in words.REGISTERED:
-                    return Serving(function, outer, "web", True)
-                if "gradio" in used and _is_gradio(outer, reference):
-                    return Serving(function, outer, "gradio", False)
-            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-                break
-    return None
-
-
-def _is_gradio(call: cst.Call, function: cst.BaseExpression) -> bool:
-    """`button.click(function, ...)`, `gr.ChatInterface(function)`: `submit` of an executor takes no list of inputs."""
-    name = ex.called_name(call)
-    if name not in words.GRADIO_EVENTS | words.GRADIO_APPS or ex.argument(call, "fn", 0) is not function:
-        return False
-    return name in words.GRADIO_APPS or not is_executor(call)
 
 
 def imports_gradio(module: SourceModule) -> bool:
@@ -90,8 +46,195 @@ def is_executor(call: cst.Call) -> bool:
     return "executor" in owner or "pool" in owner
 
 
-def _concurrent_updates(graph: CallGraph) -> bool:
-    return any(
-        ex.called_name(node) == "concurrent_updates" and node.args and ex.dotted(node.args[0].value) != "False"
-        for node in graph.facts.module.nodes_of(cst.Call)
-    )
+class _Roots:
+    """What hands functions of a file to a framework: `rows` are the frameworks that it imports."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        self.graph = graph
+        self.facts = graph.facts
+        self.module = graph.facts.module
+        self.used = {_top(self.module, name) for name in self.module.imports.full} & PACKAGES
+        if imports_gradio(self.module):
+            self.used.add("gradio")
+        self.rows = [row for row in FRAMEWORKS if not row.packages.isdisjoint(self.used)]
+        self._asked: set[Slot] = set()
+
+    def serving(self, function: Scope) -> Serving | None:
+        """How a framework comes to call `function`, None where none does."""
+        for ways in (self._decorated, self._registered, self._overriding, self._handed_event):
+            for row, node in ways(function):
+                overlap = self._overlap(row)
+                concurrent = overlap == "threads" or (overlap == "tasks" and function.is_async)
+                return Serving(function, node, min(row.packages & self.used), concurrent)
+        return None
+
+    # -- ways to be called ------------------------------------------------------------------------------------
+
+    def _decorated(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
+        """`@app.post("/chat")`, `@on_message`."""
+        for decorator in decorators(function):
+            func = decorator.func if isinstance(decorator, cst.Call) else decorator
+            name = self._name(func)
+            for row in self._rows(func, decorator, function):
+                if name in row.decorators:
+                    yield row, decorator
+
+    def _registered(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
+        """`app.add_handler(MessageHandler(TEXT, function))`, `button.click(lambda text: ...)`."""
+        lambdas = [function.node] if isinstance(function.node, cst.Lambda) else []
+        for reference in (*lambdas, *self.graph.references[function]):
+            for outer in self.module.ancestors(reference):
+                if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                    break
+                if isinstance(outer, cst.Call):
+                    dotted = ex.dotted(outer.func) or ""
+                    names = (self._name(outer.func), ".".join(dotted.split(".")[-2:]))
+                    for row in self._rows(outer.func, outer, function):
+                        if any(fnmatchcase(name, known) for name in names for known in row.calls):
+                            yield row, outer
+
+    def _overriding(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
+        """`on_message` of a class that derives from `discord.Client`, or from a class of another file."""
+        for base in self._bases(function.owner) if function.owner is not None else ():
+            name, package = self._name(base), self._package(base)
+            for row in self.rows:
+                for known, methods in row.methods.items():
+                    derives = package in row.packages and fnmatchcase(name, known)
+                    of_other = package is None and function.name.startswith("on_")
+                    if (derives or of_other) and any(fnmatchcase(function.name, method) for method in methods):
+                        yield row, function.node
+
+    def _handed_event(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
+        """`async def answer(message: discord.Message)`, which another file registers or calls."""
+        if function.kind != "function" or self.graph.sites[function]:
+            return
+        for parameter in parameters(function):
+            if parameter.annotation is not None:
+                for node in walk(parameter.annotation.annotation):
+                    if isinstance(node, (cst.Name, cst.Attribute)):
+                        name, package = self._name(node), self._package(node)
+                        for row in self.rows:
+                            if name in row.events and package in row.packages:
+                                yield row, function.node
+
+    # -- whose --------------------------------------------------------------------------------------------------
+
+    def _rows(self, func: cst.BaseExpression, said: cst.BaseExpression, function: Scope) -> list[Framework]:
+        """The frameworks that `func`, which is handed `function`, may be of.
+
+        Where a file does not show whose it is, it may be any that the file imports; but a server is told a path, and
+        nobody here calls the function.
+        """
+        package = self._package(func.value if isinstance(func, cst.Attribute) else func)
+        if package is not None:
+            return [row for row in self.rows if package in row.packages]
+        if self.graph.sites[function] or not isinstance(func, cst.Attribute):
+            return []
+        if isinstance(said, cst.Call) and is_executor(said):
+            return []
+        return [row for row in self.rows if "get" not in row.decorators or _names_path(said)]
+
+    def _name(self, node: cst.BaseExpression) -> str:
+        """The last name of what is called, as its package has it."""
+        dotted = ex.dotted(node)
+        return self.module.imports.resolve(dotted).rpartition(".")[2] if dotted else ex.last_name(node)
+
+    def _package(self, node: cst.BaseExpression) -> str | None:
+        """The package that a value comes from, by what is imported, made, given back or annotated; None: unknown."""
+        node = ex.inner(node)
+        if isinstance(node, cst.Await):
+            return self._package(node.expression)
+        if isinstance(node, cst.Call):
+            return self._made_by(node)
+        if not isinstance(node, (cst.Name, cst.Attribute)):
+            return None
+        cls = self.facts.slots.instance(node)
+        if cls is not None:
+            return self._of_class(cls)
+        slot = self.facts.slots.of(node)
+        if slot is not None and slot not in self._asked:
+            self._asked.add(slot)
+            found = self._first([*self._annotated(slot), *self.facts.assigned(slot), *self.facts.entered(slot)])
+            self._asked.discard(slot)
+            if found is not None:
+                return found
+        if isinstance(node, cst.Attribute):
+            return self._package(node.value)
+        top = _top(self.module, node.value)
+        return top if top in PACKAGES or top in sys.stdlib_module_names else None
+
+    def _made_by(self, call: cst.Call) -> str | None:
+        slots = self.facts.slots
+        cls = slots.constructed(call)
+        if cls is not None:
+            return self._of_class(cls)
+        callee = slots.callee(call)
+        if callee is None:
+            return self._package(call.func)
+        slot: Slot = ("return", callee)
+        if slot in self._asked:
+            return None
+        self._asked.add(slot)
+        given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+        found = self._first(given)
+        self._asked.discard(slot)
+        return found
+
+    def _first(self, values: list[cst.BaseExpression]) -> str | None:
+        parts = (self._package(part) for value in values for part in ex.alternatives(value))
+        return next((package for package in parts if package is not None), None)
+
+    def _of_class(self, cls: Scope) -> str | None:
+        """Of what a class derives from; one that derives from nothing is of no package."""
+        bases = self._bases(cls)
+        return self._first(bases) if bases else ""
+
+    def _annotated(self, slot: Slot) -> list[cst.BaseExpression]:
+        """The names in the annotation of a parameter."""
+        if slot[0] != "var":
+            return []
+        said = [p.annotation.annotation for p in parameters(slot[1]) if p.annotation and p.name.value == slot[2]]
+        return [node for annotation in said for node in walk(annotation) if isinstance(node, (cst.Name, cst.Attribute))]
+
+    def _bases(self, cls: Scope) -> list[cst.BaseExpression]:
+        """What a class of this file derives from that is not one, at any distance."""
+        found: list[cst.BaseExpression] = []
+        queue, seen = [cls], {cls}
+        for here in queue:
+            own = [other for other in self.module.base_classes(here) if other not in seen]
+            names = {other.name for other in self.module.base_classes(here)}
+            bases = here.node.bases if isinstance(here.node, cst.ClassDef) else ()
+            found += [arg.value for arg in bases if ex.dotted(arg.value) not in names]
+            seen.update(own)
+            queue += own
+        return found
+
+    # -- which runs overlap -------------------------------------------------------------------------------------
+
+    def _overlap(self, row: Framework) -> str:
+        """How runs of a handler overlap; as its row has it, unless the file says otherwise."""
+        for call in self.module.nodes_of(cst.Call) if row.switches else ():
+            said = {**ex.keywords(call), self._name(call.func): call.args[0].value if call.args else None}
+            for word, value, overlap in row.switches:
+                if word in said and _says(said[word], value):
+                    return overlap
+        return row.overlap
+
+
+def _top(module: SourceModule, name: str) -> str:
+    """The package that an imported name comes from; empty for one that is not imported, or from beside this file."""
+    origin = module.imports.origin.get(name)
+    return "" if origin is None or origin[0].startswith(".") else module.imports.full[name].split(".")[0]
+
+
+def _names_path(said: cst.BaseExpression) -> bool:
+    given = [ex.text(arg.value) for arg in said.args] if isinstance(said, cst.Call) else []
+    return any(path is not None and path.startswith("/") for path in given)
+
+
+def _says(value: cst.BaseExpression | None, wanted: str) -> bool:
+    """`*` stands for all but False, an empty text for anything."""
+    if wanted == "":
+        return True
+    said = None if value is None else ex.dotted(value) or str(ex.integer(value))
+    return said != "False" if wanted == "*" else said == wanted
