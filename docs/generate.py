@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import wild
-from making import bounds, command_line, configuration, navigation, providers, rules, symptoms
+from making import bounds, command_line, configuration, frameworks, navigation, providers, rules, symptoms
 
 from lint_rules.rules.catalogue import RULES
 from lint_rules.schema import schema
@@ -29,6 +29,7 @@ def pages() -> dict[Path, str]:
         "configuration.md": configuration.page(),
         "command-line.md": command_line.page(),
         "found-in-the-wild.md": wild.page(),
+        "frameworks.md": frameworks.page(),
         "how-it-decides.md": bounds.written((DOCS / "how-it-decides.md").read_text(encoding="utf-8")),
         "providers.md": providers.page(),
         "symptoms.md": symptoms.page(),

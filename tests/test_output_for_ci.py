@@ -192,7 +192,7 @@ def applied(text: str, replacements: list[dict[str, Any]]) -> str:
 
 
 def test_sarif_of_real_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a program with six bugs: all that the other formats say, and the fixes they offer."""
+    """Of a program with seven bugs: all that the other formats say, and the fixes they offer."""
     monkeypatch.chdir(FIXTURES)
     for output_format in ("sarif", "json"):
         words = ["check", "--isolated", "--no-cache", "--output-format", output_format]
@@ -202,7 +202,7 @@ def test_sarif_of_real_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     results = document["runs"][0]["results"]
     findings = json.loads((tmp_path / "new" / "json").read_text())
     assert [result["ruleId"] for result in results] == [finding["code"] for finding in findings]
-    assert len({result["partialFingerprints"]["looplint/v1"] for result in results}) == len(results) == 6
+    assert len({result["partialFingerprints"]["looplint/v1"] for result in results}) == len(results) == 7
     assert ["fixes" in result for result in results] == [finding["fix"] is not None for finding in findings]
 
 

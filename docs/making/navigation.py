@@ -23,6 +23,7 @@ GUIDE: dict[str, dict[str, str]] = {
     "Finding the rule": {
         "By symptom": "symptoms.md",
         "By provider": "providers.md",
+        "Frameworks": "frameworks.md",
         "All rules": "rules/README.md",
         "Found in the wild": "found-in-the-wild.md",
     },

@@ -282,7 +282,7 @@ class Anatomy:
         return found
 
     def imported_class(self, name: str, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
-        """The class that is imported under a name, with the anatomy of its file; None where that is unknown.
+        """The class that is imported under a (dotted) name, with the anatomy of its file; None where that is unknown.
 
         `asking` as for functions.
         """
@@ -291,7 +291,7 @@ class Anatomy:
         return (found[0], cls) if found is not None and cls is not None else None
 
     def imported_function(self, name: str, *, asking: bool = False) -> tuple[Anatomy, Scope] | None:
-        """The function that is imported under a name, with the anatomy of its file; None where that is unknown.
+        """The function imported under a (dotted) name, with the anatomy of its file; None where that is unknown.
 
         With `asking`, also None where no model may be asked in that file, which costs less than its anatomy.
         """
@@ -305,18 +305,16 @@ class Anatomy:
         return None if function is None else (anatomy, function)
 
     def imported_value(self, name: str) -> tuple[Anatomy, Slot] | None:
-        """Where what is imported under a name is set in its file, with the anatomy of that; None where unknown."""
+        """Where what is imported under a (dotted) name is set, with the anatomy of its file; None where unknown."""
         found = self._imported(name, "")
         return (found[0], ("var", found[0].module.top, found[1])) if found is not None else None
 
     def _imported(self, name: str, keyword: str, asking: bool = False) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""
-        origin = self.module.imports.origin.get(name)
+        origin = self.module.imports.whence(name)
         if origin is None or self._neighbour is None:
             return None
         module, there = origin
-        if there is None:
-            return None
         if module not in self._neighbours:
             self._neighbours[module] = self._neighbour(module)
         found = self._neighbours[module]

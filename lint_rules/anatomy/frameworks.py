@@ -21,8 +21,9 @@ class Framework(NamedTuple):
 
     A function is a handler if an attribute `decorators` of something of the package decorates it, if a call of
     `calls` on such a thing is handed it, if it is a method of a subclass of one of `methods` (`*` stands for any
-    end or beginning), or if nobody in its file calls it and it has a parameter of a type of `events`. A keyword of
-    `switches` (or a call of that name, in a builder) with this value makes `overlap` another.
+    end or beginning), or if nobody in its file calls it and it has a parameter of a type of `events`. `lasting` are
+    those of `methods` of which one object takes all events. A keyword of `switches` (or a call of that name, in a
+    builder) with this value makes `overlap` another.
     """
 
     packages: frozenset[str]
@@ -31,6 +32,7 @@ class Framework(NamedTuple):
     decorators: frozenset[str] = _NONE
     calls: frozenset[str] = _NONE
     methods: Mapping[str, frozenset[str]] = {}
+    lasting: frozenset[str] = _NONE
     events: frozenset[str] = _NONE
     switches: tuple[tuple[str, str, Overlap], ...] = ()
 
@@ -127,6 +129,7 @@ FRAMEWORKS = (
         _set("on event on_event"),
         _set("on_event on"),
         {"Namespace": _set("on_*"), "AsyncNamespace": _set("on_*")},
+        lasting=_set("Namespace AsyncNamespace"),
         switches=(("async_handlers", "False", "turns"),),
     ),
     Framework(
@@ -134,6 +137,7 @@ FRAMEWORKS = (
         "threads",
         "grpc.github.io/grpc/python, 1.60: a server runs its methods in the pool that it is given",
         methods={"*Servicer": frozenset({"*"})},
+        lasting=frozenset({"*Servicer"}),
         events=_set("ServicerContext"),
         switches=_ONE_WORKER,
     ),
@@ -159,6 +163,7 @@ FRAMEWORKS = (
             "Modal": _set("on_submit"),
             "View": _set("on_*"),
         },
+        lasting=_set("Client AutoShardedClient Bot AutoShardedBot Cog"),
         events=_set("Message Interaction ApplicationContext Context"),
     ),
     Framework(
@@ -167,6 +172,7 @@ FRAMEWORKS = (
         "interactions-py.github.io, 5; twitchio.dev, 2: each event is dispatched in a task of its own",
         _set("event listen command slash_command on_message component_callback message_context_menu"),
         methods={"Client": _set("on_* event_*"), "Bot": _set("on_* event_*"), "Cog": _set("event_*")},
+        lasting=_set("Client Bot Cog"),
     ),
     Framework(
         _set("aiogram"),
@@ -252,6 +258,7 @@ FRAMEWORKS = (
             "TeamsActivityHandler": _set("on_message_activity on_turn"),
             "ChatbotHandler": _set("process"),
         },
+        lasting=_set("ActivityHandler TeamsActivityHandler ChatbotHandler"),
         events=_set("TurnContext"),
     ),
     Framework(

@@ -234,7 +234,7 @@ class Needs(Surroundings):
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
         if self.agent and (self._serves or self._makes_defaults() or self._has_class_list()):
             return True
-        return (self._serves and self.keeps_elsewhere()) or self.defaults_elsewhere()
+        return (self._serves and (self.keeps_elsewhere() or self.turns_elsewhere())) or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""

@@ -87,11 +87,27 @@ class Surroundings(Evidence):
         """What is called here is defined in a file of the project that asks a model."""
         if self._nearby is None:
             return False
-        for module in set(self.origins.values()):
+        for module in self._modules():
             source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
             if source is not None and not self.called.isdisjoint(_defined(source)) and seen(source).asks:
                 return True
         return False
+
+    def _modules(self) -> set[str]:
+        """The modules that this file imports, as written: `core` and `core.llm` for `from core import llm`."""
+        found = set(self.origins.values())
+        for bound, full in self.imported.items():
+            module = self.origins.get(bound)
+            if module is None:
+                found.add(full)
+            elif bound in self._bases:
+                found.add(f"{module}{'' if module.endswith('.') else '.'}{full.rpartition('.')[2]}")
+        return found
+
+    @cached_property
+    def _bases(self) -> set[str]:
+        """The names of which an attribute is asked for."""
+        return {node.value.id for node in self.nodes[ast.Attribute] if type(node.value) is ast.Name}
 
     def _running(self, methods: Iterable[str]) -> Iterator[bytes]:
         """The sources of the classes of objects made here, if one of these methods is defined in them."""

@@ -55,16 +55,18 @@ async def chat(question: Question):
 
 ## How it decides
 A global (or a variable of the function that makes the app) counts when a handler reaches a write that makes it longer,
-and no key picks one history of many. Handlers are known for FastAPI, Starlette, Flask, Quart, Sanic, Litestar, aiohttp,
-Discord libraries, aiogram, telebot, python-telegram-bot, Pyrogram, Slack Bolt, Chainlit and Gradio. An object counts
-when its class, in this file or another one of the project, adds to a history of its own that a model is sent, or when
-a library says so: Gemini chats, memories of LangChain and LlamaIndex, sessions of the OpenAI Agents SDK. Class
-attributes and default arguments count when the list grows, under any name it gets in the file; so does a default object
-of a class from elsewhere, in which the file makes a history grow.
+and no key picks one history of many; also one of another file of the project that a function from there makes longer.
+An attribute counts where one object takes all events: a Discord client, or an object whose methods are registered. The
+page of frameworks tells whose handlers are known. An object counts when its class, in this file or another one of the
+project, adds to a history of its own that a model is sent, or when a library says so: Gemini chats, memories of
+LangChain and LlamaIndex, sessions of the OpenAI Agents SDK. Class attributes and default arguments count when the list
+grows, under any name it gets in the file; so does a default object of a class from elsewhere, in which the file makes a
+history grow.
 
 Silent: fields of dataclasses and pydantic models, which are copied; defaults that are only read, copied or spread, or
-replaced while they are empty; dicts keyed by session; a history that the handler begins anew; handlers that turn away
-all but one user or room; messages that carry their owner's id; programs without handlers, such as a command-line chat.
+replaced while they are empty; dicts keyed by session; objects that a framework makes for each request; a history that
+the handler begins anew; handlers that turn away all but one user or room; messages that carry their owner's id;
+programs without handlers, such as a command-line chat.
 
 ## Known problems
 A web page that only its owner opens has one user, but nothing in the code says so. Objects that are kept on

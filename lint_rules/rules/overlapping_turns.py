@@ -89,7 +89,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns import schedules
-from lint_rules.anatomy.turns.common_histories import served_to_all
+from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
@@ -101,7 +101,7 @@ _ARM_LATER = "arm the timer when the turn has ended"
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     overlaps = list(Overlaps(anatomy).all())
-    common = served_to_all(anatomy) if any(map(_of_text, overlaps)) else set()
+    common = ServedToAll(anatomy) if any(map(_of_text, overlaps)) else ()
     for found in overlaps:
         if _of_text(found) and found.turn.slot in common:
             continue

@@ -89,7 +89,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.turns import schedules
-from lint_rules.anatomy.turns.common_histories import served_to_all
+from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
@@ -105,14 +105,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     races = anatomy.races
     reported: set[cst.CSTNode] = set()
     told: set[tuple[Slot, Scope]] = set()
-    common = served_to_all(anatomy) if races.starts else set()
+    common = ServedToAll(anatomy) if races.starts else ()
     for rewrite in rewrites(races):
         reported.add(rewrite.node)
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
         yield _stale_rewrite(anatomy, rewrite)
     for history in races.histories:
-        for found in unlocked(races, history) if history.slot not in common else ():
+        # A bot's own history may be meant for one room: what is lost in it is lost there, too.
+        left = history.slot in common and history.slot[0] != "attr"
+        for found in unlocked(races, history) if not left else ():
             draft, function = _unlocked(races, found)
             if draft.node not in reported and (history.slot, function) not in told:
                 reported.add(draft.node)

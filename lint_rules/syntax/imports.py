@@ -37,6 +37,18 @@ class Imports:
                 self.full[bound] = f"{module}.{name}" if module else name
                 self.origin[bound] = ("." * len(node.relative) + module, name)
 
+    def whence(self, name: str) -> tuple[str, str] | None:
+        """The module that `name` comes from, as written, and its name there: of `reply`, and of `engine.reply`."""
+        head, _, rest = name.partition(".")
+        module, there = self.origin.get(head, ("", None))
+        if there is not None and rest:
+            module, there = f"{module}{'' if module.endswith('.') else '.'}{there}", None
+        elif rest and name.startswith(f"{module}."):
+            rest = name[len(module) + 1 :]
+        if there is None and module and rest and "." not in rest:
+            there = rest
+        return (module, there) if there is not None else None
+
     def resolve(self, name: str) -> str:
         """`name` (dotted) with its first part replaced by what was imported under it."""
         return resolved(name, self.full)

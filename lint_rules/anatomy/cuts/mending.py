@@ -67,7 +67,7 @@ class Mending:
             return self._of_callee(call, callee) if does(self.anatomy, callee) and self._counts(call, callee) else set()
         if is_logging(call) or sources(call) or not self._takes_place(call):
             return set()
-        imported = self.anatomy.imported_function(call.func.value) if type(call.func) is cst.Name else None
+        imported = self.anatomy.imported_function(ex.dotted(call.func) or "")
         if imported is not None:
             return self._passed(call) if does(*imported) else set()
         return self._passed(call) if self._is_unknown(call) else set()

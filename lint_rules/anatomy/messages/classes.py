@@ -26,7 +26,7 @@ def made_class(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     cls = anatomy.facts.slots.constructed(call)
     if cls is not None:
         return anatomy, cls
-    return anatomy.imported_class(call.func.value) if type(call.func) is cst.Name else None
+    return anatomy.imported_class(ex.dotted(call.func) or "")
 
 
 def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterator[FoundClass]:
@@ -35,12 +35,20 @@ def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterato
     By what makes it, by annotation, and by what functions give back. `asking`: only those of files that ask a model.
     """
     names = dict.fromkeys(_class_names(anatomy, slot, set()))
-    elsewhere = anatomy.imported_value(slot[2]) if slot[0] == "var" and slot[1] is anatomy.module.top else None
+    elsewhere = anatomy.imported_value(_global_name(anatomy, slot))
     if elsewhere is not None:
         there, same = elsewhere
         cls = there.facts.slots.classes.get(same)
         yield from [(there, cls)] if cls is not None else classes_of(there, same, asking=asking)
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
+
+
+def _global_name(anatomy: Anatomy, slot: Slot) -> str:
+    """`agent`, `engine.agent`: how the file spells a global; empty for what is none."""
+    if slot[0] == "member":
+        base = _global_name(anatomy, slot[1])
+        return f"{base}.{slot[2]}" if base else ""
+    return slot[2] if slot[0] == "var" and slot[1] is anatomy.module.top else ""
 
 
 def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]:

@@ -21,7 +21,7 @@ def resolved(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
     callee = anatomy.facts.slots.callee(call)
     if callee is not None:
         return anatomy, callee
-    return anatomy.imported_function(call.func.value) if type(call.func) is cst.Name else None
+    return anatomy.imported_function(ex.dotted(call.func) or "")
 
 
 def passed_arguments(

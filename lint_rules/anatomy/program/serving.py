@@ -19,12 +19,16 @@ from lint_rules.syntax.walk import walk
 
 @record
 class Serving:
-    """`function` is called for each event of `framework`, as `node` says. `concurrent`: several at a time."""
+    """`function` is called for each event of `framework`, as `node` says. `concurrent`: several at a time.
+
+    `keeper` is the class of which one object takes all events: its attributes are there for all users.
+    """
 
     function: Scope
     node: cst.CSTNode
     framework: str
     concurrent: bool
+    keeper: Scope | None = None
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -65,7 +69,7 @@ class _Roots:
             for row, node in ways(function):
                 overlap = self._overlap(row)
                 concurrent = overlap == "threads" or (overlap == "tasks" and function.is_async)
-                return Serving(function, node, min(row.packages & self.used), concurrent)
+                return Serving(function, node, min(row.packages & self.used), concurrent, self._keeper(row, function))
         return None
 
     # -- ways to be called ------------------------------------------------------------------------------------
@@ -116,6 +120,16 @@ class _Roots:
                         for row in self.rows:
                             if name in row.events and package in row.packages:
                                 yield row, function.node
+
+    def _keeper(self, row: Framework, function: Scope) -> Scope | None:
+        """The class whose one object `function` belongs to: a bot, or one that registers its methods or closures."""
+        cls = function.owner
+        if cls is None:
+            return None
+        if function.parent is cls and not any(isinstance(n, cst.Attribute) for n in self.graph.references[function]):
+            names = {self._name(base) for base in self._bases(cls)}
+            return cls if any(fnmatchcase(name, known) for name in names for known in row.lasting) else None
+        return cls
 
     # -- whose --------------------------------------------------------------------------------------------------
 

@@ -7,13 +7,14 @@ when the function is defined; an object that a cache hands to every session.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.messages.growth import (
     SETUPS,
     growing,
@@ -42,7 +43,10 @@ _OWNERS = ("user", "session", "chat", "thread", "channel", "conversation", "send
 
 @record
 class CommonHistory:
-    """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`."""
+    """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`.
+
+    `holder` is where the object lives that keeps it.
+    """
 
     how: How
     node: cst.CSTNode
@@ -52,6 +56,7 @@ class CommonHistory:
     evidence: Evidence | None = None
     serving: Serving | None = None
     slot: Slot | None = None
+    holder: Slot | None = None
 
 
 _Kept = tuple[Anatomy, cst.CSTNode, "Evidence | None", "Slot | None"]
@@ -60,7 +65,7 @@ _Kept = tuple[Anatomy, cst.CSTNode, "Evidence | None", "Slot | None"]
 
 def _grown_by(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> _Kept | None:
     """Where `call` grows the conversation that the object which `made` makes keeps."""
-    if keeps_conversation(anatomy.module, made):
+    if call.args and keeps_conversation(anatomy.module, made):
         return anatomy, call, None, None
     found = grown_by_call(anatomy, made, call)
     return (found[0], found[1].node, found[1].evidence, found[1].slot) if found is not None else None
@@ -76,9 +81,17 @@ def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:
                 yield found
 
 
-def served_to_all(anatomy: Anatomy) -> set[Slot | None]:
+class ServedToAll:
     """Where the histories live that all users have in common: AGL103 reports them, and other rules leave them to it."""
-    return {found.slot for found in common_histories(anatomy) if found.slot is not None and found.serving is not None}
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        served = [found for found in common_histories(anatomy) if found.serving is not None]
+        self._slots = {slot for found in served for slot in (found.slot, found.holder) if slot is not None}
+
+    def __contains__(self, slot: Slot) -> bool:
+        while slot not in self._slots and slot[0] == "member":
+            slot = slot[1]
+        return slot in self._slots
 
 
 # -- what handlers reach -------------------------------------------------------------------------------------------
@@ -99,11 +112,12 @@ class _Served:
         if self.servings:
             yield from self._globals()
             yield from self._objects()
+            yield from self._elsewhere()
 
     def _globals(self) -> Iterator[CommonHistory]:
         for slot, writes in self.anatomy.writes.by_slot.items():
             root = root_of(slot)
-            made = self._made_at(root) if root is not None else None
+            made = _made_at(self.anatomy, root) if root is not None else None
             if root is None or made is None:
                 continue
             for serving in self._sharing(root):
@@ -118,8 +132,8 @@ class _Served:
         seen: set[Slot] = set()
         for node in self.module.nodes_of(cst.Call):
             base = ex.receiver(node)
-            slot = self.facts.slots.of(base) if isinstance(base, cst.Name) else None
-            made = self._made_at(slot) if slot is not None and slot not in seen else None
+            slot = self.facts.slots.of(base) if base is not None else None
+            made = _made_at(self.anatomy, slot) if slot is not None and slot not in seen else None
             if slot is None or made is None:
                 continue
             caller = self.module.scope_of[node].function
@@ -130,7 +144,42 @@ class _Served:
             if kept is not None:
                 seen.add(slot)
                 where, grown, evidence, history = kept
-                yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history)
+                yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history, slot)
+
+    def _elsewhere(self) -> Iterator[CommonHistory]:
+        """`reply(text)`, `agent.chat(text)` in a handler, of a file that has one history or object for everybody."""
+        seen: set[tuple[Anatomy, Slot]] = set()
+        for call in self.module.nodes_of(cst.Call):
+            caller = self.module.scope_of[call].function
+            serving = next((s for s in self.servings if caller in self.reach[s.function]), None)
+            if serving is None:
+                continue
+            for how, holder, (where, grown, evidence, history) in self._kept_there(call, caller):
+                if holder not in seen:
+                    seen.add(holder)
+                    name, base = describe(holder[1]), ex.receiver(call)
+                    here = self.facts.slots.of(base) if base is not None else None
+                    yield CommonHistory(how, call, name, grown, where, evidence, serving, history, here)
+
+    def _kept_there(self, call: cst.Call, caller: Scope) -> Iterator[tuple[How, tuple[Anatomy, Slot], _Kept]]:
+        """What `call` makes longer in another file, and the global there that holds it."""
+        imported = self.anatomy.imported_function(ex.dotted(call.func) or "")
+        if imported is not None:
+            there, entry = imported
+            for history, write in _grown_globals(there, entry):
+                if not self._begun_before(there, history, call, caller):
+                    yield "global", (there, history), (there, write.node, write.evidence, history)
+        base = ex.receiver(call)
+        slot = self.facts.slots.of(base) if base is not None else None
+        holder = self.anatomy.imported_value(ex.dotted(base) or "") if base is not None else None
+        if slot is None or holder is None or self._reset_before(slot, call, caller):
+            return
+        for made in map(ex.inner, holder[0].facts.assigned(holder[1])):
+            if isinstance(made, cst.Call):
+                of_library = call.args and keeps_conversation(holder[0].module, made)
+                kept = (self.anatomy, call, None, None) if of_library else _grown_by(holder[0], made, call)
+                if kept is not None:
+                    yield "object", holder, kept
 
     def _kept(self, slot: Slot, call: cst.Call) -> _Kept | None:
         """In which file, and where, `call` grows the conversation that the object in `slot` keeps."""
@@ -140,37 +189,77 @@ class _Served:
 
     def _reset_before(self, slot: Slot, call: cst.Call, caller: Scope) -> bool:
         """`agent.reset()` on all ways to `agent.chat(...)`: whatever a method empties without a condition."""
-        parent = self.module.parent
-        for site in self.graph.calls[caller]:
-            base = ex.receiver(site.node)
-            if site.node is call or base is None or self.facts.slots.of(base) != slot:
-                continue
-            if any(
-                resets(self.anatomy, w) and w.slot[0] == "attr" for w in self.anatomy.writes.by_function[site.callee]
-            ):
-                flow = self.anatomy.flow(caller)
-                goals = flow.enclosing(call, parent)
-                if any(flow.dominates(p, goal) for p in flow.enclosing(site.node, parent) for goal in goals):
-                    return True
-        return False
 
-    def _made_at(self, root: Slot) -> cst.CSTNode | None:
-        """The statement that makes what a global, or a variable of the function that makes the app, holds."""
-        if root[0] != "var" or root[1].kind not in {"module", "function"} or not self.facts.assigned(root):
-            return None
-        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
-            if self.module.scope_of[node].function is root[1] and node.value is not None:
-                targets = ex.targets(node)
-                if any(self.facts.slots.of(target) == root for target in targets):
-                    return node
-        return None
+        def resets_own(other: cst.Call) -> bool:
+            base, callee = ex.receiver(other), self.facts.slots.callee(other)
+            if base is None or self.facts.slots.of(base) != slot:
+                return False
+            methods = [
+                (there, there.module.method(cls, ex.called_name(other)))
+                for there, cls in classes_of(self.anatomy, slot)
+            ]
+            return any(
+                resets(there, write) and write.slot[0] == "attr"
+                for there, method in [*methods, (self.anatomy, callee)]
+                for write in (there.writes.by_function[method] if method is not None else ())
+            )
+
+        return self._always_before(call, caller, resets_own)
+
+    def _begun_before(self, there: Anatomy, slot: Slot, call: cst.Call, caller: Scope) -> bool:
+        """`engine.reset()` on all ways to `engine.reply(...)`."""
+
+        def resets_it(other: cst.Call) -> bool:
+            found = self.anatomy.imported_function(ex.dotted(other.func) or "")
+            writes = there.writes.by_function[found[1]] if found is not None and found[0] is there else ()
+            return any(resets(there, write) and write.slot == slot for write in writes)
+
+        return self._always_before(call, caller, resets_it)
+
+    def _always_before(self, call: cst.Call, caller: Scope, does: Callable[[cst.Call], bool]) -> bool:
+        """Whether a call that `does` it comes on all ways to `call`."""
+        flow, parent = self.anatomy.flow(caller), self.module.parent
+        goals = flow.enclosing(call, parent)
+        others = (other for other in caller.nodes_of(cst.Call) if other is not call and does(other))
+        return any(
+            flow.dominates(point, goal) for other in others for point in flow.enclosing(other, parent) for goal in goals
+        )
 
     def _sharing(self, root: Slot) -> Iterator[Serving]:
         """The handlers that see a variable, and do not make one of their own for each event."""
         scope: Scope = root[1]
+        if root[0] == "attr":
+            yield from (s for s in self.servings if s.keeper is scope)
+            return
         if scope.kind != "module" and any(scope in reached for reached in self.reach.values()):
             return
         yield from (s for s in self.servings if s.function is not scope and s.function.within(scope))
+
+
+def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:
+    """The statement that makes what a global holds, a variable of the function that makes the app, or an attribute."""
+    if not anatomy.facts.assigned(root):
+        return None
+    for node in anatomy.module.nodes_of(cst.Assign, cst.AnnAssign):
+        function = anatomy.module.scope_of[node].function
+        at_once = function is root[1] and function.kind != "class"
+        if root[0] == "attr":  # what `__init__` is handed, others have, too
+            at_once = function.name in SETUPS and not isinstance(node.value, cst.Name)
+        if at_once and node.value is not None:
+            if any(anatomy.facts.slots.of(target) == root for target in ex.targets(node)):
+                return node
+    return None
+
+
+def _grown_globals(anatomy: Anatomy, entry: Scope) -> Iterator[tuple[Slot, HistoryWrite]]:
+    """The histories that a file has once for everybody, and the write that makes each longer when `entry` runs."""
+    reach = anatomy.calls.may_run(entry)
+    for slot, writes in anatomy.writes.by_slot.items():
+        root = root_of(slot)
+        if root is not None and root[1] is anatomy.module.top and _made_at(anatomy, root) is not None:
+            write = growing(anatomy, slot, writes, entry, reach)
+            if write is not None and not _names_its_owner(anatomy.module, write):
+                yield slot, write
 
 
 def _is_for_one(function: Scope) -> bool:

@@ -98,6 +98,8 @@ class Overlaps:
         if not turn.function.is_async:
             return False
         parent, flow = self.module.parent, self.flow(turn.function)
+        if len(set(turn.nodes)) == 1:  # a call of another file that runs it all
+            return isinstance(parent[turn.nodes[0]], cst.Await)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:

@@ -129,7 +129,10 @@ class Ownership:
     def _is_given(self, param: cst.Param, slot: Slot, function: Scope, depth: int) -> bool:
         """Whether what a function gets is made for the call: by each caller, or by a framework for each request."""
         graph = self.anatomy.calls
-        if function in graph.servings:
+        serving = graph.servings.get(function)
+        if serving is not None and param.name.value == self.module.self_name(function):
+            return serving.keeper is None  # a view is made for each request
+        if serving is not None:
             return self._is_of_request(param, slot, depth)
         sites = graph.sites[function]
         if not sites or graph.references[function] or any(start.function is function for start in self.starts):

@@ -471,8 +471,9 @@ class Storage:
         callee = self.facts.slots.function(func)
         if callee is not None:
             return (self.anatomy, callee) if callee.kind == "function" else None
-        if isinstance(func, cst.Name):
-            return self.anatomy.imported_function(func.value)
+        imported = self.anatomy.imported_function(ex.dotted(func) or "")
+        if imported is not None:
+            return imported
         slot = self.facts.slots.of(func.value) if isinstance(func, cst.Attribute) else None
         for anatomy, cls in classes_of(self.anatomy, slot) if slot is not None else ():
             method = anatomy.module.method(cls, ex.last_name(func))

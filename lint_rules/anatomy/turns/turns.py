@@ -98,12 +98,11 @@ class Turns:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
         if call in self.facts.calls or not self._is_given_history(call):
             return False
+        found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
+        if found is not None:
+            return found[0].calls.reaches_llm(found[1])
         base = ex.receiver(call)
-        if base is None:
-            name = call.func.value if type(call.func) is cst.Name else ""
-            found = self.anatomy.imported_function(name, asking=True)
-            return found is not None and found[0].calls.reaches_llm(found[1])
-        slot = self.facts.slots.of(base)
+        slot = self.facts.slots.of(base) if base is not None else None
         if slot is None or self.facts.slots.callee(call) is not None:
             return False
         for where, cls in classes_of(self.anatomy, slot, asking=True):
@@ -186,14 +185,13 @@ class Turns:
         """`assistant.chat(text)`, `reply(key, text)`, where another file keeps the conversation."""
         if self.facts.slots.callee(call) is not None:
             return None
-        base = ex.receiver(call)
-        if base is None:
-            name = call.func.value if type(call.func) is cst.Name else ""
-            found = self.anatomy.imported_function(name, asking=True)
-            turns = found[0].turns.open_in(found[1]) if found is not None else []
+        found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
+        if found is not None:
+            turns = found[0].turns.open_in(found[1])
             shared = [turn for turn in turns if _root(turn.slot)[0] == "var"]
             return _led_by(call, function, shared[0].slot, shared) if shared else None
-        slot = self.facts.slots.of(base)
+        base = ex.receiver(call)
+        slot = self.facts.slots.of(base) if base is not None else None
         place = self.anatomy.aliases.of(slot) if slot is not None else None
         if slot is None or place is None or not self.anatomy.aliases.is_lasting(place, function):
             return None
