@@ -105,15 +105,14 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     races = anatomy.races
     reported: set[cst.CSTNode] = set()
     told: set[tuple[Slot, Scope]] = set()
-    common = ServedToAll(anatomy) if races.starts else ()
+    common = ServedToAll(anatomy) if races.starts else None
     for rewrite in rewrites(races):
         reported.add(rewrite.node)
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
         yield _stale_rewrite(anatomy, rewrite)
     for history in races.histories:
-        # A bot's own history may be meant for one room: what is lost in it is lost there, too.
-        left = history.slot in common and history.slot[0] != "attr"
+        left = common is not None and history.slot in common and history.slot not in common.own
         for found in unlocked(races, history) if not left else ():
             draft, function = _unlocked(races, found)
             if draft.node not in reported and (history.slot, function) not in told:

@@ -82,11 +82,15 @@ def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:
 
 
 class ServedToAll:
-    """Where the histories live that all users have in common: AGL103 reports them, and other rules leave them to it."""
+    """Where the histories live that all users have in common: AGL103 reports them, and other rules leave them to it.
+
+    `own` are those of a bot itself, which may be meant for one room: what is lost in them is lost there, too.
+    """
 
     def __init__(self, anatomy: Anatomy) -> None:
         served = [found for found in common_histories(anatomy) if found.serving is not None]
         self._slots = {slot for found in served for slot in (found.slot, found.holder) if slot is not None}
+        self.own = {found.slot for found in served if found.how == "global" and found.slot and found.slot[0] == "attr"}
 
     def __contains__(self, slot: Slot) -> bool:
         while slot not in self._slots and slot[0] == "member":

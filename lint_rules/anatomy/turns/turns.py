@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.turns.foreign_stores import as_part_of, root_object, store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -75,7 +76,7 @@ class Turns:
                 tools = self._stores_results(function, history)
                 before, after = self._around(function, asks, grown)
                 turns.append(Turn(function, history.slot, asks, grown, tools, before, after))
-        return [*turns, *self._emptied(function), *foreign]
+        return [*turns, *self._emptied(function), *foreign, *self._kept_elsewhere(function)]
 
     def _only_calls(self, turn: Turn) -> bool:
         """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
@@ -96,8 +97,10 @@ class Turns:
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
-        if call in self.facts.calls or not self._is_given_history(call):
-            return False
+        return call not in self.facts.calls and self._is_given_history(call) and self._runs_asker(call)
+
+    def _runs_asker(self, call: cst.Call) -> bool:
+        """Whether what a call runs in another file asks a model."""
         found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
         if found is not None:
             return found[0].calls.reaches_llm(found[1])
@@ -188,7 +191,7 @@ class Turns:
         found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
         if found is not None:
             turns = found[0].turns.open_in(found[1])
-            shared = [turn for turn in turns if _root(turn.slot)[0] == "var"]
+            shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
             return _led_by(call, function, shared[0].slot, shared) if shared else None
         base = ex.receiver(call)
         slot = self.facts.slots.of(base) if base is not None else None
@@ -199,8 +202,35 @@ class Turns:
             method = where.module.method(cls, ex.called_name(call))
             turns = where.turns.open_in(method) if method is not None else []
             if turns:
-                return _led_by(call, function, _as_part_of(turns[0].slot, place), turns)
+                return _led_by(call, function, as_part_of(turns[0].slot, place), turns)
         return None
+
+    def _kept_elsewhere(self, function: Scope) -> list[Turn]:
+        """`memory.add(key, question)`, `ask(memory.get(key))`, `memory.add(key, answer)` of another file."""
+        calls = function.nodes_of(cst.Call)
+        bases = Counter(filter(None, map(_base_name, calls)))
+        often = [call for call in calls if bases[_base_name(call) or ""] > 1]
+        stores = {call: store_of(self.anatomy, call, function) for call in often}
+        turns = []
+        for part in dict.fromkeys(store.slot for store in stores.values() if store is not None):
+            here = {call: store for call, store in stores.items() if store is not None and store.slot == part}
+            grown: list[cst.CSTNode] = [call for call, store in here.items() if store.grows]
+            reads = {call for call, store in here.items() if not store.grows}
+            asks = [call for call in calls if call not in here and self._is_given_one(call, reads)]
+            asks = [call for call in asks if self.graph.asks(call) or self._runs_asker(call)]
+            if grown and asks:
+                before, after = self._around(function, asks, grown)
+                tools = any(here[call].tools for call in here)
+                turns.append(Turn(function, part, asks, grown, tools, before, after))
+        return turns
+
+    def _is_given_one(self, call: cst.Call, reads: set[cst.Call]) -> bool:
+        """Whether a call is handed what one of `reads` gave back."""
+        for part in (part for arg in call.args for part in walk(arg.value)):
+            slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
+            if part in reads or (slot is not None and any(value in reads for value in self.facts.assigned(slot))):
+                return True
+        return False
 
     def open_in(self, function: Scope) -> list[Turn]:
         """The turns on a lasting history that running a function comes to, and that nothing there keeps apart."""
@@ -209,7 +239,9 @@ class Turns:
             turn
             for here in reach
             for turn in self.of(here)
-            if _root(turn.slot)[0] in {"var", "attr"} and not self.is_apart(turn) and not self.begins(turn, function)
+            if root_object(turn.slot)[0] in {"var", "attr"}
+            and not self.is_apart(turn)
+            and not self.begins(turn, function)
         ]
 
     # -- what keeps turns apart --------------------------------------------------------------------------------
@@ -270,17 +302,9 @@ def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> T
     return Turn(function, slot, [call], [call], any(turn.tools for turn in turns), both, both)
 
 
-def _root(slot: Slot) -> Slot:
-    while slot[0] in {"member", "item"}:
-        slot = slot[1]
-    return slot
-
-
-def _as_part_of(slot: Slot, place: Slot) -> Slot:
-    """The history of an object of another file, as the place here that the object lives in has it."""
-    if slot[0] in {"member", "item"}:
-        return (slot[0], _as_part_of(slot[1], place), *slot[2:])
-    return ("member", place, slot[2]) if slot[0] == "attr" else slot
+def _base_name(call: cst.Call) -> str | None:
+    base = ex.receiver(call)
+    return ex.dotted(base) if base is not None else None
 
 
 def is_keyed(slot: Slot) -> bool:

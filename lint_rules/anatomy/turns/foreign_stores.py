@@ -1,0 +1,68 @@
+"""Histories that an object of another file keeps: which calls make them longer, and which give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.growth import grows
+from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+
+
+@record
+class Store:
+    """What a call does to the history that is `slot` here: it gives it, or `grows` it, maybe by messages of `tools`."""
+
+    slot: Slot
+    grows: bool
+    tools: bool = False
+
+
+def store_of(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
+    """What a call in `function` does, if it is one of a method of another file, on an object that outlives the run."""
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    if slot is None or anatomy.facts.slots.callee(call) is not None:
+        return None
+    place = anatomy.aliases.of(slot)
+    if not anatomy.aliases.is_lasting(place, function):
+        return None
+    for where, cls in classes_of(anatomy, slot):
+        method = where.module.method(cls, ex.called_name(call))
+        if method is not None:
+            return next(_done_by(where, cls, method, place), None)
+    return None
+
+
+def _done_by(where: Anatomy, cls: Scope, method: Scope, place: Slot) -> Iterator[Store]:
+    """What a method does to each history that the objects of its class keep."""
+    reach = where.calls.may_run(method)
+    given = [where.facts.slots.of(node.value) for node in method.nodes_of(cst.Return) if node.value is not None]
+    for kept, writes in where.writes.by_slot.items():
+        if root_object(kept)[:2] == ("attr", cls):
+            grown = [write for write in writes if write.function in reach and grows(where, write)]
+            if grown:
+                yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown))
+            elif kept in given:
+                yield Store(as_part_of(kept, place), False)
+
+
+def root_object(slot: Slot) -> Slot:
+    """The variable or attribute that a slot is a part of."""
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return slot
+
+
+def as_part_of(slot: Slot, place: Slot) -> Slot:
+    """The history of an object of another file, as the place here that the object lives in has it."""
+    if slot[0] in {"member", "item"}:
+        return (slot[0], as_part_of(slot[1], place), *slot[2:])
+    return ("member", place, slot[2]) if slot[0] == "attr" else slot
