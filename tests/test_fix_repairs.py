@@ -108,6 +108,101 @@ def test_no_lock_that_another_file_makes() -> None:
     assert offers(source, "AGL101") == [False]
 
 
+# -- AGL101: a lock where there is none --------------------------------------------------------------------------
+
+DESK = """\
+import threading
+
+import openai
+
+
+class Desk:
+    def __init__(self, tools):
+        self.tools = tools
+        self.client = openai.OpenAI()
+        self.messages = []
+
+    def open(self, guests):
+        for guest in guests:
+            threading.Thread(target=self.serve, args=(guest,)).start()
+
+    def serve(self, guest):
+        self.messages.append({"role": "user", "content": guest.question})
+        while True:
+            reply = self.client.chat.completions.create(model="gpt-5", messages=self.messages).choices[0].message
+            self.messages.append(reply)
+            if not reply.tool_calls:
+                break
+            for call in reply.tool_calls:
+                self.messages.append({"role": "tool", "tool_call_id": call.id, "content": self.tools.run(call)})
+        guest.hears(reply.content)
+"""
+TURN = DESK[DESK.index("        self.messages.append({") : DESK.index("        guest.hears")]
+SERVED = "    def serve(self, guest):\n"
+
+
+def under_new_lock(turn: str, lock: str = "self.turn_lock") -> str:
+    return f"        with {lock}:\n" + "".join(f"    {line}\n" for line in turn.splitlines())
+
+
+def test_a_lock_is_made_beside_the_history_and_held_over_the_turn() -> None:
+    born = "        self.messages = []\n"
+    expected = DESK.replace(born, f"{born}        self.turn_lock = threading.Lock()\n").replace(
+        TURN, under_new_lock(TURN)
+    )
+    assert fixed(DESK).source.decode() == expected
+
+
+def test_a_lock_is_only_shown() -> None:
+    fixes = [f.fix for f in check.check_source(DESK.encode(), "agent.py", OPTIONS).findings if f.code == "AGL101"]
+    assert [fix.applicability for fix in fixes if fix is not None] == ["display"]
+
+
+def test_what_a_loop_waits_for_is_not_waited_for_under_the_lock() -> None:
+    indented = "".join(f"    {line}\n" for line in TURN.replace("guest.question", "question").splitlines())
+    loop = f"        while question := guest.inbox.get():\n{indented}"
+    source = DESK.replace(TURN, loop)
+    inner = f"            with self.turn_lock:\n{''.join(f'    {line}{chr(10)}' for line in indented.splitlines())}"
+    assert f"        while question := guest.inbox.get():\n{inner}" in fixed(source).source.decode()
+
+
+def test_each_key_has_a_lock() -> None:
+    source = DESK.replace("self.messages = []", "self.messages = {}").replace(
+        "self.messages.append", "self.messages[guest.id].append"
+    )
+    source = source.replace("messages=self.messages", "messages=self.messages[guest.id]")
+    turn = source[source.index("        self.messages[guest.id].append({") : source.index("        guest.hears")]
+    expected = source.replace(turn, under_new_lock(turn, "self.turn_locks.setdefault(guest.id, threading.Lock())"))
+    born = "        self.messages = {}\n"
+    assert fixed(source).source.decode() == expected.replace(born, f"{born}        self.turn_locks = {{}}\n")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("                break\n", "                break\n            input('Go on?')\n")],
+        [(SERVED, "    async def wish(self, text):\n        self.messages.append(text)\n\n" + SERVED),
+         ("    def open(", "    def listen(self, app):\n        app.add_task(self.wish)\n\n    def open(")],
+        [("self.tools.run(call)", "self.serve(call)")],
+        [("        self.messages = []\n", "        self.messages = []\n        self.turn_lock = None\n")],
+        [("        self.messages = []\n", ""), ("    def __init__", "    messages = []\n\n    def __init__")],
+        [(SERVED, "    @logged\n" + SERVED)],
+        [("        guest.hears(reply.content)\n", "        yield reply.content\n")],
+        [("self.messages = []", "self.messages = {}"), ("self.messages.append", "self.messages[key].append"),
+         ("messages=self.messages", "messages=self.messages[key]"),
+         ("guest.question})\n", "guest.question})\n        key = guest.id\n")],
+    ],
+    ids=["a person is asked", "threads and tasks", "takes it again", "the name is taken", "of the class", "decorated",
+         "a generator", "the key comes later"],
+)  # fmt: skip
+def test_no_new_lock_where_it_would_not_do(changes: list[tuple[str, str]]) -> None:
+    source = DESK
+    for change in changes:
+        assert change[0] in source
+        source = source.replace(*change)
+    assert set(offers(source, "AGL101")) == {False}
+
+
 def test_a_copy_that_goes_nowhere_is_not_made_deep() -> None:
     """Only the original can show what is stored: the store is meant."""
     source = KNOWN.replace("    return slim\n", "")

@@ -155,3 +155,19 @@ def with_blank_lines(statement: Any, lines: list[cst.EmptyLine]) -> Any:
     if not lines or blank_lines(statement):
         return statement
     return statement.with_changes(leading_lines=[*lines, *statement.leading_lines])
+
+
+def wrapped_in(manager: cst.BaseExpression, block: cst.IndentedBlock, span: range, *, is_async: bool) -> Change:
+    """`with manager:` around the statements of a block with these indices."""
+
+    def wrapped(statements: list[Any]) -> list[Any]:
+        first, *rest = statements[span.start : span.stop]
+        guarded = cst.With(
+            items=[cst.WithItem(manager)],
+            body=cst.IndentedBlock([first.with_changes(leading_lines=[]), *rest], indent=block.indent),
+            asynchronous=cst.Asynchronous() if is_async else None,
+            leading_lines=first.leading_lines,
+        )
+        return [*statements[: span.start], guarded, *statements[span.stop :]]
+
+    return wrapped

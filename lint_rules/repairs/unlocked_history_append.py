@@ -1,4 +1,4 @@
-"""AGL101: the write is put under the lock that guards the history elsewhere. Never under a new one.
+"""AGL101: the write is put under the lock that guards the history elsewhere. Where there is none, see `new_lock`.
 
 A lock that is taken where somebody up the call chain holds it already is a deadlock, which is worse than the finding:
 nothing is wrapped unless all ways to the write are known to come without the lock.
@@ -7,7 +7,6 @@ nothing is wrapped unless all ways to the write are known to come without the lo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import libcst as cst
 
@@ -15,7 +14,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.values.slots import Slot, describe
-from lint_rules.repairs.edits import Edits, Fix, of_the_file
+from lint_rules.repairs.edits import Edits, Fix, of_the_file, wrapped_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import decorators
@@ -122,19 +121,7 @@ class _Wrap:
 
     def edits(self, name: cst.BaseExpression, span: _Span) -> Edits:
         block, numbers = span
-        is_async = self._is_async()
-
-        def wrapped(statements: list[Any]) -> list[Any]:
-            first, *rest = statements[numbers.start : numbers.stop]
-            guarded = cst.With(
-                items=[cst.WithItem(name)],
-                body=cst.IndentedBlock([first.with_changes(leading_lines=[]), *rest], indent=block.indent),
-                asynchronous=cst.Asynchronous() if is_async else None,
-                leading_lines=first.leading_lines,
-            )
-            return [*statements[: numbers.start], guarded, *statements[numbers.stop :]]
-
-        return Edits(changed={block: wrapped})
+        return Edits(changed={block: wrapped_in(name, block, numbers, is_async=self._is_async())})
 
     # -- whether it may be ------------------------------------------------------------------------------------
 

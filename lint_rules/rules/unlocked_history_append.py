@@ -71,9 +71,13 @@ Threads that are started in other files are not seen. An object of an imported c
 taken to lock itself. A lock that another file takes around the call is not seen.
 
 ## Fix safety
-Unsafe, and only for a write that has a lock elsewhere: it is put under that lock, unless somebody may hold the lock
-already on the way there, or the write is a part of a longer turn. There is no fix without a lock: a new lock per append
-is no cure, for turns still interleave.
+Unsafe for a write that has a lock elsewhere: it is put under that lock, unless somebody may hold the lock already on
+the way there, or the write is a part of a longer turn.
+
+Where there is no lock at all, one is shown, and never applied: made beside the history, one for each key where
+histories have keys, and held by everybody over the whole turn, for a lock for each append keeps no turns apart. Not
+shown where a person or a message would be waited for under the lock, where threads and tasks both write, where a turn
+would come to take it twice, where the key becomes known only within the turn, and for stores outside the program.
 
 ## References
 - OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each call
@@ -94,6 +98,7 @@ from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.repairs.new_lock import new_lock
 from lint_rules.repairs.unlocked_history_append import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax.module import Scope
@@ -110,7 +115,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         reported.add(rewrite.node)
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
-        yield _stale_rewrite(anatomy, rewrite)
+        yield _stale_rewrite(races, rewrite)
     for history in races.histories:
         left = common is not None and history.slot in common and history.slot not in common.own
         for found in unlocked(races, history) if not left else ():
@@ -127,7 +132,7 @@ def _unlocked(races: Races, found: Unlocked) -> tuple[Draft, Scope]:
         return _bare(races, found), found.write.function
     if isinstance(found, OutsideCall):
         return _outside_call(races, found), found.site.caller
-    return _no_lock(found), found.writes[0].function
+    return _no_lock(races, found), found.writes[0].function
 
 
 def _bare(races: Races, found: Bare) -> Draft:
@@ -161,7 +166,7 @@ def _outside_call(races: Races, found: OutsideCall) -> Draft:
     return Draft(found.site.node, message, f"take `{lock}` around this call, too", notes)
 
 
-def _no_lock(found: NoLock) -> Draft:
+def _no_lock(races: Races, found: NoLock) -> Draft:
     write, first, second = found.writes[0], found.first, found.second
     what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
     harm = schedules.LOST if found.losing else schedules.PARTED
@@ -172,7 +177,8 @@ def _no_lock(found: NoLock) -> Draft:
     notes += [Note(w.node, "also written here") for w in found.writes[1:4]]
     notes.append(_why(write))
     unique = {note.node: note for note in reversed(notes) if note.node is not write.node}
-    return Draft(write.node, message, _ONE_LOCK, tuple(reversed(unique.values())), "medium")
+    related = tuple(reversed(unique.values()))
+    return Draft(write.node, message, _ONE_LOCK, related, "medium", fix=new_lock(races, write.slot))
 
 
 def _why(write: HistoryWrite) -> Note:
@@ -194,11 +200,11 @@ def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
     return Draft(rewrite.node, message, cure, notes, rewrite.confidence)
 
 
-def _stale_rewrite(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
+def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     if rewrite.stored:
-        return _lost_update(anatomy, rewrite)
+        return _lost_update(races.anatomy, rewrite)
     message = (
-        f"`{rewrite.name}` is rewritten from what was read in line {anatomy.line(rewrite.read)}, before"
+        f"`{rewrite.name}` is rewritten from what was read in line {races.anatomy.line(rewrite.read)}, before"
         f" {rewrite.waited}: messages that were added meanwhile are lost"
     )
     notes = (
@@ -208,4 +214,5 @@ def _stale_rewrite(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
     )
     cure = "hold one lock from the read to the write, or cut exactly what was read: `h[:len(read)] = [...]`"
     unique = {note.node: note for note in reversed(notes) if note.node is not rewrite.node}
-    return Draft(rewrite.node, message, cure, tuple(reversed(unique.values())), rewrite.confidence)
+    fix = new_lock(races, rewrite.slot) if rewrite.slot is not None else None
+    return Draft(rewrite.node, message, cure, tuple(reversed(unique.values())), rewrite.confidence, fix)
