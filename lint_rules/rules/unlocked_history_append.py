@@ -72,12 +72,11 @@ taken to lock itself. A lock that another file takes around the call is not seen
 
 ## Fix safety
 Unsafe for a write that has a lock elsewhere: it is put under that lock, unless somebody may hold the lock already on
-the way there, or the write is a part of a longer turn.
-
-Shown only where there is no lock at all: one is made beside the history, one for each key where
-histories have keys, and held by everybody over the whole turn, for a lock for each append keeps no turns apart. Not
-shown where a person or a message would be waited for under the lock, where threads and tasks both write, where a turn
-would come to take it twice, where the key becomes known only within the turn, and for stores outside the program.
+the way there, or the write is a part of a longer turn. Shown only where there is no lock at all: one is made beside the
+history, one for each key where histories have keys, and held by everybody over the whole turn, for a lock for each
+append keeps no turns apart. There is none where a person or a message would be waited for under the lock, where threads
+and tasks both write, where a turn would come to take it twice, where the key becomes known only within the turn, and
+for stores outside the program.
 
 ## References
 - OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each call
