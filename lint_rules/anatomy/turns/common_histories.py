@@ -119,7 +119,7 @@ class _Served:
             yield from self._elsewhere()
 
     def _globals(self) -> Iterator[CommonHistory]:
-        for slot, writes in self.anatomy.writes.by_slot.items():
+        for slot, writes in self._writes().items():
             root = root_of(slot)
             made = _made_at(self.anatomy, root) if root is not None else None
             if root is None or made is None:
@@ -130,6 +130,13 @@ class _Served:
                     name, evidence = describe(slot), write.evidence
                     yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, slot)
                     break
+
+    def _writes(self) -> dict[Slot, list[HistoryWrite]]:
+        """The writes of each history, those by functions of other files included."""
+        found = {slot: list(writes) for slot, writes in self.anatomy.writes.by_slot.items()}
+        for growth in self.anatomy.races.foreign_growths:
+            found.setdefault(growth.write.slot, []).append(growth.write)
+        return found
 
     def _objects(self) -> Iterator[CommonHistory]:
         """`agent = Agent()` once, and `agent.chat(text)` in a handler."""

@@ -54,11 +54,18 @@ def _done_by(where: Anatomy, cls: Scope, method: Scope, place: Slot) -> Iterator
                 yield Store(as_part_of(kept, place), False)
 
 
-def root_object(slot: Slot) -> Slot:
-    """The variable or attribute that a slot is a part of."""
+def whole_of(slot: Slot) -> Iterator[Slot]:
+    """A slot, and what it is a part of, up to a variable or attribute."""
+    yield slot
     while slot[0] in {"member", "item"}:
         slot = slot[1]
-    return slot
+        yield slot
+
+
+def root_object(slot: Slot) -> Slot:
+    """The variable or attribute that a slot is a part of."""
+    *_, root = whole_of(slot)
+    return root
 
 
 def as_part_of(slot: Slot, place: Slot) -> Slot:

@@ -15,6 +15,7 @@ from lint_rules.anatomy.program.concurrency import Start, starts
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
+from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot
@@ -63,6 +64,8 @@ class Races:
             place = self.anatomy.aliases.of(slot)
             named = slot[0] == "var" and slot != place  # to bind a name changes nothing that it stood for
             places[place] += [replace(w, slot=place) for w in writes if not (named and w.kind == "rebind")]
+        for growth in self.foreign_growths:
+            places[growth.write.slot].append(growth.write)
         kept: dict[Slot, list[HistoryWrite]] = defaultdict(list)
         for place, writes in places.items():
             if self._is_shared(place, writes):
@@ -71,6 +74,11 @@ class Races:
             if len(writes) > 1:
                 writes.sort(key=lambda write: self.module.order[write.node])
         return [SharedHistory(slot, writes) for slot, writes in kept.items() if writes]
+
+    @cached_property
+    def foreign_growths(self) -> list[ForeignGrowth]:
+        """What functions of other files make longer here; of interest only where something runs at the same time."""
+        return list(foreign_growths(self.anatomy)) if self.starts else []
 
     def _is_unseen(self, write: HistoryWrite) -> bool:
         """Whether nobody else has the history yet when it is written."""

@@ -12,7 +12,8 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.turns.foreign_stores import as_part_of, root_object, store_of
+from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
+from lint_rules.anatomy.turns.foreign_stores import as_part_of, root_object, store_of, whole_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -75,7 +76,8 @@ class Turns:
             if grown:
                 tools = self._stores_results(function, history)
                 before, after = self._around(function, asks, grown)
-                turns.append(Turn(function, history.slot, asks, grown, tools, before, after))
+                whole = any(g.answered for g in self._foreign_growths(history) if g.write.node in grown)
+                turns.append(Turn(function, history.slot, asks, grown, tools, before or whole, after or whole))
         return [*turns, *self._emptied(function), *foreign, *self._kept_elsewhere(function)]
 
     def _only_calls(self, turn: Turn) -> bool:
@@ -118,6 +120,8 @@ class Turns:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
         for arg in call.args:
             slot = self.facts.slots.of(arg.value)
+            if self._is_grown_elsewhere(slot):
+                return True
             made = [value for value in self.facts.assigned(slot) if type(value) is cst.Dict] if slot is not None else []
             for part in (part for value in (arg.value, *made) for part in walk(value)):
                 if type(part) is cst.Name or type(part) is cst.Attribute:
@@ -127,6 +131,13 @@ class Turns:
                     if function is not None and function in self._all_growers:
                         return True
         return False
+
+    def _is_grown_elsewhere(self, slot: Slot | None) -> bool:
+        """Whether a history lives in a slot, or in a part of it, by what functions of other files do with it."""
+        if slot is None or not self.races.foreign_growths:
+            return False
+        place = self.anatomy.aliases.of(slot)
+        return any(place in whole_of(growth.write.slot) for growth in self.races.foreign_growths)
 
     @cached_property
     def _all_growers(self) -> set[Scope]:
@@ -175,7 +186,11 @@ class Turns:
     def _stores_results(self, function: Scope, history: SharedHistory) -> bool:
         reach = self.graph.may_run(function)
         rounds = any(loop.function in reach for loop in self.anatomy.rounds)
-        return rounds or hold_tool_messages(self.anatomy, history.writes)
+        elsewhere = any(growth.tools for growth in self._foreign_growths(history))
+        return rounds or elsewhere or hold_tool_messages(self.anatomy, history.writes)
+
+    def _foreign_growths(self, history: SharedHistory) -> list[ForeignGrowth]:
+        return [growth for growth in self.races.foreign_growths if growth.write.slot == history.slot]
 
     def _around(self, function: Scope, asks: list[cst.Call], grown: list[cst.CSTNode]) -> tuple[bool, bool]:
         """Whether the history grows before the model is asked, and afterwards."""
