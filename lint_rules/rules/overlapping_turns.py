@@ -56,8 +56,9 @@ class Pilot:
 ## How it decides
 A turn is a function that asks a model (itself, through functions of the file, or through an imported function or class
 of the project) and makes a history longer that outlives it: an attribute, a global, a list that is handed in, an entry
-of a registry that a helper gives (`h = history_of(key)`). A history that is copied, or stands under a key which was
-just made, is the request's own. Starts are threads, timers, executors, tasks and handlers of web servers and bots.
+of a registry that a helper gives (`h = history_of(key)`); also by handing it to an imported function that does so
+(`await reply_to(talks[key], text)`). A history that is copied, or stands under a key which was just made, is the
+request's own. Starts are threads, timers, executors, tasks and handlers of web servers and bots.
 From each start the calls are followed until a lock, or a busy flag that is tested and set without an `await` between,
 keeps runs apart. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a method
 which is called from elsewhere starts for what it is given; a handler is reported when its turn stores tool results, or

@@ -116,6 +116,7 @@ class _Served:
         if self.servings:
             yield from self._globals()
             yield from self._objects()
+            yield from self._handed_on()
             yield from self._elsewhere()
 
     def _globals(self) -> Iterator[CommonHistory]:
@@ -156,6 +157,27 @@ class _Served:
                 seen.add(slot)
                 where, grown, evidence, history = kept
                 yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history, slot)
+
+    def _handed_on(self) -> Iterator[CommonHistory]:
+        """`memory = ConversationBufferMemory()` once, and `Agent(memory=memory)` of that library in a handler."""
+        seen: set[Slot] = set()
+        for call in self.module.nodes_of(cst.Call):
+            caller = self.module.scope_of[call].function
+            for arg in call.args:
+                slot = self.facts.slots.of(arg.value)
+                made = _made_at(self.anatomy, slot) if slot is not None and slot not in seen else None
+                if slot is None or made is None or not self._is_memory_for(slot, call):
+                    continue
+                serving = next((s for s in self._sharing(slot) if caller in self.reach[s.function]), None)
+                if serving is not None and not self._reset_before(slot, call, caller):
+                    seen.add(slot)
+                    yield CommonHistory("object", made, describe(slot), call, self.anatomy, None, serving, None, slot)
+
+    def _is_memory_for(self, slot: Slot, call: cst.Call) -> bool:
+        """Whether a slot holds an object that keeps a conversation, of the library that the call is of."""
+        values = (ex.inner(value) for value in self.facts.assigned(slot))
+        memories = [v for v in values if isinstance(v, cst.Call) and keeps_conversation(self.module, v)]
+        return any(_package(self.module, memory) == _package(self.module, call) for memory in memories)
 
     def _elsewhere(self) -> Iterator[CommonHistory]:
         """`reply(text)`, `agent.chat(text)` in a handler, of a file that has one history or object for everybody."""
@@ -245,6 +267,11 @@ class _Served:
         if scope.kind != "module" and any(scope in reached for reached in self.reach.values()):
             return
         yield from (s for s in self.servings if s.function is not scope and s.function.within(scope))
+
+
+def _package(module: SourceModule, call: cst.Call) -> str:
+    """The family of packages that what is called comes from: `langchain` of `langchain_community.memory`."""
+    return module.imports.resolve(ex.dotted(call.func) or "").partition(".")[0].partition("_")[0]
 
 
 def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:
