@@ -123,7 +123,7 @@ class _Served:
         for slot, writes in self._writes().items():
             root = root_of(slot)
             made = _made_at(self.anatomy, root) if root is not None else None
-            if root is None or made is None:
+            if root is None or made is None or not self.anatomy.races.is_read(slot):
                 continue
             for serving in self._sharing(root):
                 write = growing(self.anatomy, slot, writes, serving.function, self.reach[serving.function])
@@ -149,10 +149,10 @@ class _Served:
             if slot is None or made is None:
                 continue
             caller = self.module.scope_of[node].function
-            if self._reset_before(slot, node, caller):
-                continue
             serving = next((s for s in self._sharing(slot) if caller in self.reach[s.function]), None)
-            kept = self._kept(slot, node) if serving is not None else None
+            if serving is None or self._reset_before(slot, node, caller):
+                continue
+            kept = self._kept(slot, node)
             if kept is not None:
                 seen.add(slot)
                 where, grown, evidence, history = kept

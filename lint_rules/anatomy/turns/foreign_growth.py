@@ -34,23 +34,52 @@ class ForeignGrowth:
     answered: bool
 
 
+_Kept = tuple[Anatomy, Scope, Slot, Slot]
+"""What a call may make longer: the file and function that it runs, what the history is there, and where it is here."""
+
+
 def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
     """All of a file, but for histories that are begun anew each time before the call."""
     for call in anatomy.module.nodes_of(cst.Call):
         function = anatomy.module.scope_of[call].function
-        places = dict(_lasting(anatomy, call, function)) if function.kind in {"function", "lambda"} else {}
-        found = _called(anatomy, call) if places else None
-        if found is None:
+        if function.kind not in {"function", "lambda"} or anatomy.facts.slots.callee(call) is not None:
             continue
-        there, callee = found
-        for parameter, value in there.facts.slots.bindings(call, callee):
-            if value in places:
-                for kept, grown in _grown(there, parameter, callee, frozenset()).items():
-                    place = _moved(kept, parameter, places[value])
-                    if not _begun_anew(anatomy, place, call, function):
-                        evidence = Evidence(f"is made longer by `{callee.name}`", call, used=True)
-                        write = HistoryWrite(place, call, function, "append", None, evidence)
-                        yield ForeignGrowth(write, hold_tool_messages(there, grown), _is_turn(there, callee, grown))
+        for there, callee, kept, lasting in (*_handed_on(anatomy, call, function), *_held(anatomy, call, function)):
+            for slot, grown in _grown(there, kept, callee, frozenset()).items():
+                place = _moved(slot, kept, lasting)
+                if not _begun_anew(anatomy, place, call, function):
+                    evidence = Evidence(f"is made longer by `{callee.name}`", call, used=True)
+                    write = HistoryWrite(place, call, function, "append", None, evidence)
+                    yield ForeignGrowth(write, hold_tool_messages(there, grown), _is_turn(there, callee, grown))
+
+
+def _handed_on(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
+    """`reply_to(talks[key], text)`: what is a parameter there."""
+    places = dict(_lasting(anatomy, call, function))
+    found = _called(anatomy, call) if places else None
+    for parameter, value in found[0].facts.slots.bindings(call, found[1]) if found is not None else ():
+        if value in places and found is not None:
+            yield *found, parameter, places[value]
+
+
+def _held(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
+    """`clerk = Clerk(talks)`, `clerk.reply(key, text)`: what an object of another file was given when it was made."""
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    for made in map(ex.inner, anatomy.facts.assigned(slot)) if slot is not None else ():
+        found = anatomy.imported_class(ex.dotted(made.func) or "") if isinstance(made, cst.Call) else None
+        if not isinstance(made, cst.Call) or found is None:
+            continue
+        there, cls = found
+        places = dict(_lasting(anatomy, made, function))
+        method, setup = there.module.method(cls, ex.called_name(call)), there.module.method(cls, "__init__")
+        if not places or method is None or setup is None:
+            continue
+        for parameter, value in there.facts.slots.bindings(made, setup):
+            for name in cls.attributes if value in places else ():
+                attribute = ("attr", cls, name)
+                if any(there.facts.slots.of(given) == parameter for given in there.facts.assigned(attribute)):
+                    yield there, method, attribute, places[value]
 
 
 def _lasting(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.BaseExpression, Slot]]:
@@ -64,8 +93,6 @@ def _lasting(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tupl
 
 def _called(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
     """The function or method of another file that a call runs."""
-    if anatomy.facts.slots.callee(call) is not None:
-        return None
     found = anatomy.imported_function(ex.dotted(call.func) or "")
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if found is None and base is not None else None
@@ -76,21 +103,28 @@ def _called(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
     return found
 
 
-def _grown(there: Anatomy, parameter: Slot, function: Scope, seen: frozenset[Scope]) -> dict[Slot, list[HistoryWrite]]:
-    """What of a parameter gets longer in a function, and in those of its file that it hands the parameter on to."""
+def _grown(there: Anatomy, kept: Slot, function: Scope, seen: frozenset[Scope]) -> dict[Slot, list[HistoryWrite]]:
+    """What of a parameter, or of an attribute, gets longer in a function, and in what it runs in its file."""
+    if kept[0] == "attr":
+        reach = there.calls.reachable(function)
+        whole = {slot: writes for slot, writes in there.writes.by_slot.items() if root_object(slot) == kept}
+        within = {
+            slot: [w for w in writes if w.function in reach and grows(there, w)] for slot, writes in whole.items()
+        }
+        return {slot: writes for slot, writes in within.items() if writes}
     found: dict[Slot, list[HistoryWrite]] = {}
-    cls = there.facts.slots.classes.get(parameter)
+    cls = there.facts.slots.classes.get(kept)
     for slot, writes in there.writes.by_slot.items():
         root = root_object(slot)
-        own = [write for write in writes if root == parameter or write.function is function]
+        own = [write for write in writes if root == kept or write.function is function]
         grown = [write for write in own if grows(there, write)]
-        if grown and (root == parameter or (cls is not None and root[:2] == ("attr", cls))):
-            found[as_part_of(slot, parameter)] = grown
+        if grown and (root == kept or (cls is not None and root[:2] == ("attr", cls))):
+            found[as_part_of(slot, kept)] = grown
     for site in there.calls.calls[function] if function not in seen else ():
         for inner, value in there.facts.slots.bindings(site.node, site.callee):
-            if there.facts.slots.of(value) == parameter and inner[0] == "var":
-                for kept, grown in _grown(there, inner, site.callee, seen | {function}).items():
-                    found.setdefault(_moved(kept, inner, parameter), []).extend(grown)
+            if there.facts.slots.of(value) == kept and inner[0] == "var":
+                for part, grown in _grown(there, inner, site.callee, seen | {function}).items():
+                    found.setdefault(_moved(part, inner, kept), []).extend(grown)
     return found
 
 

@@ -20,7 +20,7 @@ from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 
 _SETUPS = frozenset({"__init__", "__post_init__", "__new__", "__enter__"})
@@ -67,13 +67,29 @@ class Races:
         for growth in self.foreign_growths:
             places[growth.write.slot].append(growth.write)
         kept: dict[Slot, list[HistoryWrite]] = defaultdict(list)
+        read: set[Slot] = set()
         for place, writes in places.items():
             if self._is_shared(place, writes):
                 kept[self._given_to.get(place, place)] += [w for w in writes if not self._is_unseen(w)]
+                read |= {self._given_to.get(place, place)} if self.is_read(place) else set()
         for writes in kept.values():
             if len(writes) > 1:
                 writes.sort(key=lambda write: self.module.order[write.node])
-        return [SharedHistory(slot, writes) for slot, writes in kept.items() if writes]
+        return [SharedHistory(slot, writes) for slot, writes in kept.items() if writes and slot in read]
+
+    def is_read(self, place: Slot) -> bool:
+        """Whether somebody reads what lives in a place: what is only told to add and commit is no list of messages."""
+        return place in self._read
+
+    @cached_property
+    def _read(self) -> set[Slot]:
+        """The places that are used as values, not only as receivers of calls; all that others are handed."""
+        found = {growth.write.slot for growth in self.foreign_growths}
+        for node in self.module.nodes_of(cst.Name, cst.Attribute) + self.module.nodes_of(cst.Subscript, cst.Call):
+            slot = self.facts.slots.of(node) if not _is_mentioned(self.module, node) else None
+            if slot is not None:
+                found.update((slot, self.anatomy.aliases.of(slot)))
+        return found
 
     @cached_property
     def foreign_growths(self) -> list[ForeignGrowth]:
@@ -254,3 +270,11 @@ class Races:
         for write in writes:
             found[write.function].append(write)
         return found
+
+
+def _is_mentioned(module: SourceModule, node: cst.CSTNode) -> bool:
+    """Whether an expression is set, names something, or stands before a dot: `messages.copy()` alone reads there."""
+    outer = module.parent.get(node)
+    if isinstance(outer, cst.Attribute):
+        return outer.attr is node or outer.attr.value != "copy"
+    return isinstance(outer, cst.AssignTarget | cst.Param) or (isinstance(outer, cst.Arg) and outer.keyword is node)

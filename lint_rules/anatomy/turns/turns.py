@@ -118,6 +118,8 @@ class Turns:
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
+        if any(growth.write.node is call for growth in self.races.foreign_growths):
+            return True
         for arg in call.args:
             slot = self.facts.slots.of(arg.value)
             if self._is_grown_elsewhere(slot):
