@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
+from lint_rules.syntax.reexports import definitions, home
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
@@ -37,27 +37,18 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.values.sharing import Stores
 
 
-_DEFINITION = re.compile(rb"\b(class|def)\s+(\w+)")
-_SET = re.compile(rb"^(\w+)\s*[:=]", re.MULTILINE)
-
-
 class Neighbour:
     """A file that another one imports: analysed when something is asked for that it defines."""
 
     def __init__(self, source: bytes, may_ask: Callable[[], bool], read: Callable[[], Anatomy | None]) -> None:
         """`may_ask` tells from the `ast` whether any call in it may ask a model, and `read` analyses it."""
-        self._source = source
+        self.source = source
         self._may_ask = may_ask
         self._read = read
 
     def defines(self, keyword: str, name: str) -> bool:
         """Whether `class Name` or `def name` stands in it, without a keyword `name = `."""
-        return (keyword, name) in self._defined
-
-    @cached_property
-    def _defined(self) -> set[tuple[str, str]]:
-        found = {(match[1].decode(), match[2].decode()) for match in _DEFINITION.finditer(self._source)}
-        return found | {("", match[1].decode()) for match in _SET.finditer(self._source)}
+        return (keyword, name) in definitions(self.source)
 
     @cached_property
     def may_ask(self) -> bool:
@@ -314,13 +305,20 @@ class Anatomy:
         origin = self.module.imports.whence(name)
         if origin is None or self._neighbour is None:
             return None
-        module, there = origin
-        if module not in self._neighbours:
-            self._neighbours[module] = self._neighbour(module)
-        found = self._neighbours[module]
+        module, there = home(self._source_of, *origin)
+        found = self._near(module)
         if found is None or not found.defines(keyword, there) or (asking and not found.may_ask):
             return None
         return (found.anatomy, there) if found.anatomy is not None else None
+
+    def _near(self, module: str) -> Neighbour | None:
+        if module not in self._neighbours and self._neighbour is not None:
+            self._neighbours[module] = self._neighbour(module)
+        return self._neighbours.get(module)
+
+    def _source_of(self, module: str) -> bytes | None:
+        found = self._near(module)
+        return found.source if found is not None else None
 
     def line(self, node: cst.CSTNode) -> int:
         """The 1-based line of a node. Asked only for what is reported: positions cost a rendering of the file."""

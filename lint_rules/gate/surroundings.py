@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -14,13 +14,11 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.gate import mentions
 from lint_rules.gate.evidence import Evidence
 from lint_rules.gate.signs import called_name, text
+from lint_rules.syntax.reexports import Nearby, home
 
 __all__ = ["Nearby", "Seen", "Surroundings", "seen"]
 
 Known = TypeVar("Known", bound="Surroundings")
-
-Nearby = Callable[[str], "bytes | None"]
-"""A module, as written in an import -> the source of its file, None if that is not of the project."""
 
 
 class Surroundings(Evidence):
@@ -34,14 +32,20 @@ class Surroundings(Evidence):
         """The sources of the project in which the classes of these names stand."""
         modules: dict[str, list[bytes]] = {}
         for name in names if self._nearby is not None else ():
-            module = self.origins.get(name)
-            if module is not None and module.partition(".")[0] not in sys.stdlib_module_names:
-                defined = f"class {self.imported[name].rpartition('.')[2]}"
-                modules.setdefault(module, []).append(defined.encode())
+            module, there = self._home(name)
+            if module:
+                modules.setdefault(module, []).append(f"class {there}".encode())
         for module, classes in modules.items():
             source = self._nearby(module) if self._nearby is not None else None
             if source is not None and any(defined in source for defined in classes):
                 yield source
+
+    def _home(self, bound: str) -> tuple[str, str]:
+        """The module of the project in which an imported name is defined, and what it is called there."""
+        module = self.origins.get(bound, "")
+        if self._nearby is None or not module or module.partition(".")[0] in sys.stdlib_module_names:
+            return "", bound
+        return home(self._nearby, module, self.imported[bound].rpartition(".")[2])
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
@@ -71,8 +75,8 @@ class Surroundings(Evidence):
         """A plain function or method of another file that is called here, and makes, sends or stores messages."""
         if self._nearby is None:
             return False
-        for module in set(self.origins.values()):
-            source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
+        for module in {self._home(bound)[0] for bound in self.origins} - {""}:
+            source = self._nearby(module)
             if source is not None and not self.called.isdisjoint(_handing_on(source)):
                 return True
         return False
@@ -95,7 +99,7 @@ class Surroundings(Evidence):
 
     def _modules(self) -> set[str]:
         """The modules that this file imports, as written: `core` and `core.llm` for `from core import llm`."""
-        found = set(self.origins.values())
+        found = {self._home(bound)[0] for bound in self.origins} - {""}
         for bound, full in self.imported.items():
             module = self.origins.get(bound)
             if module is None:

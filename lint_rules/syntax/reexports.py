@@ -1,0 +1,93 @@
+"""Names that a module passes on: `from .clerk import Clerk` in the `__init__` of a package."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+Nearby = Callable[[str], "bytes | None"]
+"""A module, as written in an import -> the source of its file, None if that is not of the project."""
+
+_DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.MULTILINE)
+_SET = re.compile(rb"^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
+_MOST_HOPS = 3
+_MOST_BYTES = 200_000
+
+
+@lru_cache(maxsize=512)
+def definitions(source: bytes) -> frozenset[tuple[str, str]]:
+    """What a source defines: `("class", name)`, `("def", name)`, and `("", name)` for what is set at its top."""
+    found = {(match[1].decode(), match[2].decode()) for match in _DEFINITION.finditer(source)}
+    return frozenset(found | {("", match[1].decode()) for match in _SET.finditer(source)})
+
+
+def home(nearby: Nearby, module: str, name: str, hops: int = _MOST_HOPS) -> tuple[str, str]:
+    """The module that defines what another one passes on, as the importing file would write it, and its name there.
+
+    The given module and name where it defines them itself, or where nothing is known.
+    """
+    source = nearby(module) if hops else None
+    if source is None or any(name == defined for _, defined in definitions(source)):
+        return module, name
+    for passed, there in _passed_on(source, name):
+        for full in _seen_from_outside(module, passed):
+            found = home(nearby, full, there, hops - 1)
+            inner = nearby(found[0])
+            if inner is not None and any(found[1] == defined for _, defined in definitions(inner)):
+                return found
+    return module, name
+
+
+def _passed_on(source: bytes, name: str) -> Iterator[tuple[str, str]]:
+    """The modules, as written in a source, from which it may have a name, and the name there."""
+    named, whole = _imports(source)
+    if name in named:
+        yield named[name]
+    else:
+        yield from ((module, name) for module in whole)
+
+
+@lru_cache(maxsize=512)
+def _imports(source: bytes) -> tuple[dict[str, tuple[str, str]], tuple[str, ...]]:
+    """What a source imports by name, and the modules of which it imports all. Nothing where it is no Python."""
+    named: dict[str, tuple[str, str]] = {}
+    whole: list[str] = []
+    if b"import" not in source or len(source) > _MOST_BYTES:
+        return named, ()
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return named, ()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            for alias in node.names:
+                if alias.name == "*":
+                    whole.append(module)
+                else:
+                    named[alias.asname or alias.name] = (module, alias.name)
+    return named, tuple(whole)
+
+
+def _seen_from_outside(module: str, passed: str) -> Iterator[str]:
+    """How a module that another one names is named by those that import the other: as a package, or as a file."""
+    rest = passed.lstrip(".")
+    dots = len(passed) - len(rest)
+    if not dots:
+        yield rest
+        return
+    for base in (module, _parent(module)):
+        for _ in range(dots - 1):
+            base = _parent(base)
+        if rest:
+            yield rest if not base else f"{base}{rest}" if base.endswith(".") else f"{base}.{rest}"
+
+
+def _parent(module: str) -> str:
+    """`a.b` of `a.b.c`; `.` of `.a`; `..` of `.`."""
+    if not module.strip("."):
+        return f"{module}." if module else ""
+    head, dot, _ = module.rpartition(".")
+    return f"{head}." if dot and not head.strip(".") else head
