@@ -303,13 +303,17 @@ class Anatomy:
     def _imported(self, name: str, keyword: str, asking: bool = False) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""
         origin = self.module.imports.whence(name)
-        if origin is None or self._neighbour is None:
-            return None
-        module, there = home(self._source_of, *origin)
-        found = self._near(module)
-        if found is None or not found.defines(keyword, there) or (asking and not found.may_ask):
-            return None
-        return (found.anatomy, there) if found.anatomy is not None else None
+        for module, there in [origin] if origin is not None else self._perhaps(name):
+            module, there = home(self._source_of, module, there)
+            found = self._near(module)
+            if found is not None and found.defines(keyword, there) and (found.may_ask or not asking):
+                return (found.anatomy, there) if found.anatomy is not None else None
+        return None
+
+    def _perhaps(self, name: str) -> list[tuple[str, str]]:
+        """The modules of which all names are imported, where the file itself does not bind the name."""
+        bound = not name.isidentifier() or name in self.module.top.bound
+        return [] if bound else [(module, name) for module in self.module.imports.whole]
 
     def _near(self, module: str) -> Neighbour | None:
         if module not in self._neighbours and self._neighbour is not None:

@@ -125,6 +125,11 @@ class Signs:
                 found[alias.asname or alias.name] = "." * node.level + (node.module or "")
         return found
 
+    @cached_property
+    def whole(self) -> list[str]:
+        """The modules, as written, of which all names are imported: `from utils import *`."""
+        return ["." * n.level + (n.module or "") for n in self.nodes[ast.ImportFrom] if n.names[0].name == "*"]
+
     def calls_ending(self, ends: Collection[str]) -> list[tuple[str, ast.Call]]:
         """Calls of dotted names that end in one of these, imports resolved, with the whole name."""
         names = written(ends, self.imported)

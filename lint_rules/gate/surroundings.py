@@ -14,7 +14,7 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.gate import mentions
 from lint_rules.gate.evidence import Evidence
 from lint_rules.gate.signs import called_name, text
-from lint_rules.syntax.reexports import Nearby, home
+from lint_rules.syntax.reexports import Nearby, definitions, home
 
 __all__ = ["Nearby", "Seen", "Surroundings", "seen"]
 
@@ -42,10 +42,22 @@ class Surroundings(Evidence):
 
     def _home(self, bound: str) -> tuple[str, str]:
         """The module of the project in which an imported name is defined, and what it is called there."""
-        module = self.origins.get(bound, "")
-        if self._nearby is None or not module or module.partition(".")[0] in sys.stdlib_module_names:
-            return "", bound
-        return home(self._nearby, module, self.imported[bound].rpartition(".")[2])
+        named = bound in self.origins
+        for module in [self.origins[bound]] if named else self.whole:
+            if self._nearby is not None and module and module.partition(".")[0] not in sys.stdlib_module_names:
+                found = home(self._nearby, module, self.imported[bound].rpartition(".")[2] if named else bound)
+                if named or found[0] != module or self._is_defined(*found):
+                    return found
+        return "", bound
+
+    def _is_defined(self, module: str, name: str) -> bool:
+        source = self._nearby(module) if self._nearby is not None else None
+        return source is not None and any(name == defined for _, defined in definitions(source))
+
+    def _homes(self) -> set[str]:
+        """The modules of the project that define what is imported here: by name, or called and imported with all."""
+        names = {*self.origins, *(self.called if self.whole else ())}
+        return {self._home(bound)[0] for bound in names} - {""}
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
@@ -75,7 +87,7 @@ class Surroundings(Evidence):
         """A plain function or method of another file that is called here, and makes, sends or stores messages."""
         if self._nearby is None:
             return False
-        for module in {self._home(bound)[0] for bound in self.origins} - {""}:
+        for module in self._homes():
             source = self._nearby(module)
             if source is not None and not self.called.isdisjoint(_handing_on(source)):
                 return True
@@ -99,7 +111,7 @@ class Surroundings(Evidence):
 
     def _modules(self) -> set[str]:
         """The modules that this file imports, as written: `core` and `core.llm` for `from core import llm`."""
-        found = {self._home(bound)[0] for bound in self.origins} - {""}
+        found = self._homes()
         for bound, full in self.imported.items():
             module = self.origins.get(bound)
             if module is None:

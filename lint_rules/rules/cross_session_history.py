@@ -65,7 +65,7 @@ it. Class attributes and default arguments count when the list
 grows, under any name it gets in the file; so does a default object of a class from elsewhere, in which the file makes a
 history grow.
 
-Silent: what nobody reads as a list, such as the session of a database; fields of dataclasses and pydantic models, which
+Silent: the session of a database, which is told to add and never read; fields of dataclasses and pydantic models, which
 are copied; defaults that are only read, copied or spread, or replaced while they are empty; dicts keyed by session;
 objects that a framework makes for each request; a history that the handler begins anew; handlers that turn away all but
 one user or room; messages that carry their owner's id; programs without handlers, such as a command-line chat.

@@ -15,11 +15,13 @@ class Imports:
     """Names bound by the imports of one file, wherever in the file they stand.
 
     `full` maps a bound name to what it means (`c` to `litellm.completion`); `origin` maps it to the module it
-    came from as written, with leading dots, and the name there (None for a whole module).
+    came from as written, with leading dots, and the name there (None for a whole module). `whole` are the modules, as
+    written, of which all names are imported: `from utils import *`.
     """
 
     full: dict[str, str] = field(default_factory=dict)
     origin: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    whole: list[str] = field(default_factory=list)
 
     def add(self, node: cst.CSTNode) -> None:
         """Take note of an `import` or `from ... import` statement."""
@@ -29,8 +31,11 @@ class Imports:
                 bound = _bound(alias) or module.split(".")[0]
                 self.full[bound] = module if alias.asname else bound
                 self.origin[bound] = (module, None)
-        elif isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+        elif isinstance(node, cst.ImportFrom):
             module = (dotted(node.module) or "") if node.module else ""
+            if isinstance(node.names, cst.ImportStar):
+                self.whole.append("." * len(node.relative) + module)
+                return
             for alias in node.names:
                 name = dotted(alias.name) or ""
                 bound = _bound(alias) or name

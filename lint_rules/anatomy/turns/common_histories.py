@@ -123,7 +123,7 @@ class _Served:
         for slot, writes in self._writes().items():
             root = root_of(slot)
             made = _made_at(self.anatomy, root) if root is not None else None
-            if root is None or made is None or not self.anatomy.races.is_read(slot):
+            if root is None or made is None or not self.anatomy.races.is_list(slot, writes):
                 continue
             for serving in self._sharing(root):
                 write = growing(self.anatomy, slot, writes, serving.function, self.reach[serving.function])

@@ -67,19 +67,22 @@ class Races:
         for growth in self.foreign_growths:
             places[growth.write.slot].append(growth.write)
         kept: dict[Slot, list[HistoryWrite]] = defaultdict(list)
-        read: set[Slot] = set()
         for place, writes in places.items():
-            if self._is_shared(place, writes):
+            if self._is_shared(place, writes) and self.is_list(place, writes):
                 kept[self._given_to.get(place, place)] += [w for w in writes if not self._is_unseen(w)]
-                read |= {self._given_to.get(place, place)} if self.is_read(place) else set()
         for writes in kept.values():
             if len(writes) > 1:
                 writes.sort(key=lambda write: self.module.order[write.node])
-        return [SharedHistory(slot, writes) for slot, writes in kept.items() if writes and slot in read]
+        return [SharedHistory(slot, writes) for slot, writes in kept.items() if writes]
 
-    def is_read(self, place: Slot) -> bool:
-        """Whether somebody reads what lives in a place: what is only told to add and commit is no list of messages."""
-        return place in self._read
+    def is_list(self, place: Slot, writes: list[HistoryWrite]) -> bool:
+        """Whether what lives in a place may be a list of messages: not what is only told to `add`, and never read.
+
+        So is the session of a database, which makes rows of messages; lists have no such method.
+        """
+        return place in self._read or any(
+            not isinstance(write.node, cst.Call) or ex.called_name(write.node) != "add" for write in writes
+        )
 
     @cached_property
     def _read(self) -> set[Slot]:
