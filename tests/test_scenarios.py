@@ -25,3 +25,22 @@ def test_scenario(script: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert sum(line.startswith("ok ") for line in done.stdout.splitlines()) >= 2, done.stdout
+
+
+SCHEDULED = (
+    "unlocked_history_append",
+    "overlapping_turns",
+    "cross_session_history",
+    "run_state_on_shared_agent",
+    "shared_guard_state",
+    "signal_before_save",
+)
+
+
+@pytest.mark.parametrize("rule", SCHEDULED)
+def test_every_bad_program_of_concurrency_is_run(rule: str) -> None:
+    """That runs meet is no argument, it has to be shown."""
+    folder = FIXTURES / rule
+    scenario = (folder / "scenario.py").read_text(encoding="utf-8")
+    bad = [path.stem for path in folder.glob("bad_*") if not path.stem.endswith(".fixed")]
+    assert [name for name in bad if f'"{name}"' not in scenario and f'"{name}/' not in scenario] == []
