@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 
 import libcst as cst
@@ -28,8 +29,10 @@ UNKNOWN: Slot = ("lock", "unknown")
 class Locks:
     """Which locks guard which code of a file."""
 
-    def __init__(self, graph: CallGraph) -> None:
+    def __init__(self, graph: CallGraph, gives_elsewhere: Callable[[cst.Call], bool] = lambda _: False) -> None:
+        """`gives_elsewhere` tells whether a call of a function of another file gives a lock."""
         self.graph = graph
+        self._gives_elsewhere = gives_elsewhere
         self.facts = graph.facts
         self.module = graph.facts.module
         self._entry: dict[Scope, frozenset[Slot] | None] = {}
@@ -69,10 +72,18 @@ class Locks:
         if isinstance(node, cst.Call) and any(isinstance(n, cst.Call) and self._makes_lock(n) for n in walk(node)):
             return slot
         if slot[0] == "return":
-            return slot if _sounds(slot) else None
+            return slot if _sounds(slot) or self.gives(slot[1]) else None
         if slot in self._not_locks:
             return None
+        if slot[0] == "call" and self._gives_elsewhere(slot[1]):
+            return slot
         return slot if _sounds(slot) and slot[0] in {"attr", "var", "member", "call"} else None
+
+    @once(circular=False)
+    def gives(self, function: Scope) -> bool:
+        """Whether a function gives a lock back: one that is known, or that it makes on the spot."""
+        values = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        return any(self._makes_lock(value) or self.lock_of(value) is not None for value in values)
 
     @cached_property
     def _not_locks(self) -> set[Slot]:
@@ -161,11 +172,19 @@ class Locks:
             if "synchronized" in name or "locked" in name:
                 return {UNKNOWN}
             if maker is not None and any(
-                isinstance(n, cst.With) and any(_sounds_text(ex.source(i.item)) for i in n.items)
+                self._is_lock_of_its_object(item.item)
                 for n in walk(maker.node)
+                if type(n) is cst.With
+                for item in n.items
             ):
                 return {UNKNOWN}
         return set()
+
+    def _is_lock_of_its_object(self, item: cst.BaseExpression) -> bool:
+        """`with self.busy:` in a decorator: nothing tells whose object that is, but some class has a lock so called."""
+        if type(item) is cst.Attribute and any(lock[0] == "attr" and lock[2] == item.attr.value for lock in self.known):
+            return True
+        return _sounds_text(ex.source(item))
 
     def at_entry(self, function: Scope) -> frozenset[Slot]:
         """The locks that every caller in this file holds when it calls `function`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import libcst as cst
 
@@ -42,7 +42,7 @@ class Races:
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.graph = anatomy.calls
-        self.locks = Locks(anatomy.calls)
+        self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy))
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
         self.starts = [self._alone(start) for start in starts(anatomy.calls)]
@@ -273,6 +273,12 @@ class Races:
         for write in writes:
             found[write.function].append(write)
         return found
+
+
+def _gives_lock(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call of a function of another file gives a lock."""
+    found = anatomy.imported_function(ex.dotted(call.func) or "")
+    return found is not None and found[0].races.locks.gives(found[1])
 
 
 def _is_mentioned(module: SourceModule, node: cst.CSTNode) -> bool:
