@@ -7,31 +7,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from importlib.util import decode_source
 from typing import TYPE_CHECKING
 
-import libcst
-
-from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.errors import PLEASE_REPORT, describe
 from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Related, Report, Span
-from lint_rules.gate import mentions
-from lint_rules.gate.signs import Signs
 from lint_rules.gate.speaking import NEED_NO_FACTS
-from lint_rules.gate.surroundings import seen
-from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
 from lint_rules.picture import Sheet
+from lint_rules.reading import anatomy_of, read, read_bare
 from lint_rules.repairs.edits import Fix
 from lint_rules.rules.catalogue import Rule, by_code, by_name
 from lint_rules.rules.draft import Draft
-from lint_rules.syntax.bare import Unlike, bare_tree
-from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
-from lint_rules.syntax.parse import Tree, parse, unreadable
-from lint_rules.syntax.python import Unreadable
+from lint_rules.syntax.parse import Tree
 from lint_rules.syntax.twins import Unplaced
 
 if TYPE_CHECKING:
@@ -39,9 +30,6 @@ if TYPE_CHECKING:
 
 _MISSING = AttributeError, Unplaced
 """What comes of a bare tree if somebody asks it for formatting, or for a place that only libcst tells."""
-
-Reader = Callable[[bytes, str, Tree], SourceModule]
-"""Makes the index of a file from its bytes, path and tree."""
 
 
 def report(
@@ -61,11 +49,11 @@ def report(
     judged = _Judged()
     codes = options.codes
     if isinstance(tree, ast.Module):
-        bare = _read_bare(source, path, tree, altered=altered)
-        with suppress(*_MISSING), closing(_anatomy(bare, options, neighbours, _read_bare)) as anatomy:
+        bare = read_bare(source, path, tree, altered=altered)
+        with suppress(*_MISSING), closing(anatomy_of(bare, options, neighbours, read_bare)) as anatomy:
             codes = judged.by(anatomy, codes, _MISSING)
     if codes:
-        with closing(_anatomy(_read(source, path, tree), options, neighbours, _read)) as anatomy:
+        with closing(anatomy_of(read(source, path, tree), options, neighbours, read)) as anatomy:
             judged.by(anatomy, codes)
     return judged.report(path, noqa)
 
@@ -74,7 +62,7 @@ def fixes(
     source: bytes, path: str, tree: Tree, options: Options, neighbours: Neighbours | None
 ) -> tuple[SourceModule, list[tuple[Finding, Fix]]]:
     """The file, and its findings that have a fix, each with it, in order of place. Raises Unreadable."""
-    anatomy = _anatomy(_read(source, path, tree), options, neighbours, _read)
+    anatomy = anatomy_of(read(source, path, tree), options, neighbours, read)
     fixable = [pair for rule in _rules(anatomy, options.codes) for pair in _fixes(anatomy, rule)]
     return anatomy.module, sorted(fixable, key=lambda pair: (pair[0].span, pair[0].code))
 
@@ -96,10 +84,10 @@ def drawn(
     from lint_rules.anatomy.drawing import draw
 
     if altered:
-        bare = _read_bare(source, path, tree, altered=True)
-        with suppress(*_MISSING), closing(_anatomy(bare, options, neighbours, _read_bare)) as anatomy:
+        bare = read_bare(source, path, tree, altered=True)
+        with suppress(*_MISSING), closing(anatomy_of(bare, options, neighbours, read_bare)) as anatomy:
             return draw(anatomy, findings)
-    with closing(_anatomy(_read(source, path, tree), options, neighbours, _read)) as anatomy:
+    with closing(anatomy_of(read(source, path, tree), options, neighbours, read)) as anatomy:
         return draw(anatomy, findings)
 
 
@@ -109,63 +97,7 @@ def strangers_of(
     """The calls of a file that may ask a model, by name and line. Raises Unreadable."""
     from lint_rules.anatomy.strangers import strangers
 
-    return list(strangers(_anatomy(_read(source, path, tree), options, neighbours, _read)))
-
-
-def levels(source: bytes, tree: Tree) -> int:
-    """How deep the tree of a file is, at most."""
-    return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
-
-
-def _is_large(tree: Tree, options: Options) -> bool:
-    return isinstance(tree, ast.Module) and too_many(options.limits, Signs(tree).size) is not None
-
-
-# -- reading ------------------------------------------------------------------------------------------------------
-
-
-def _anatomy(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
-    """The anatomy of a file, which knows those that lie nearby: they are read as it was."""
-
-    def neighbour(name: str) -> Neighbour | None:
-        found = neighbours(module.path, name) if neighbours is not None else None
-        if found is None:
-            return None
-        return Neighbour(found[1], lambda: may_ask(found[1]), lambda: nearby(*found))
-
-    def may_ask(source: bytes) -> bool:
-        return seen(source).asks or mentions.user_words(source, options.vocabulary)
-
-    def nearby(path: str, source: bytes) -> Anatomy | None:
-        try:
-            tree = parse(source)
-            if levels(source, tree) > SHALLOW or _is_large(tree, options):
-                return None
-            return _anatomy(read(source, path, tree), options, None, read)
-        except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
-            return None
-
-    return Anatomy(module, options.vocabulary, neighbour)
-
-
-def _read(source: bytes, path: str, tree: Tree) -> SourceModule:
-    """As libcst parses it, if that has not been done. Raises Unreadable."""
-    try:
-        return SourceModule(source, path, None if isinstance(tree, ast.Module) else tree)
-    except libcst.ParserSyntaxError as problem:
-        message = str(problem.message).strip().splitlines()[0]
-        raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
-    except (SyntaxError, ValueError, LookupError) as problem:
-        raise unreadable(source, problem) from None
-
-
-def _read_bare(source: bytes, path: str, tree: Tree, *, altered: bool = False) -> SourceModule:
-    """Without formatting and positions, at a sixth of the cost, where that can be."""
-    if isinstance(tree, ast.Module):
-        text = decode_source(source)
-        with suppress(Unlike):
-            return SourceModule(text, path, bare_tree(text, tree), tree, altered=altered)
-    return _read(source, path, tree)
+    return list(strangers(anatomy_of(read(source, path, tree), options, neighbours, read)))
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
@@ -253,7 +185,9 @@ def _fixes(anatomy: Anatomy, rule: Rule) -> list[tuple[Finding, Fix]]:
 def _finding(rule: Rule, draft: Draft, anatomy: Anatomy) -> Finding:
     module = anatomy.module
     related = tuple(
-        Related(
+        note
+        if isinstance(note, Related)
+        else Related(
             (note.module or module).positions.span(note.node),
             note.message,
             note.module.path if note.module is not None and note.module is not module else None,

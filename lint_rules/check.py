@@ -134,12 +134,13 @@ def map_source(
     Raises ValueError (one clear line) when the file cannot be analysed.
     """
     from lint_rules import analysis
+    from lint_rules.reading import levels as levels_of
     from lint_rules.syntax.depth import with_room
 
     asked = options._replace(codes=frozenset(by_code()))  # whatever a file speaks about, if it does, is of interest
     form = _look(source, path, asked, None, neighbours)
     tree = _parsed(source) if form.tree is None else form.tree
-    levels = max(form.levels, analysis.levels(source, tree))
+    levels = max(form.levels, levels_of(source, tree))
 
     def draw() -> Sheet:
         return analysis.drawn(source, path, tree, options, neighbours, findings, altered=form.altered)
@@ -161,7 +162,7 @@ def strangers(
 
 def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> Result:
     """What `function` makes of the tree of a file. Raises Unreadable."""
-    from lint_rules.analysis import levels
+    from lint_rules.reading import levels
     from lint_rules.syntax.depth import with_room
 
     _refuse_notebook(source, path)
@@ -190,7 +191,12 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
         found = neighbours(path, module) if neighbours is not None else None
         return found[1] if found is not None else None
 
-    seen = Gate(parsed, nearby)
+    def beside() -> bool:
+        from lint_rules.project import is_run_beside
+
+        return is_run_beside(path, neighbours)
+
+    seen = Gate(parsed, nearby, beside)
     _refuse(too_many(options.limits, seen.size))
     return with_room(seen.levels, lambda: formed(source, path, options, seen, parsed, tree is None, neighbours))
 

@@ -183,14 +183,19 @@ def neighbours(path: str, module: str) -> tuple[str, bytes] | None:
     are not looked for, nor are files over NEIGHBOUR_LIMIT. Never raises.
     """
     try:
-        importer = os.path.abspath(path)
-        found = _locate(os.path.dirname(importer), module)
-        if found is None or found == importer:
+        found = locate(path, module)
+        if found is None:
             return None
-        status = os.stat(found)
-        return shown(found), _read_unchanged(found, status.st_mtime_ns, status.st_size)
+        return shown(found), read_again(found)
     except (OSError, ValueError):
         return None
+
+
+def locate(path: str, module: str) -> str | None:
+    """The absolute path of another file that the one at `path` imports as `module`, where it lies nearby."""
+    importer = os.path.abspath(path)
+    found = _locate(os.path.dirname(importer), module)
+    return found if found != importer else None
 
 
 def forget_neighbours() -> None:
@@ -200,7 +205,13 @@ def forget_neighbours() -> None:
     _holds.cache_clear()
 
 
-@lru_cache(maxsize=128)
+def read_again(path: str) -> bytes:
+    """The bytes of a file that is asked for again and again. Raises OSError."""
+    status = os.stat(path)
+    return _read_unchanged(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=256)
 def _read_unchanged(path: str, mtime_ns: int, size: int) -> bytes:
     """The bytes of a file; time and size are there to tell versions of it apart."""
     return read(path)

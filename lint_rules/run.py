@@ -16,6 +16,7 @@ from lint_rules.errors import PLEASE_REPORT, describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Report, Span
 from lint_rules.gate import mentions
+from lint_rules.importers import Given
 from lint_rules.layer import SettingsError
 from lint_rules.options import Wish
 from lint_rules.paths import absolute, is_notebook, shown
@@ -85,6 +86,8 @@ class Sifted(NamedTuple):
 
 
 _Settle = Callable[[Task, Outcome], Outcome]
+_given = Given()
+"""The files of this run."""
 
 
 class Plan:
@@ -185,6 +188,7 @@ def check_tasks(
     each file that is fixed is written at once, in this process, whether or not it is its turn.
     """
     files.forget_neighbours()
+    _begin(tuple(task.path for task in tasks if task.source is None))
     settle = _saved if write else _unwritten
     found = _check_all(tasks, jobs, settle) if cache is None else _check_unknown(tasks, jobs, settle, cache)
     return (_offered(task, outcome) for task, outcome in zip(tasks, found, strict=True))
@@ -221,18 +225,30 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
 
 
 class _Neighbours:
-    """Finds the modules nearby, and notes which were asked for, by importer: one name is several modules."""
+    """Finds the modules nearby, and notes which were asked for, by importer: one name is several modules.
+
+    Those that import a file are noted as one, under no name.
+    """
 
     def __init__(self) -> None:
         self.noted: dict[tuple[str, str], str | None] = {}
+        self.summaries = _given.summaries
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
-        found = files.neighbours(path, module)
+        found = _given(path, module)
         self.noted[path, module] = None if found is None else digest(found[1])
         return found
 
+    def importers(self, path: str) -> Sequence[tuple[str, bytes]]:
+        found = _given.importers(path)
+        self.noted[path, ""] = digest(repr([(importer, digest(source)) for importer, source in found]).encode())
+        return found
+
     def digest(self, path: str, module: str) -> str | None:
-        self(path, module)
+        if module:
+            self(path, module)
+        else:
+            self.importers(path)
         return self.noted[path, module]
 
 
@@ -245,7 +261,6 @@ def _offered(task: Task, outcome: Outcome) -> Outcome:
 
 
 def _check_all(tasks: Sequence[Task], jobs: int | None, settle: _Settle) -> Iterator[Outcome]:
-    _collect_rarely()
     workers = min(jobs or _cpus(), len(tasks))
     if workers > 1 and len(tasks) >= FEW_FILES:
         sizes = [_size(task.path) for task in tasks]
@@ -259,11 +274,15 @@ def _check_in_processes(
 ) -> Iterator[Outcome]:
     from lint_rules.processes import Work, map_in_processes
 
-    work = Work(check_task, settle, _died, partial(_load_ahead, tasks, sizes), _collect_rarely)
+    begin = partial(_begin, _given.paths)
+    work = Work(check_task, settle, _died, partial(_load_ahead, tasks, sizes), begin)
     return map_in_processes(work, tasks, sizes, workers)
 
 
-def _collect_rarely() -> None:
+def _begin(paths: Sequence[str]) -> None:
+    """What each process does first: knows the files that were given, and looks for garbage rarely."""
+    global _given
+    _given = Given(paths)
     gc.set_threshold(*COLLECTIONS)
 
 
@@ -279,7 +298,7 @@ def _load_ahead(tasks: Sequence[Task], sizes: Sequence[int]) -> None:
             held += len(source)
             if held > AHEAD_BYTES:
                 return
-            if check.passes_gate(source, task.path, task.options, neighbours=files.neighbours):
+            if check.passes_gate(source, task.path, task.options, neighbours=_given):
                 check.load(task.options)
                 return
 
@@ -344,7 +363,7 @@ def _with_unused_noqa(task: Task, source: bytes, found: tuple[Finding, ...]) -> 
         return found
     from lint_rules.noqa import unused_noqa
 
-    bare = check.check_source(source, task.path, task.options, neighbours=files.neighbours, noqa=False)
+    bare = check.check_source(source, task.path, task.options, neighbours=_given, noqa=False)
     unused = unused_noqa(files.decode(source), task.path, bare.findings, task.options.codes)
     return tuple(sorted((*found, *unused), key=lambda finding: (finding.span, finding.code)))
 
@@ -370,7 +389,7 @@ def fixes_apart(task: Task, source: bytes) -> Iterator[tuple[tuple[str, Span], b
     def wanted(finding: Finding) -> bool:
         return task.wish.fixes(finding.code)
 
-    for finding, after in each_fix(source, task.path, task.options, wanted, neighbours=files.neighbours):
+    for finding, after in each_fix(source, task.path, task.options, wanted, neighbours=_given):
         yield (finding.code, finding.span), after
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from lint_rules import files
 from lint_rules.check import Options, check_source
+from lint_rules.importers import Given
 from lint_rules.rules.catalogue import BY_CODE, BY_NAME, RULES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -70,7 +70,7 @@ def test_fixture(path: Path) -> None:
     marked = marks(path)
     own = BY_NAME[path.parent.name.replace("_", "-")].code
     options = Options(frozenset({own} | codes_in(marked)))
-    near = files.neighbours if path.is_dir() else None
+    near = Given([str(file) for file in files_of(path)]) if path.is_dir() else None
     reported = {
         (file.name, finding.span.line, finding.code)
         for file in files_of(path)

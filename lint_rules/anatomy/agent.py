@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.trimming import Trimming
     from lint_rules.anatomy.messages.classes import Elements
     from lint_rules.anatomy.messages.contents import Contents
+    from lint_rules.anatomy.program.concurrency import Caller
     from lint_rules.anatomy.turns.races import Races
     from lint_rules.anatomy.turns.storage import Storage
+    from lint_rules.anatomy.turns.stored_turns import StoredTurns
     from lint_rules.anatomy.turns.turns import Turns
     from lint_rules.anatomy.turns.unguarded import Unguarded
     from lint_rules.anatomy.values.sharing import Stores
@@ -70,11 +72,17 @@ class Anatomy:
     """What the parts of an agent in one file are. `module` is the file, `facts` what each value is."""
 
     def __init__(
-        self, module: SourceModule, vocabulary: Vocabulary, neighbour: Callable[[str], Neighbour | None] | None = None
+        self,
+        module: SourceModule,
+        vocabulary: Vocabulary,
+        neighbour: Callable[[str], Neighbour | None] | None = None,
+        callers: Callable[[], list[Caller]] | None = None,
     ) -> None:
+        """`neighbour` finds what the file imports, `callers` what those run that import it; without, it is unknown."""
         self.module = module
         self.vocabulary = vocabulary
         self._neighbour = neighbour
+        self._callers = callers
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -96,6 +104,11 @@ class Anatomy:
     @cached_property
     def facts(self) -> Facts:
         return Facts(self.module, self.vocabulary)
+
+    @cached_property
+    def callers(self) -> list[Caller]:
+        """The calls by which files that import this one run functions of others beside each other; not only of this."""
+        return self._callers() if self._callers is not None else []
 
     @property
     def knows_agent(self) -> bool:
@@ -193,6 +206,12 @@ class Anatomy:
         from lint_rules.anatomy.turns.turns import Turns
 
         return Turns(self.races)
+
+    @cached_property
+    def stored_turns(self) -> StoredTurns:
+        from lint_rules.anatomy.turns.stored_turns import StoredTurns
+
+        return StoredTurns(self)
 
     @cached_property
     def unguarded(self) -> Unguarded:

@@ -185,6 +185,14 @@ FRAMEWORKS = (
         switches=(("handle_as_tasks", "False", "turns"),),
     ),
     Framework(
+        _set("hikari lightbulb arc tanjun crescent"),
+        "tasks",
+        "docs.hikari-py.dev, 2.0, `EventManager.dispatch`: each listener of an event runs in a task",
+        _set("listen listener command implements slash_command message_command event"),
+        _set("subscribe"),
+        events=_set("MessageCreateEvent GuildMessageCreateEvent DMMessageCreateEvent InteractionCreateEvent"),
+    ),
+    Framework(
         _set("telebot"),
         "threads",
         "pytba.readthedocs.io, 4.15: `threaded=True`, two worker threads; `AsyncTeleBot`: tasks",

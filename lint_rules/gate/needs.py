@@ -9,7 +9,7 @@ import ast
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.frameworks import PACKAGES
@@ -19,7 +19,7 @@ from lint_rules.gate.signs import called_name, items, member
 from lint_rules.gate.surroundings import Surroundings
 from lint_rules.syntax.names import written
 
-__all__ = ["Needs"]
+__all__ = ["Needs", "runs_beside"]
 
 _GROWERS = frozenset({"append", "appendleft", "add", "insert", "extend", "extendleft"})
 _MUTATORS = _GROWERS | {
@@ -121,7 +121,12 @@ class Needs(Surroundings):
 
     @cached_property
     def _runs_beside(self) -> bool:
-        """Something that runs concurrently."""
+        """Something that runs concurrently, in this file or in one that imports it."""
+        return self.starts_runs or self.is_run_beside
+
+    @cached_property
+    def starts_runs(self) -> bool:
+        """Whether this file may start something that runs concurrently."""
         return self._serves or self._starts()
 
     @cached_property
@@ -224,7 +229,7 @@ class Needs(Surroundings):
 
     def races(self) -> bool:
         """Concurrent writes, or a lock that is held for some of them; a longer copy may be stored for many users."""
-        return (self._writes and (self._runs_beside or self._locks())) or (self._copies and self._serves)
+        return (self._writes and (self._runs_beside or self._locks())) or self.overlaps_turns()
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
@@ -451,3 +456,12 @@ class Needs(Surroundings):
 
     def has_limits(self) -> bool:
         return self.asks and any(word in self._spelling for word in _LIMITS)
+
+
+@lru_cache(maxsize=256)
+def runs_beside(source: bytes) -> bool:
+    """Whether a source may start something that runs concurrently; not where it is no Python."""
+    try:
+        return Needs(ast.parse(source)).starts_runs
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -24,9 +24,17 @@ Known = TypeVar("Known", bound="Surroundings")
 class Surroundings(Evidence):
     """The signs of a file, and of those from which it imports classes."""
 
-    def __init__(self, tree: ast.Module, nearby: Nearby | None = None) -> None:
+    def __init__(
+        self, tree: ast.Module, nearby: Nearby | None = None, beside: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`beside` tells whether a file that imports this one runs several things at once."""
         super().__init__(tree)
         self._nearby = nearby
+        self._beside = beside
+
+    @cached_property
+    def is_run_beside(self) -> bool:
+        return self._beside()
 
     def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
         """The sources of the project in which the classes of these names stand."""
@@ -61,7 +69,7 @@ class Surroundings(Evidence):
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
-        return type(self)(tree, self._nearby)
+        return type(self)(tree, self._nearby, lambda: self.is_run_beside)
 
     def has_own_words(self) -> bool:
         """Whether objects here may be messages or calls that are called otherwise than a provider does.

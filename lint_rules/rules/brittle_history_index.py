@@ -79,7 +79,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.picked import How, Picked, picked_by_place
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.brittle_history_index import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
 
 _HELP = "look for the message by what it is: `next((m for m in reversed(history) if m.tool_calls), None)`"
@@ -97,9 +97,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         evidence = anatomy.facts.kinds(node.value)[Kind.HISTORY]
         known = Note(evidence.root.node, f"`{ex.source(node.value, 30)}` is the message history: {evidence.clause}")
         notes = (Note(picked.other, _OTHER[picked.how]), known)
-        unique = {note.node: note for note in notes if note.node is not node}
         fix = repair(anatomy, node) if picked.how is How.DISTANT else None
-        yield Draft(node, _message(anatomy, picked), _HELP, tuple(unique.values()), fix=fix)
+        yield Draft(node, _message(anatomy, picked), _HELP, beside(node, notes), fix=fix)
 
 
 def _message(anatomy: Anatomy, picked: Picked) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lint_rules.finding import Confidence
+from lint_rules.finding import Confidence, Related
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import libcst as cst
 
+    from lint_rules.anatomy.program.concurrency import Start
     from lint_rules.repairs.edits import Fix
     from lint_rules.syntax.module import SourceModule
 
@@ -30,6 +33,23 @@ class Draft:
     node: cst.CSTNode
     message: str
     help: str
-    related: tuple[Note, ...] = ()
+    related: tuple[Note | Related, ...] = ()
     confidence: Confidence = "high"
     fix: Fix | None = None
+
+
+def started(start: Start) -> Note | Related:
+    """Where a function begins to run beside others."""
+    name = start.function.name
+    if start.caller is None:
+        return Note(start.node, f"`{name}` runs concurrently from here")
+    passing = start.caller.passing
+    return Related(passing.span, f"`{passing.by}` calls `{name}` here, and runs concurrently", passing.path)
+
+
+def beside(place: cst.CSTNode, notes: Iterable[Note | Related]) -> tuple[Note | Related, ...]:
+    """Each related place once, with what is said of it first, without that of the finding."""
+    unique: dict[object, Note | Related] = {}
+    for note in notes:
+        unique.setdefault(note.node if isinstance(note, Note) else note, note)
+    return tuple(note for node, note in unique.items() if node is not place)

@@ -81,7 +81,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.obligations.lost_calls import How, LostCall, lost_calls
 from lint_rules.repairs.dropped_tool_calls import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 
 _SAYS = {
     How.REBUILT: (
@@ -127,11 +127,10 @@ def _draft(anatomy: Anatomy, lost: LostCall) -> Draft:
     if evidence is not None:
         reason = f"`{describe(slot)}` is the message history: {evidence.clause}"
         notes.append(Note(evidence.root.node, reason))
-    unique = {note.node: note for note in reversed(notes) if note.node is not lost.stored.node}
     return Draft(
         lost.stored.node,
         message.format(h=describe(slot)),
         cure,
-        tuple(reversed(unique.values())),
+        beside(lost.stored.node, notes),
         fix=repair(anatomy, lost),
     )

@@ -94,7 +94,7 @@ from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside, started
 
 _HELP = "hold one lock from the user's message to the last result, or let one consumer of a queue run all turns"
 _ARM_LATER = "arm the timer when the turn has ended"
@@ -106,15 +106,14 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in overlaps:
         if _of_text(found) and found.turn.slot in common:
             continue
-        notes = [Note(found.start.node, f"`{found.start.function.name}` runs concurrently from here")]
+        notes = [started(found.start)]
         if found.other is not None:
             notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
         notes.append(Note(found.turn.asks[0], "the model is asked here"))
         notes.append(Note(found.turn.grows[0], f"`{_named(found.turn.slot)}` grows here"))
-        unique = {note.node: note for note in reversed(notes) if note.node is not found.node}
         confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
         cure = _ARM_LATER if found.how == "rearmed" else _HELP
-        yield Draft(found.node, _message(found), cure, tuple(reversed(unique.values())), confidence)
+        yield Draft(found.node, _message(found), cure, beside(found.node, notes), confidence)
 
 
 def _of_text(found: Overlap) -> bool:
@@ -141,4 +140,6 @@ def _message(found: Overlap) -> str:
 
 
 def _harm(found: Overlap) -> str:
-    return schedules.PARTED if found.turn.tools else schedules.MIXED
+    if found.turn.tools:
+        return schedules.PARTED
+    return schedules.STALE if found.turn.loaded else schedules.MIXED

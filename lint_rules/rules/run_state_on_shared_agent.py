@@ -79,7 +79,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns.run_state import RunState, RunStates
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 
 _HELP = "pass it along as an argument, keep it in a context variable, or make an object for each run"
 
@@ -93,8 +93,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         ]
         if found.starter is not None:
             notes.insert(0, Note(found.starter, "several runs are started from here"))
-        unique = {note.node: note for note in reversed(notes) if note.node is not found.node}
-        yield Draft(found.node, _message(found), _HELP, tuple(reversed(unique.values())), "medium")
+        yield Draft(found.node, _message(found), _HELP, beside(found.node, notes), "medium")
 
 
 def _message(found: RunState) -> str:

@@ -87,7 +87,7 @@ from collections.abc import Iterator
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guard_state import GuardState, GuardStates
 from lint_rules.anatomy.values.slots import describe
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 
 _HELP = "keep it in a local of the function that runs the turn, or set it back before the first round"
 
@@ -98,8 +98,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if found.made is not None:
             notes.insert(0, Note(found.made, "it is made here, once"))
         notes.append(Note(found.loop.asks, "in the rounds that ask the model here"))
-        unique = {note.node: note for note in reversed(notes) if note.node is not found.node}
-        yield Draft(found.node, _message(found), _HELP, tuple(reversed(unique.values())), "medium")
+        yield Draft(found.node, _message(found), _HELP, beside(found.node, notes), "medium")
 
 
 def _message(found: GuardState) -> str:

@@ -67,7 +67,7 @@ from collections.abc import Iterator
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.snapshots import Stale, stale_snapshots
 from lint_rules.repairs.stale_history_snapshot import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
@@ -90,5 +90,4 @@ def _draft(anatomy: Anatomy, stale: Stale) -> Draft:
         Note(stale.grows, f"only `{stale.original}` grows"),
         Note(stale.evidence.root.node, f"`{stale.original}` is the message history: {stale.evidence.clause}"),
     )
-    unique = {note.node: note for note in reversed(notes) if note.node is not stale.node}
-    return Draft(stale.node, message, cure, tuple(reversed(unique.values())), fix=repair(anatomy, stale))
+    return Draft(stale.node, message, cure, beside(stale.node, notes), fix=repair(anatomy, stale))

@@ -91,15 +91,17 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.finding import Related
 from lint_rules.repairs.new_lock import new_lock
 from lint_rules.repairs.unlocked_history_append import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside, started
 from lint_rules.syntax.module import Scope
 
 _ONE_LOCK = "hold one lock (or queue) for the whole turn; a lock for each append does not keep turns apart"
@@ -170,18 +172,18 @@ def _no_lock(races: Races, found: NoLock) -> Draft:
     what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
     harm = schedules.LOST if found.losing else schedules.PARTED
     message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {harm}"
-    notes = [Note(first.node, f"`{first.function.name}` runs concurrently from here")]
-    if second is not None:
-        notes.append(Note(second.node, f"and `{second.function.name}` from here"))
+    notes = [started(first), *([started(second)] if second is not None else [])]
     notes += [Note(w.node, "also written here") for w in found.writes[1:4]]
     notes.append(_why(write))
-    unique = {note.node: note for note in reversed(notes) if note.node is not write.node}
-    related = tuple(reversed(unique.values()))
-    return Draft(write.node, message, _ONE_LOCK, related, "medium", fix=new_lock(races, write.slot))
+    return Draft(write.node, message, _ONE_LOCK, beside(write.node, notes), "medium", fix=new_lock(races, write.slot))
 
 
 def _why(write: HistoryWrite) -> Note:
     return Note(write.evidence.root.node, f"`{describe(write.slot)}` is the message history: {write.evidence.clause}")
+
+
+def _other(rewrite: Rewrite) -> Note | Related:
+    return started(rewrite.other) if isinstance(rewrite.other, Start) else Note(rewrite.other, rewrite.who)
 
 
 def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
@@ -190,11 +192,7 @@ def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
         f"`{rewrite.name}` is saved here as a whole, from what was loaded in line {anatomy.line(rewrite.read)}:"
         " A loads · B loads · A saves · B saves, and A's messages are lost"
     )
-    notes = tuple(
-        Note(node, text)
-        for node, text in ((rewrite.read, "loaded here"), (rewrite.other, rewrite.who))
-        if node is not rewrite.node
-    )
+    notes = beside(rewrite.node, (Note(rewrite.read, "loaded here"), _other(rewrite)))
     cure = "hold one lock for each key from the load to the save, or have the store append what is new"
     return Draft(rewrite.node, message, cure, notes, rewrite.confidence)
 
@@ -209,9 +207,8 @@ def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     notes = (
         Note(rewrite.read, "read here"),
         Note(rewrite.wait, "others run meanwhile"),
-        Note(rewrite.other, rewrite.who),
+        _other(rewrite),
     )
     cure = "hold one lock from the read to the write, or cut exactly what was read: `h[:len(read)] = [...]`"
-    unique = {note.node: note for note in reversed(notes) if note.node is not rewrite.node}
     fix = new_lock(races, rewrite.slot) if rewrite.slot is not None else None
-    return Draft(rewrite.node, message, cure, tuple(reversed(unique.values())), rewrite.confidence, fix)
+    return Draft(rewrite.node, message, cure, beside(rewrite.node, notes), rewrite.confidence, fix)

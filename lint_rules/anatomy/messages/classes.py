@@ -43,6 +43,20 @@ def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterato
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
 
 
+def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:
+    """The function or method of another file that a call runs, and that file. `asking`: if it may ask a model."""
+    found = anatomy.imported_function(ex.dotted(call.func) or "", asking=asking)
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if found is None and base is not None else None
+    if slot is None or anatomy.facts.slots.callee(call) is not None:
+        return found
+    methods = (
+        (there, there.module.method(cls, ex.called_name(call)))
+        for there, cls in classes_of(anatomy, slot, asking=asking)
+    )
+    return next(((there, method) for there, method in methods if method is not None), None)
+
+
 def _global_name(anatomy: Anatomy, slot: Slot) -> str:
     """`agent`, `engine.agent`: how the file spells a global; empty for what is none."""
     if slot[0] == "member":

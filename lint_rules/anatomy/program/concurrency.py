@@ -10,6 +10,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.serving import Serving, imports_gradio, is_executor
+from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -23,14 +24,61 @@ _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 
 
 @record
+class Passing:
+    """A call by which one file runs a function of another.
+
+    `file` and `function` say which one it runs: an absolute path, and a qualified name. `path`, `span` and `by` say
+    where the call stands, and in which function. `own`: on an object that was made for the run; `through_self`: on a
+    part of the object that the run is of. `starts` are those of its file that come to it: their kind, whether several
+    run at once, and whether they are on one event loop there. `callers` are the functions of its file that do, and
+    whether in a thread of their own.
+    """
+
+    file: str
+    function: str
+    path: str
+    span: Span
+    by: str
+    own: bool
+    through_self: bool
+    starts: tuple[tuple[StartKind, bool, bool], ...]
+    callers: dict[str, bool]
+
+
+@record
+class Caller:
+    """How a function comes to run beside others: by a passing, from a start of that `kind`, in its file or beyond it.
+
+    `many`: several at once; `on_loop`: on one event loop; `own`: each on an object of its own.
+    """
+
+    passing: Passing
+    kind: StartKind
+    many: bool
+    on_loop: bool
+    own: bool
+
+
+@record
 class Start:
-    """A function that runs beside others from `node` on. `many`: several runs of itself may overlap."""
+    """A function that runs beside others from `node` on. `many`: several runs of itself may overlap.
+
+    Where a `caller` in another file runs it, `node` is the function's own.
+    """
 
     function: Scope
     node: cst.CSTNode
     kind: StartKind
     many: bool
     target: cst.BaseExpression | None = None
+    caller: Caller | None = None
+
+    @property
+    def on_loop(self) -> bool:
+        """Whether it runs on an event loop, where only an `await` lets others in."""
+        if self.caller is not None:
+            return self.caller.on_loop
+        return self.kind == "task" or (self.kind == "handler" and self.function.is_async)
 
 
 def starts_several(start: Start) -> bool:

@@ -142,7 +142,8 @@ class _Roots:
         package = self._package(func.value if isinstance(func, cst.Attribute) else func)
         if package is not None:
             return [row for row in self.rows if package in row.packages]
-        if self.graph.sites[function] or not isinstance(func, cst.Attribute):
+        others = (site for site in self.graph.sites[function] if site.caller is not function)
+        if any(others) or not isinstance(func, cst.Attribute):
             return []
         if isinstance(said, cst.Call) and is_executor(said):
             return []

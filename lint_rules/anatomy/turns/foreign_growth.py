@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
@@ -56,7 +56,7 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
 def _handed_on(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
     """`reply_to(talks[key], text)`: what is a parameter there."""
     places = dict(_lasting(anatomy, call, function))
-    found = _called(anatomy, call) if places else None
+    found = run_elsewhere(anatomy, call) if places else None
     for parameter, value in found[0].facts.slots.bindings(call, found[1]) if found is not None else ():
         if value in places and found is not None:
             yield *found, parameter, places[value]
@@ -89,18 +89,6 @@ def _lasting(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tupl
         place = anatomy.aliases.of(slot) if slot is not None else None
         if place is not None and anatomy.aliases.is_lasting(place, function):
             yield arg.value, place
-
-
-def _called(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-    """The function or method of another file that a call runs."""
-    found = anatomy.imported_function(ex.dotted(call.func) or "")
-    base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if found is None and base is not None else None
-    for there, cls in classes_of(anatomy, slot) if slot is not None else ():
-        method = there.module.method(cls, ex.called_name(call))
-        if method is not None:
-            return there, method
-    return found
 
 
 def _grown(there: Anatomy, kept: Slot, function: Scope, seen: frozenset[Scope]) -> dict[Slot, list[HistoryWrite]]:

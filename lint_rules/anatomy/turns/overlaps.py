@@ -16,7 +16,7 @@ from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
-from lint_rules.anatomy.turns.unguarded import Reach, on_loop
+from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, name_of, parameters
@@ -58,19 +58,15 @@ class Overlaps:
         if not self.races.starts:
             return
         told: set[Turn] = set()
-        starts = self.unguarded.starts
+        starts = [start for start in self.unguarded.starts if not self.turns.are_told_by(start)]
         reach = {s: self.unguarded.reach(s.function, s) for s in starts}
         yield from self._rearmed(starts)
-        for start in starts:
-            for turn in self._turns_in(reach[start], start):
-                again = turn in told and start.kind == "handler"
-                if (
-                    not again
-                    and self._repeats(start, turn, reach[start])
-                    and self._same_history(start, turn, reach[start])
-                ):
-                    told.add(turn)
-                    yield Overlap("many", self._place(start, turn), turn, start)
+        led = [(start, turn) for start in starts for turn in self._turns_in(reach[start], start)]
+        for start, turn in sorted(led, key=lambda pair: not pair[1].function.within(pair[0].function)):
+            again = turn in told and start.kind == "handler"
+            if not again and self._repeats(start, turn, reach[start]) and self._same_history(start, turn, reach[start]):
+                told.add(turn)
+                yield Overlap("many", self._place(start, turn), turn, start)
         for start in starts:
             for turn in self._turns_in(reach[start], start):
                 if turn not in told and (found := self._beside(start, turn, starts, reach)) is not None:
@@ -141,7 +137,9 @@ class Overlaps:
         """Whether runs of one start may overlap each other, on this history."""
         if self.races.joins.is_joined(start):
             return False
-        whole = turn.tools or are_answered(t for f in reach for t in self.turns.of(f) if t.slot == turn.slot)
+        whole = (
+            turn.tools or turn.loaded or are_answered(t for f in reach for t in self.turns.of(f) if t.slot == turn.slot)
+        )
         if start.kind == "handler":
             return whole
         return (whole or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
@@ -242,7 +240,7 @@ class Overlaps:
                     continue
                 if _same_owner(base, site.node.func):
                     for second in self._on_history(turn.slot, self.unguarded.reach(site.callee, None)):
-                        if not on_loop(start) or (function.is_async and self._gives_way(second)):
+                        if not start.on_loop or (function.is_async and self._gives_way(second)):
                             return self._two(start, turn, second, site.node, site.callee.name)
         return None
 
@@ -272,7 +270,7 @@ class Overlaps:
                 continue
             threads = self.unguarded.reach(method, None)
             for second in self._on_history(turn.slot, threads):
-                if not on_loop(start) or threads[second.function] or self._gives_way(second):
+                if not start.on_loop or threads[second.function] or self._gives_way(second):
                     return self._two(start, turn, second, name_of(method), method.name)
         return None
 

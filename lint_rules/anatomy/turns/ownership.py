@@ -155,6 +155,8 @@ class Ownership:
 
     def is_owned(self, start: Start) -> bool:
         """A start on an object that is made anew for it: `for x in xs: Thread(target=Agent(x).run)`."""
+        if start.caller is not None:
+            return start.caller.own and start.function.owner is not None
         target = start.target
         if not isinstance(target, cst.Attribute):
             return False

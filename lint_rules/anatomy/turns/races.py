@@ -15,6 +15,7 @@ from lint_rules.anatomy.program.concurrency import Start, starts
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
+from lint_rules.anatomy.turns.callers import called_beside
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
@@ -45,7 +46,7 @@ class Races:
         self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy))
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
-        self.starts = [self._alone(start) for start in starts(anatomy.calls)]
+        self.starts = [*(self._alone(start) for start in starts(anatomy.calls)), *called_beside(anatomy)]
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
@@ -17,7 +18,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import children
+from lint_rules.syntax.walk import children, walk
 
 _STORING = re.compile(
     r"append|dump|save|store|record|remember|persist|insert|extend|commit|upsert|histor|memor|transcript|conversation"
@@ -50,16 +51,30 @@ class ReplyPlaces:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
 
-    def derived(self, function: Scope, call: cst.Call, region: cst.CSTNode | None = None) -> set[str]:
-        """The names of a function that hold the reply of `call`, or a part of it; those bound in a region of it."""
+    def derived(
+        self,
+        function: Scope,
+        call: cst.CSTNode,
+        region: cst.CSTNode | None = None,
+        *,
+        grown: bool = False,
+        until: cst.Call | None = None,
+    ) -> set[str]:
+        """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
+
+        With `grown`, also those of what it is put into: `messages.extend(past)`. What `until` gives is none of it.
+        """
         module = self.anatomy.module
         names: set[str] = set()
-        nodes = function.nodes_of(*_BINDING) if region is None else module.nodes_inside(region, function, *_BINDING)
+        kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown else _BINDING
+        nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
         for _ in range(4):
             before = len(names)
             for node in nodes:
                 value, targets = _bound(node)
-                if value is not None and (module.inside(call, value) or _reads(value, names)):
+                if value is None or (until is not None and module.inside(until, value)):
+                    continue
+                if module.inside(call, value) or _reads(value, names):
                     names.update(name for target in targets for name in _roots(target))
             if len(names) == before:
                 break
@@ -170,6 +185,9 @@ def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
         return node.iter, [node.target]
     if isinstance(node, cst.WithItem) and node.asname is not None:
         return node.item, [node.asname.name]
+    if isinstance(node, cst.Call) and node.args and ex.called_name(node) in GROWERS:
+        base = ex.receiver(node)
+        return node.args[-1].value, [base] if base is not None else []
     return None, []
 
 
@@ -190,6 +208,12 @@ def _reads(value: cst.CSTNode, names: set[str]) -> bool:
         if type(node) is not cst.Attribute or node.attr.value not in _ABOUT:
             stack.extend(children(node))
     return False
+
+
+def holds(values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[str]) -> bool:
+    """Whether values are made of a node, or of what these names hold."""
+    parts = (part for value in values for part in walk(value))
+    return any(part is node or (isinstance(part, cst.Name) and part.value in names) for part in parts)
 
 
 def _may_be_reply(stored: Stored) -> bool:

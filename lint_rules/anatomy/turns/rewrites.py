@@ -8,13 +8,15 @@ program (`load(key)` ... `store.set(key, dumps(history))`), of which `storage` s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.growth import always_comes_to
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
-from lint_rules.anatomy.turns.races import Races
+from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.storage import guards
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
@@ -30,7 +32,8 @@ _DEEPEST = 4
 class Rewrite:
     """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it.
 
-    `stored`: what was read is what a store outside the program had, and the whole of it is saved there again.
+    `other` is a write, or the start of which several runs overlap. `stored`: what was read is what a store outside the
+    program had, and the whole of it is saved there again.
     """
 
     node: cst.CSTNode
@@ -40,7 +43,7 @@ class Rewrite:
     read: cst.CSTNode
     wait: cst.CSTNode
     waited: str
-    other: cst.CSTNode
+    other: cst.CSTNode | Start
     who: str
     confidence: Confidence = "high"
     stored: bool = False
@@ -54,6 +57,7 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
         for write in history.writes:
             if write.kind in {"rebind", "replace"}:
                 yield from _of_slot(races, write)
+        yield from _by_calls(races, history)
     readers: dict[Scope, list[cst.Call]] = {}
     for call in races.module.nodes_of(cst.Call):
         if type(call.func) is cst.Attribute:
@@ -76,7 +80,10 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
     wait = _wait_between(races, function, reads, write.node)
     if wait is None or _cuts_exactly(write) or _rereads(races, function, slot, wait[1], write.node):
         return
-    if _one_lock(races, function, wait[0], write.node) or not _derives(races, write.value, slot, function, 0):
+    values = [arg.value for arg in write.node.args] if isinstance(write.node, cst.Call) else [write.value]
+    if _one_lock(races, function, wait[0], write.node):
+        return
+    if not any(_derives(races, value, slot, function, 0) for value in values):
         return
     other = _other_writer(
         races, function, [w for w in races.anatomy.writes.by_slot[slot] if not races.is_setup(w.function)]
@@ -85,6 +92,15 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
         return
     node, who = other
     yield Rewrite(write.node, function, slot, describe(slot), wait[0], wait[1], _waited(wait[1]), node, who)
+
+
+def _by_calls(races: Races, history: SharedHistory) -> Iterator[Rewrite]:
+    """`self.reset(key, summary)`: what a function rebinds in each run, its callers rebind."""
+    for write in races.anatomy.writes.by_slot[history.slot]:
+        if write.kind == "rebind" and always_comes_to(races.anatomy, write):
+            for site in races.graph.sites[write.function]:
+                if site.caller is not write.function:
+                    yield from _of_slot(races, replace(write, node=site.node, function=site.caller))
 
 
 def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, function: Scope, depth: int) -> bool:
@@ -189,9 +205,12 @@ def _cuts_exactly(write: HistoryWrite) -> bool:
 
 
 def _rereads(races: Races, function: Scope, slot: Slot, wait: cst.CSTNode, write: cst.CSTNode) -> bool:
-    """Whether the history is read again after the wait: then what was added meanwhile is not lost."""
+    """Whether the history is read again after the wait, as a whole: then what was added meanwhile is not lost."""
     module = races.module
     for read in _reads(races, function, slot):
+        outer = module.parent[read]
+        if isinstance(outer, cst.Subscript) and outer.value is read and ex.slice_of(outer) is None:
+            continue
         if module.inside(read, write):
             return True
         if module.before(wait, read) and module.before(read, write) and not module.inside(read, wait):
@@ -209,7 +228,9 @@ def _one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNo
     return bool(races.locks.around(write, function) & races.locks.around(read, function))
 
 
-def _other_writer(races: Races, function: Scope, writes: Iterable[HistoryWrite]) -> tuple[cst.CSTNode, str] | None:
+def _other_writer(
+    races: Races, function: Scope, writes: Iterable[HistoryWrite]
+) -> tuple[cst.CSTNode | Start, str] | None:
     """A write that can run between the read and the rewrite, and how that comes about."""
     many = races.overlapping(function)
     for write in writes:
@@ -218,7 +239,7 @@ def _other_writer(races: Races, function: Scope, writes: Iterable[HistoryWrite])
         if _runs_beside(races, function, write.function):
             return write.node, f"`{write.function.name}` may add messages meanwhile"
     if many is not None:
-        return many.node, f"`{many.function.name}` runs several times at once from here"
+        return many, ""
     return None
 
 
@@ -286,25 +307,35 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     if not many or races.overlapping(function) is None or races.locks.at_entry(function):
         return
     told: set[cst.CSTNode] = set()
-    for save in races.anatomy.storage.saves(function):
-        for origin in races.anatomy.storage.origins(save.value, function):
+    for load, save, value, is_one in _saved_whole(races, function):
+        start = next((s for s in many if s.kind == "handler" or is_one), None)
+        if start is not None and save not in told and not _kept_apart(races, function, load, save):
+            told.add(save)
+            name = ex.source(_unwrapped(value), 40)
+            yield Rewrite(save, function, None, name, load, load, "", start, "", "medium", stored=True)
+
+
+_Saved = tuple[cst.BaseExpression, cst.CSTNode, cst.BaseExpression, bool]
+"""What loads, what saves, the value that is saved, and whether all runs mean the same place."""
+
+
+def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
+    """Histories that are saved over what they were loaded from: by what the store does, or by its use."""
+    storage = races.anatomy.storage
+    for save in storage.saves(function):
+        for origin in storage.origins(save.value, function):
             load = origin.load
-            if load is None or save.node in told or not (origin.history and load.place.is_rewritten_at(save.place)):
-                continue
-            outside = (load.outside and save.outside) or origin.encoded
-            start = next((s for s in many if s.kind == "handler" or load.place.is_one), None)
-            if outside and start is not None and not _kept_apart(races, function, load.node, save.node):
-                told.add(save.node)
-                name = ex.source(_unwrapped(save.value), 40)
-                who = f"`{start.function.name}` runs for several requests at once"
-                yield Rewrite(
-                    save.node, function, None, name, load.node, load.node, "", start.node, who, "medium", stored=True
-                )
+            if load is not None and origin.history and load.place.is_rewritten_at(save.place):
+                if (load.outside and save.outside) or origin.encoded:
+                    yield load.node, save.node, save.value, load.place.is_one
+    for kept in races.anatomy.stored_turns.of(function):
+        if kept.whole is not None:
+            yield kept.load, kept.saves[0], kept.whole, not kept.load.args
 
 
 def _comes_between(start: Start, function: Scope) -> bool:
     """Whether another run can come while a function is under way: a plain one is one step of the event loop."""
-    return function.is_async or not start.function.is_async or start.kind == "thread"
+    return function.is_async or not start.on_loop
 
 
 def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:

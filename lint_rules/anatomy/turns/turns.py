@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import as_part_of, root_object, store_of, whole_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -28,7 +30,8 @@ class Turn:
     """`function` asks a model at `asks`, and at `grows` the history in `slot` gets longer; both are nodes of it.
 
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
-    `questions`: something is stored before the model is asked; `answers`: something afterwards.
+    `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
+    asked with what was loaded before. `outside`: the history lies outside of the program.
     """
 
     function: Scope
@@ -38,6 +41,8 @@ class Turn:
     tools: bool
     questions: bool = False
     answers: bool = False
+    loaded: bool = False
+    outside: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -77,8 +82,29 @@ class Turns:
                 tools = self._stores_results(function, history)
                 before, after = self._around(function, asks, grown)
                 whole = any(g.answered for g in self._foreign_growths(history) if g.write.node in grown)
-                turns.append(Turn(function, history.slot, asks, grown, tools, before or whole, after or whole))
-        return [*turns, *self._emptied(function), *foreign, *self._kept_elsewhere(function)]
+                loaded = not before and after and not whole and self._is_asked_with(function, history.slot, asks)
+                turns.append(
+                    Turn(function, history.slot, asks, grown, tools, before or whole, after or whole, loaded=loaded)
+                )
+        found = [*turns, *self._emptied(function), *foreign, *self._kept_elsewhere(function)]
+        told = {ask for turn in found for ask in turn.asks}
+        return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
+
+    def _stored(self, function: Scope) -> Iterator[Turn]:
+        """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store."""
+        for kept in self.anatomy.stored_turns.of(function):
+            if kept.whole is None:
+                yield Turn(
+                    function,
+                    kept.slot,
+                    [kept.ask],
+                    [*kept.saves],
+                    False,
+                    False,
+                    True,
+                    loaded=True,
+                    outside=kept.outside,
+                )
 
     def _only_calls(self, turn: Turn) -> bool:
         """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
@@ -97,24 +123,18 @@ class Turns:
         callee = self.facts.slots.callee(call)
         return self.graph.asks(call) or self._asks_elsewhere(call) or (callee is not None and callee in self._askers)
 
+    def reaches_model(self, call: cst.Call) -> bool:
+        """Whether a call asks a model, here or in another file, whatever it is handed."""
+        return self.asks(call) or self._runs_asker(call)
+
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
         return call not in self.facts.calls and self._is_given_history(call) and self._runs_asker(call)
 
     def _runs_asker(self, call: cst.Call) -> bool:
         """Whether what a call runs in another file asks a model."""
-        found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
-        if found is not None:
-            return found[0].calls.reaches_llm(found[1])
-        base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if base is not None else None
-        if slot is None or self.facts.slots.callee(call) is not None:
-            return False
-        for where, cls in classes_of(self.anatomy, slot, asking=True):
-            method = where.module.method(cls, ex.called_name(call))
-            if method is not None:
-                return where.calls.reaches_llm(method)
-        return False
+        found = run_elsewhere(self.anatomy, call, asking=True)
+        return found is not None and found[0].calls.reaches_llm(found[1])
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
@@ -191,6 +211,20 @@ class Turns:
         elsewhere = any(growth.tools for growth in self._foreign_growths(history))
         return rounds or elsewhere or hold_tool_messages(self.anatomy, history.writes)
 
+    def _is_asked_with(self, function: Scope, place: Slot, asks: list[cst.Call]) -> bool:
+        """Whether the model is asked with what a function reads of a history."""
+        of, aliases = self.facts.slots.of, self.anatomy.aliases
+        kinds = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
+        read_places = (node for node in function.nodes if isinstance(node, kinds))
+        reads = [n for n in read_places if (slot := of(n)) is not None and aliases.of(slot) == place]
+        places = ReplyPlaces(self.anatomy)
+        return any(
+            holds([arg.value for arg in ask.args], read, places.derived(function, read, grown=True, until=ask))
+            for ask in asks
+            for read in reads
+            if self.module.before(read, ask)
+        )
+
     def _foreign_growths(self, history: SharedHistory) -> list[ForeignGrowth]:
         return [growth for growth in self.races.foreign_growths if growth.write.slot == history.slot]
 
@@ -261,6 +295,14 @@ class Turns:
             and not self.begins(turn, function)
         ]
 
+    def are_told_by(self, start: Start) -> bool:
+        """Whether the file that starts a run shows its turns, as it sees in this one what asks a model."""
+        return start.caller is not None and any(
+            not self._asks_elsewhere(ask) and not self._runs_asker(ask)
+            for turn in self.open_in(start.function)
+            for ask in turn.asks
+        )
+
     # -- what keeps turns apart --------------------------------------------------------------------------------
 
     def begins(self, turn: Turn, entry: Scope) -> bool:
@@ -316,7 +358,10 @@ def are_answered(turns: Iterable[Turn]) -> bool:
 def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> Turn:
     """The turn that a call runs in another file."""
     both = are_answered(turns)
-    return Turn(function, slot, [call], [call], any(turn.tools for turn in turns), both, both)
+    loaded = any(turn.loaded for turn in turns)
+    return Turn(
+        function, slot, [call], [call], any(turn.tools for turn in turns), both, both, loaded=loaded and not both
+    )
 
 
 def _base_name(call: cst.Call) -> str | None:

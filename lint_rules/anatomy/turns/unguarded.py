@@ -50,7 +50,7 @@ class Unguarded:
 
     def reach(self, first: Scope, start: Start | None) -> Reach:
         """The functions that run without lock or flag, and whether in a thread of their own."""
-        found = {first: start is not None and not on_loop(start)}
+        found = {first: start is not None and not start.on_loop}
         queue = [first]
         while queue:
             here = queue.pop()
@@ -94,6 +94,8 @@ class Unguarded:
 
     def is_many(self, start: Start) -> bool:
         """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
+        if start.caller is not None:
+            return start.many
         where = self.module.scope_of[start.node].function
         if self.is_guarded(start.node, where) or self._has_one_worker(start):
             return False
@@ -157,8 +159,3 @@ class Unguarded:
             elif isinstance(outer, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
                 names.update(ex.target_names(outer.for_in.target))
         return names
-
-
-def on_loop(start: Start) -> bool:
-    """Whether a start runs on an event loop, where only an `await` lets others in."""
-    return start.kind == "task" or (start.kind == "handler" and start.function.is_async)

@@ -151,16 +151,16 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
 
 def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> tuple[Start, Start | None] | None:
     """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
-    here = races.starts_reaching(function)
+    here = _starts_of(races, function)
     if not here:
         return None
     many = races.overlapping(function)
-    if many is not None:
+    if many in here:
         return many, None
     others = [
         start
         for write in history.writes
-        for start in races.starts_reaching(write.function)
+        for start in _starts_of(races, write.function)
         if start not in here and start.function is not here[0].function
     ]
     if others:
@@ -168,6 +168,11 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
         return here[0], None
     return None
+
+
+def _starts_of(races: Races, function: Scope) -> list[Start]:
+    """Those that come to a function, without those of other files that tell of the same turns."""
+    return [start for start in races.starts_reaching(function) if not races.anatomy.turns.are_told_by(start)]
 
 
 def _also_called_directly(races: Races, start: Start) -> bool:

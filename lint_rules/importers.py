@@ -1,0 +1,84 @@
+"""Which of the files that a run was given import a file: the way back along `files.neighbours`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+from lint_rules import files
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(?P<origin>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#;]*)"
+    rb"|import[ \t]+(?P<modules>[^\n#;]*))",
+    re.MULTILINE,
+)
+_BOUND = re.compile(rb"(?:^|,)[\s(\\]*([\w.]+)")
+_PACKAGE = "__init__.py"
+
+
+class Given:
+    """The files of one run: what each imports, and who imports it. Reads them all when the latter is asked first."""
+
+    def __init__(self, paths: Sequence[str] = ()) -> None:
+        """`paths` are those of the files that were given, as shown."""
+        self.paths = paths
+        self.summaries: dict[Any, Any] = {}
+
+    def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
+        """The path and source of a module that the file at `path` imports; see `files.neighbours`."""
+        return files.neighbours(path, module)
+
+    def importers(self, path: str) -> list[tuple[str, bytes]]:
+        """The files that import the one at `path`, also through packages that pass its names on, in order of path.
+
+        Each comes as (path as shown, source). Nothing where `path` is not among the files that were given.
+        """
+        found: dict[str, bytes] = {}
+        queue = [os.path.abspath(path)]
+        for there in queue:
+            for importer, source in self._importing(there):
+                if importer not in found and os.path.abspath(importer) not in queue:
+                    if os.path.basename(importer) == _PACKAGE:
+                        queue.append(os.path.abspath(importer))
+                    else:
+                        found[importer] = source
+        return sorted(found.items())
+
+    def _importing(self, path: str) -> Iterator[tuple[str, bytes]]:
+        for importer in self._by_imported.get(path, ()):
+            with suppress(OSError):
+                yield importer, files.read_again(importer)
+
+    @cached_property
+    def _by_imported(self) -> dict[str, list[str]]:
+        """The files that import one, by its absolute path."""
+        found: dict[str, list[str]] = {os.path.abspath(path): [] for path in self.paths}
+        stems = {_stem(path) for path in found}
+        for path in self.paths:
+            with suppress(OSError):
+                modules = (m for m in _modules(files.read(path)) if m.rpartition(".")[2] in stems or m.endswith("."))
+                for imported in {files.locate(path, module) for module in modules} & found.keys():
+                    found[imported or ""].append(path)
+        return found
+
+
+def _stem(path: str) -> str:
+    """The last part of the name under which a file is imported."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.basename(folder) if name == _PACKAGE else os.path.splitext(name)[0]
+
+
+def _modules(source: bytes) -> set[str]:
+    """The modules that a source may import, as written: `core` and `core.llm` for `from core import llm`."""
+    found: set[str] = set()
+    for match in _IMPORT.finditer(source):
+        origin = (match["origin"] or b"").decode()
+        for name in (bound.decode() for bound in _BOUND.findall(match["names"] or match["modules"] or b"")):
+            found.add(f"{origin}{'' if not origin or origin.endswith('.') else '.'}{name}")
+        if origin:
+            found.add(origin)
+    return found

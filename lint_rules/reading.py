@@ -1,0 +1,133 @@
+"""From the tree of ONE file to its anatomy, which knows the files that it imports, and those that import it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import decode_source
+
+import libcst
+
+from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.program.concurrency import Caller, Passing
+from lint_rules.anatomy.turns.callers import callers, passings
+from lint_rules.gate import mentions
+from lint_rules.gate.needs import runs_beside
+from lint_rules.gate.signs import Signs
+from lint_rules.gate.surroundings import seen
+from lint_rules.limits import too_many
+from lint_rules.options import Neighbours, Options
+from lint_rules.project import MOST_HOPS, MOST_IMPORTERS, Project, is_run_beside
+from lint_rules.syntax.bare import Unlike, bare_tree
+from lint_rules.syntax.depth import SHALLOW, levels_of_text
+from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.parse import Tree, parse, unreadable
+from lint_rules.syntax.python import Unreadable
+
+Reader = Callable[[bytes, str, Tree], SourceModule]
+"""Makes the index of a file from its bytes, path and tree."""
+
+
+# -- the index of a file ------------------------------------------------------------------------------------------
+
+
+def read(source: bytes, path: str, tree: Tree) -> SourceModule:
+    """As libcst parses it, if that has not been done. Raises Unreadable."""
+    try:
+        return SourceModule(source, path, None if isinstance(tree, ast.Module) else tree)
+    except libcst.ParserSyntaxError as problem:
+        message = str(problem.message).strip().splitlines()[0]
+        raise Unreadable(f"syntax error: {message}", problem.raw_line, problem.raw_column + 1) from None
+    except (SyntaxError, ValueError, LookupError) as problem:
+        raise unreadable(source, problem) from None
+
+
+def read_bare(source: bytes, path: str, tree: Tree, *, altered: bool = False) -> SourceModule:
+    """Without formatting and positions, at a sixth of the cost, where that can be. Raises Unreadable.
+
+    `altered`: the tree is another form of what the file says.
+    """
+    if isinstance(tree, ast.Module):
+        text = decode_source(source)
+        with suppress(Unlike):
+            return SourceModule(text, path, bare_tree(text, tree), tree, altered=altered)
+    return read(source, path, tree)
+
+
+def levels(source: bytes, tree: Tree) -> int:
+    """How deep the tree of a file is, at most."""
+    return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
+
+
+# -- its anatomy --------------------------------------------------------------------------------------------------
+
+
+def anatomy_of(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
+    """The anatomy of a file, which knows those that lie nearby: they are read by `read`, as it was."""
+
+    def neighbour(name: str) -> Neighbour | None:
+        found = neighbours(module.path, name) if neighbours is not None else None
+        if found is None:
+            return None
+        return Neighbour(found[1], lambda: may_ask(found[1]), lambda: _nearby(*found, options, None, read))
+
+    def may_ask(source: bytes) -> bool:
+        return seen(source).asks or mentions.user_words(source, options.vocabulary)
+
+    def called() -> list[Caller]:
+        if not isinstance(neighbours, Project):
+            return []
+        project = neighbours
+        return callers(module.path, lambda path: _importing(path, options, project, read), MOST_HOPS)
+
+    return Anatomy(module, options.vocabulary, neighbour, called)
+
+
+def _nearby(path: str, source: bytes, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy | None:
+    try:
+        tree = parse(source)
+        if levels(source, tree) > SHALLOW or _is_large(tree, options):
+            return None
+        return anatomy_of(read(source, path, tree), options, neighbours, read)
+    except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
+        return None
+
+
+def _is_large(tree: Tree, options: Options) -> bool:
+    return isinstance(tree, ast.Module) and too_many(options.limits, Signs(tree).size) is not None
+
+
+# -- who runs it --------------------------------------------------------------------------------------------------
+
+
+def _importing(path: str, options: Options, project: Project, read: Reader) -> Iterator[tuple[str, list[Passing]]]:
+    """The files that import one, and by which calls they run functions of others: a summary, made once in a run."""
+    for importer, source in project.importers(path)[:MOST_IMPORTERS]:
+        if not runs_beside(source) and not is_run_beside(importer, project):
+            continue
+        key = importer, source
+        if key in project.summaries:
+            passed, asked = project.summaries[key]
+            for asking, module in asked:
+                project(asking, module)
+        else:
+            noting = _Noting(project)
+            anatomy = _nearby(importer, source, options, noting, read)
+            passed = list(passings(anatomy)) if anatomy is not None else []
+            if anatomy is not None:
+                anatomy.close()
+            project.summaries[key] = passed, noting.asked
+        yield importer, passed
+
+
+class _Noting:
+    """Neighbours that note what is asked of them: whoever uses what came of that has asked it, too."""
+
+    def __init__(self, neighbours: Neighbours) -> None:
+        self._neighbours = neighbours
+        self.asked: dict[tuple[str, str], None] = {}
+
+    def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
+        self.asked[path, module] = None
+        return self._neighbours(path, module)
