@@ -10,8 +10,8 @@ from lint_rules.options import Neighbours
 
 MOST_HOPS = 3
 """How many imports lie, at most, between a file and those that start its functions."""
-MOST_IMPORTERS = 16
-"""How many of the files that import one are looked at for it."""
+MOST_IMPORTERS = 24
+"""How many of the files that import one, directly or through others, are looked at for it."""
 
 
 @runtime_checkable
@@ -28,11 +28,23 @@ class Project(Protocol):
         ...
 
 
-def is_run_beside(path: str, neighbours: Neighbours | None, hops: int = MOST_HOPS) -> bool:
-    """Whether a file that imports the one at `path`, or one that imports that, may run several things at once."""
-    if not hops or not isinstance(neighbours, Project):
-        return False
-    given = neighbours.importers(path)[:MOST_IMPORTERS]
-    return any(runs_beside(source) for _, source in given) or any(
-        is_run_beside(importer, neighbours, hops - 1) for importer, _ in given
-    )
+def importers_of(path: str, project: Project) -> list[tuple[str, bytes]]:
+    """(path, source) of the files that import one, directly or through others, nearest first.
+
+    Nothing if none of them may run several things at once.
+    """
+    found: dict[str, bytes] = {}
+    here = [path]
+    for _ in range(MOST_HOPS):
+        given = [pair for name in here for pair in project.importers(name) if pair[0] != path]
+        here = [name for name in dict(given) if name not in found]
+        found.update(given)
+        if len(found) >= MOST_IMPORTERS:
+            break
+    nearest = list(found.items())[:MOST_IMPORTERS]
+    return nearest if any(runs_beside(source) for _, source in nearest) else []
+
+
+def is_run_beside(path: str, neighbours: Neighbours | None) -> bool:
+    """Whether a file that imports the one at `path`, directly or through others, may run several things at once."""
+    return isinstance(neighbours, Project) and bool(importers_of(path, neighbours))

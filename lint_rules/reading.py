@@ -13,12 +13,11 @@ from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
 from lint_rules.gate import mentions
-from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
-from lint_rules.project import MOST_HOPS, MOST_IMPORTERS, Project, is_run_beside
+from lint_rules.project import MOST_HOPS, Project, importers_of
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
@@ -28,6 +27,9 @@ from lint_rules.syntax.python import Unreadable
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
 
+
+NEAR = 2
+"""How many imports away from a file others are analysed for it, on demand."""
 
 # -- the index of a file ------------------------------------------------------------------------------------------
 
@@ -63,14 +65,19 @@ def levels(source: bytes, tree: Tree) -> int:
 # -- its anatomy --------------------------------------------------------------------------------------------------
 
 
-def anatomy_of(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
-    """The anatomy of a file, which knows those that lie nearby: they are read by `read`, as it was."""
+def anatomy_of(
+    module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader, hops: int = NEAR
+) -> Anatomy:
+    """The anatomy of a file, which knows those that lie nearby, `hops` imports away: they are read as it was."""
 
     def neighbour(name: str) -> Neighbour | None:
-        found = neighbours(module.path, name) if neighbours is not None else None
+        found = neighbours(module.path, name) if neighbours is not None and hops else None
         if found is None:
             return None
-        return Neighbour(found[1], lambda: may_ask(found[1]), lambda: _nearby(*found, options, None, read))
+        return Neighbour(*found, lambda: may_ask(found[1]), lambda: _nearby(*found, options, around, read, hops - 1))
+
+    def around(path: str, name: str) -> tuple[str, bytes] | None:
+        return neighbours(path, name) if neighbours is not None else None
 
     def may_ask(source: bytes) -> bool:
         return seen(source).asks or mentions.user_words(source, options.vocabulary)
@@ -78,18 +85,19 @@ def anatomy_of(module: SourceModule, options: Options, neighbours: Neighbours | 
     def called() -> list[Caller]:
         if not isinstance(neighbours, Project):
             return []
-        project = neighbours
-        return callers(module.path, lambda path: _importing(path, options, project, read), MOST_HOPS)
+        return callers(module.path, _importing(module.path, options, neighbours, read), MOST_HOPS)
 
     return Anatomy(module, options.vocabulary, neighbour, called)
 
 
-def _nearby(path: str, source: bytes, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy | None:
+def _nearby(
+    path: str, source: bytes, options: Options, neighbours: Neighbours | None, read: Reader, hops: int = NEAR
+) -> Anatomy | None:
     try:
         tree = parse(source)
         if levels(source, tree) > SHALLOW or _is_large(tree, options):
             return None
-        return anatomy_of(read(source, path, tree), options, neighbours, read)
+        return anatomy_of(read(source, path, tree), options, neighbours, read, hops)
     except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
         return None
 
@@ -101,11 +109,12 @@ def _is_large(tree: Tree, options: Options) -> bool:
 # -- who runs it --------------------------------------------------------------------------------------------------
 
 
-def _importing(path: str, options: Options, project: Project, read: Reader) -> Iterator[tuple[str, list[Passing]]]:
-    """The files that import one, and by which calls they run functions of others: a summary, made once in a run."""
-    for importer, source in project.importers(path)[:MOST_IMPORTERS]:
-        if not runs_beside(source) and not is_run_beside(importer, project):
-            continue
+def _importing(path: str, options: Options, project: Project, read: Reader) -> Iterator[list[Passing]]:
+    """The calls by which files that import one, directly or through others, run functions of others.
+
+    A summary of each file, made once in a run.
+    """
+    for importer, source in importers_of(path, project):
         key = importer, source
         if key in project.summaries:
             passed, asked = project.summaries[key]
@@ -118,7 +127,7 @@ def _importing(path: str, options: Options, project: Project, read: Reader) -> I
             if anatomy is not None:
                 anatomy.close()
             project.summaries[key] = passed, noting.asked
-        yield importer, passed
+        yield passed
 
 
 class _Noting:

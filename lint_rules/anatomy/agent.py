@@ -42,8 +42,11 @@ if TYPE_CHECKING:
 class Neighbour:
     """A file that another one imports: analysed when something is asked for that it defines."""
 
-    def __init__(self, source: bytes, may_ask: Callable[[], bool], read: Callable[[], Anatomy | None]) -> None:
+    def __init__(
+        self, path: str, source: bytes, may_ask: Callable[[], bool], read: Callable[[], Anatomy | None]
+    ) -> None:
         """`may_ask` tells from the `ast` whether any call in it may ask a model, and `read` analyses it."""
+        self.path = path
         self.source = source
         self._may_ask = may_ask
         self._read = read
@@ -321,12 +324,22 @@ class Anatomy:
 
     def _imported(self, name: str, keyword: str, asking: bool = False) -> tuple[Anatomy, str] | None:
         """The anatomy of the file that `name` is imported from, and its name there, if that is what is defined so."""
+        found = self.defined_elsewhere(name, keyword)
+        if found is None or (asking and not found[0].may_ask) or found[0].anatomy is None:
+            return None
+        return found[0].anatomy, found[1]
+
+    def defined_elsewhere(self, name: str, keyword: str) -> tuple[Neighbour, str] | None:
+        """The file that defines what is imported under a (dotted) name, and its name there; before it is analysed.
+
+        By `keyword`: a `class`, a `def`, or what is set.
+        """
         origin = self.module.imports.whence(name)
         for module, there in [origin] if origin is not None else self._perhaps(name):
             module, there = home(self._source_of, module, there)
             found = self._near(module)
-            if found is not None and found.defines(keyword, there) and (found.may_ask or not asking):
-                return (found.anatomy, there) if found.anatomy is not None else None
+            if found is not None and found.defines(keyword, there):
+                return found, there
         return None
 
     def _perhaps(self, name: str) -> list[tuple[str, str]]:

@@ -22,7 +22,8 @@ class Framework(NamedTuple):
     A function is a handler if an attribute `decorators` of something of the package decorates it, if a call of
     `calls` on such a thing is handed it, if it is a method of a subclass of one of `methods` (`*` stands for any
     end or beginning), or if nobody in its file calls it and it has a parameter of a type of `events`. `lasting` are
-    those of `methods` of which one object takes all events. A keyword of `switches` (or a call of that name, in a
+    those of `methods` of which one object takes all events; `common` are the parts of what a handler gets, and the
+    types of it, that other runs get, too. A keyword of `switches` (or a call of that name, in a
     builder) with this value makes `overlap` another.
     """
 
@@ -34,6 +35,7 @@ class Framework(NamedTuple):
     methods: Mapping[str, frozenset[str]] = {}
     lasting: frozenset[str] = _NONE
     events: frozenset[str] = _NONE
+    common: frozenset[str] = _NONE
     switches: tuple[tuple[str, str, Overlap], ...] = ()
 
 
@@ -60,6 +62,7 @@ FRAMEWORKS = (
         _set("add_route add_api_route add_api_websocket_route add_websocket_route Route WebSocketRoute Depends"),
         {"HTTPEndpoint": _VERBS, "WebSocketEndpoint": _set("on_*"), "Controller": _NONE},
         events=_set("Request WebSocket"),
+        common=_set("app"),
     ),
     Framework(
         _set("flask flask_restful flask_restx flask_openapi3 flask_smorest flask_login apiflask dash"),
@@ -87,6 +90,7 @@ FRAMEWORKS = (
         _set("add_get add_post add_put add_patch add_delete add_route add_view get post put patch delete route view"),
         {"View": _VERBS},
         events=_set("Request"),
+        common=_set("app"),
     ),
     Framework(
         _set("django rest_framework ninja channels"),
@@ -163,6 +167,7 @@ FRAMEWORKS = (
             "Modal": _set("on_submit"),
             "View": _set("on_*"),
         },
+        common=_set("bot client"),
         lasting=_set("Client AutoShardedClient Bot AutoShardedBot Cog"),
         events=_set("Message Interaction ApplicationContext Context"),
     ),
@@ -182,6 +187,7 @@ FRAMEWORKS = (
         | _set("callback_query_handler"),
         _set("register register_message_handler register_callback_query_handler"),
         events=_set("Message CallbackQuery"),
+        common=_set("FSMContext"),
         switches=(("handle_as_tasks", "False", "turns"),),
     ),
     Framework(
@@ -223,6 +229,7 @@ FRAMEWORKS = (
         "docs.python-telegram-bot.org, 20, Concurrency: one update after the other unless `concurrent_updates` is set",
         calls=_set("*Handler add_error_handler"),
         events=_set("Update"),
+        common=_set("application bot_data chat_data user_data"),
         switches=(
             ("concurrent_updates", "*", "tasks"),
             ("block", "False", "tasks"),
@@ -301,6 +308,12 @@ FRAMEWORKS = (
         "docs.streamlit.io, 1.30, Execution model: each session runs the script in a thread of its own",
     ),
 )  # fmt: skip
+
+
+def common_parts(packages: set[str]) -> frozenset[str]:
+    """The names of what is one for all handlers of these frameworks, as a part of what each of them gets."""
+    return frozenset().union(*(row.common for row in FRAMEWORKS if not row.packages.isdisjoint(packages)))
+
 
 PACKAGES = frozenset().union(*(row.packages for row in FRAMEWORKS))
 """What the file of a handler imports, or a file that it gets its `app` from."""

@@ -176,6 +176,23 @@ SCHEMA_NAMES = frozenset(
 )  # fmt: skip
 """Names under which a tool keeps the schema of its arguments (MCP, Anthropic, OpenAI Agents, Gemini, LangChain)."""
 
+CONVERSATIONS: dict[str, frozenset[str]] = {
+    "threads.runs.create": frozenset({"thread_id"}),
+    "threads.runs.create_and_poll": frozenset({"thread_id"}),
+    "threads.runs.stream": frozenset({"thread_id"}),
+    "responses.create": frozenset({"conversation", "previous_response_id"}),
+    "responses.stream": frozenset({"conversation", "previous_response_id"}),
+    "responses.parse": frozenset({"conversation", "previous_response_id"}),
+}
+"""Ends of dotted names of calls that go on with a conversation which the provider keeps, and the keywords that name it.
+
+Source: OpenAI API reference, Assistants (a thread takes no message while a run is active) and Responses (conversation
+state).
+"""
+
+MAKERS = frozenset({"threads.create", "conversations.create"})
+"""Ends of dotted names of calls that have the provider begin a conversation. Source: as of `CONVERSATIONS`."""
+
 KEEPERS = {
     "start_chat": ("google", "vertexai"),
     "ConversationBufferMemory": ("langchain",),

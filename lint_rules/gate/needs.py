@@ -49,6 +49,7 @@ _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
 _LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
+_CONVERSATIONS = frozenset().union(*words.CONVERSATIONS.values())
 _BODIES = frozenset({"json", "data", "content", "body", None})
 """Keywords by which a request gets what it sends; None stands for `**request`."""
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -233,7 +234,9 @@ class Needs(Surroundings):
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
-        return self._runs_beside and (self.agent or self.turns_elsewhere())
+        return self._runs_beside and (
+            self.agent or self.turns_elsewhere() or not _CONVERSATIONS.isdisjoint(self.keywords)
+        )
 
     def shares_history(self) -> bool:
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
@@ -255,7 +258,7 @@ class Needs(Surroundings):
 
     def keeps_run_state(self) -> bool:
         """Runs that may overlap."""
-        return self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))
+        return (self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))) or self.overlaps_turns()
 
     def copies_history(self) -> bool:
         return self._copies and self._writes

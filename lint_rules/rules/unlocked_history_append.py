@@ -94,6 +94,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
+from lint_rules.anatomy.turns.creations import Creation, creations
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
@@ -117,6 +118,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
         yield _stale_rewrite(races, rewrite)
+    for made in creations(races):
+        reported.add(made.node)
+        yield _made_twice(anatomy, made)
     for history in races.histories:
         left = common is not None and history.slot in common and history.slot not in common.own
         for found in unlocked(races, history) if not left else ():
@@ -180,6 +184,17 @@ def _no_lock(races: Races, found: NoLock) -> Draft:
 
 def _why(write: HistoryWrite) -> Note:
     return Note(write.evidence.root.node, f"`{describe(write.slot)}` is the message history: {write.evidence.clause}")
+
+
+def _made_twice(anatomy: Anatomy, made: Creation) -> Draft:
+    name = describe(made.slot)
+    message = (
+        f"`{name}` is made here because a look in line {anatomy.line(made.look)} found none, with a wait in between:"
+        " A finds none · B finds none · A stores its conversation · B its own, and what was said in A's is lost"
+    )
+    notes = (Note(made.look, "nothing is found here"), Note(made.made, "others run meanwhile"), started(made.start))
+    cure = "hold one lock for each key from the look to the store"
+    return Draft(made.node, message, cure, beside(made.node, notes), "medium")
 
 
 def _other(rewrite: Rewrite) -> Note | Related:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -34,7 +34,7 @@ def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterato
 
     By what makes it, by annotation, and by what functions give back. `asking`: only those of files that ask a model.
     """
-    names = dict.fromkeys(_class_names(anatomy, slot, set()))
+    names = class_names(anatomy, slot)
     elsewhere = anatomy.imported_value(_global_name(anatomy, slot))
     if elsewhere is not None:
         there, same = elsewhere
@@ -63,6 +63,11 @@ def _global_name(anatomy: Anatomy, slot: Slot) -> str:
         base = _global_name(anatomy, slot[1])
         return f"{base}.{slot[2]}" if base else ""
     return slot[2] if slot[0] == "var" and slot[1] is anatomy.module.top else ""
+
+
+def class_names(anatomy: Anatomy, slot: Slot) -> Iterable[str]:
+    """The names, as they stand in the file, of classes that the object in a slot may belong to; each once."""
+    return dict.fromkeys(_class_names(anatomy, slot, set()))
 
 
 def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]:

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import libcst as cst
 
+from lint_rules.anatomy.frameworks import common_parts
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
@@ -38,10 +40,23 @@ class Aliases:
         return self._places[slot]
 
     def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
-        """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside."""
+        """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside.
+
+        So is what a framework hands to each handler in common.
+        """
+        part = None
         while slot[0] in {"member", "item"}:
-            slot = slot[1]
-        return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function and not _is_parameter(slot))
+            part, slot = slot, slot[1]
+        if slot[0] == "var" and _is_parameter(slot):
+            return _type_of(slot) in self._common or (
+                part is not None and part[0] == "member" and part[2] in self._common
+            )
+        return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
+
+    @cached_property
+    def _common(self) -> frozenset[str]:
+        """The parts of what a handler gets, and its types, that other runs get, too: `request.app`, `FSMContext`."""
+        return common_parts({full.partition(".")[0] for full in self.module.imports.full.values()})
 
     def _find(self, slot: Slot) -> Slot | None:
         if slot[0] == "item":
@@ -86,10 +101,22 @@ class Aliases:
                 continue
             slot = self.slots.of(part)
             place = self.of(slot) if slot is not None else None
+            if slot is not None and (place is None or not self.is_lasting(place, function)):
+                place = self._stored_at(slot, function)
             if place is None or not self.is_lasting(place, function):
                 return None
             places.add(place)
         return places.pop() if len(places) == 1 else None
+
+    def _stored_at(self, slot: Slot, function: Scope) -> Slot | None:
+        """The lasting place that a name of a function is put into: `made = new(); self.talks[key] = made`."""
+        for node in function.nodes_of(cst.Assign) if slot[0] == "var" and slot[1] is function else ():
+            if self.slots.of(node.value) == slot:
+                for target in ex.targets(node):
+                    place = self.slots.of(target)
+                    if place is not None and place != slot and self.is_lasting(place, function):
+                        return self.of(place)
+        return None
 
     def _is_new(self, node: cst.BaseExpression) -> bool:
         """A display, a copy, an object that is made on the spot, None: nobody else has it."""
@@ -102,3 +129,9 @@ class Aliases:
 
 def _is_parameter(slot: Slot) -> bool:
     return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
+
+
+def _type_of(parameter: Slot) -> str:
+    """The last name of the annotation of a parameter."""
+    found = (p.annotation for p in parameters(parameter[1]) if p.name.value == parameter[2])
+    return next((ex.last_name(said.annotation) for said in found if said is not None), "")

@@ -28,10 +28,10 @@ class Passing:
     """A call by which one file runs a function of another.
 
     `file` and `function` say which one it runs: an absolute path, and a qualified name. `path`, `span` and `by` say
-    where the call stands, and in which function. `own`: on an object that was made for the run; `through_self`: on a
-    part of the object that the run is of. `starts` are those of its file that come to it: their kind, whether several
-    run at once, and whether they are on one event loop there. `callers` are the functions of its file that do, and
-    whether in a thread of their own.
+    where the call stands, and in which function. `own`: on an object that was made for the run; `through_self`: on
+    one that the object has made which the run is of. `starts` are those of its file that come to it: their kind,
+    whether several run at once, and whether they are on one event loop there. `callers` are the functions of its file
+    that do, and whether in a thread of their own.
     """
 
     file: str

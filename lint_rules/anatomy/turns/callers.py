@@ -7,13 +7,13 @@ the summaries of those that import it, it is worked out how its own functions co
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import class_names, run_elsewhere
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
@@ -28,13 +28,13 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
     reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
     for call in anatomy.module.nodes_of(cst.Call):
         where = anatomy.module.scope_of[call].function
-        found = run_elsewhere(anatomy, call)
-        if found is None or where.kind == "module" or unguarded.is_guarded(call, where):
+        found = _run(anatomy, call) if where.kind != "module" else None
+        if found is None or unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
         passing = Passing(
-            file=os.path.abspath(found[0].module.path),
-            function=found[1].qualname,
+            file=os.path.abspath(found[0]),
+            function=found[1],
             path=anatomy.module.path,
             span=_span(anatomy, call),
             by=where.name,
@@ -50,8 +50,26 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
         yield passing
 
 
+def _run(anatomy: Anatomy, call: cst.Call) -> tuple[str, str] | None:
+    """The path and qualified name of the function of another file that a call runs, at best without reading that."""
+    slots, name = anatomy.facts.slots, ex.called_name(call)
+    plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
+    if plain is not None:
+        return plain[0].path, plain[1]
+    base = ex.receiver(call)
+    slot = slots.of(base) if base is not None else None
+    if slot is None or slots.callee(call) is not None:
+        return None
+    for cls in class_names(anatomy, slot):
+        found = anatomy.defined_elsewhere(cls, "class")
+        if found is not None and found[0].defines("def", name):
+            return found[0].path, f"{found[1]}.{name}"
+    there = run_elsewhere(anatomy, call)
+    return (there[0].module.path, there[1].qualname) if there is not None else None
+
+
 def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]:
-    """Whether the object, of which a method is called, was made for this run; and whether it is a part of `self`."""
+    """Whether the object, of which a method is called, was made for this run; and whether `self` has made it."""
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     if base is None or slot is None:
@@ -60,7 +78,8 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
     root = place
     while root[0] in {"member", "item"}:
         root = root[1]
-    return not anatomy.aliases.is_lasting(place, where), root[0] == "attr"
+    is_part = root[0] == "attr" and not anatomy.races.ownership.is_given(root)
+    return not anatomy.aliases.is_lasting(place, where), is_part
 
 
 def _span(anatomy: Anatomy, call: cst.Call) -> Span:
@@ -71,37 +90,50 @@ def _span(anatomy: Anatomy, call: cst.Call) -> Span:
     return Span(1, 1, 1, 1)
 
 
-def callers(path: str, importing: Callable[[str], Iterable[tuple[str, list[Passing]]]], hops: int) -> list[Caller]:
+def callers(path: str, importing: Iterable[list[Passing]], hops: int) -> list[Caller]:
     """How the functions of a file come to run beside others, each way once.
 
-    `importing` gives the files that import one, each with its passings; `hops` says how many imports away they may be.
+    `importing` are the passings of the files that import it, directly or through others; `hops` says how many files a
+    run may go through.
     """
+    into: dict[str, list[Passing]] = {}
+    for passed in importing:
+        for passing in passed:
+            into.setdefault(passing.file, []).append(passing)
+    return _callers(os.path.abspath(path), into, hops)
+
+
+def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Caller]:
     found: dict[object, Caller] = {}
-    for importer, passed in importing(path):
-        here = [passing for passing in passed if passing.file == os.path.abspath(path)]
-        outer = callers(importer, importing, hops - 1) if here and hops > 1 else []
-        for passing in here:
-            begun = [Caller(passing, kind, many, on_loop, passing.own) for kind, many, on_loop in passing.starts]
-            begun += [
-                Caller(
-                    passing,
-                    before.kind,
-                    before.many,
-                    before.on_loop and not passing.callers[before.passing.function],
-                    passing.own or (before.own and passing.through_self),
-                )
-                for before in outer
-                if before.passing.function in passing.callers
-            ]
-            for caller in begun:
-                found.setdefault((passing.function, caller.kind, caller.many, caller.on_loop, caller.own), caller)
+    outer: dict[str, list[Caller]] = {}
+    for passing in into.get(file, ()):
+        there = os.path.abspath(passing.path)
+        if there not in outer:
+            outer[there] = _callers(there, into, hops - 1) if hops > 1 else []
+        begun = [Caller(passing, kind, many, on_loop, passing.own) for kind, many, on_loop in passing.starts]
+        begun += [
+            Caller(
+                passing,
+                before.kind,
+                before.many,
+                before.on_loop and not passing.callers[before.passing.function],
+                passing.own or (before.own and passing.through_self),
+            )
+            for before in outer[there]
+            if before.passing.function in passing.callers
+        ]
+        for caller in begun:
+            found.setdefault((passing.function, caller.kind, caller.many, caller.on_loop, caller.own), caller)
     return list(found.values())
 
 
 def called_beside(anatomy: Anatomy) -> Iterator[Start]:
     """A start for each way in which other files run functions of this one beside others."""
-    functions = {function.qualname: function for function in anatomy.module.functions} if anatomy.callers else {}
+    module = anatomy.module
+    functions = {function.qualname: function for function in module.functions} if anatomy.callers else {}
     for caller in anatomy.callers:
-        function = functions.get(caller.passing.function)
+        owner, _, name = caller.passing.function.rpartition(".")
+        cls = module.class_named(owner) if owner else None
+        function = functions.get(caller.passing.function) or (module.method(cls, name) if cls is not None else None)
         if function is not None:
             yield Start(function, function.node, caller.kind, caller.many, None, caller)

@@ -15,6 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.turns.foreign_stores import root_object
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot
@@ -58,7 +59,8 @@ class Overlaps:
         if not self.races.starts:
             return
         told: set[Turn] = set()
-        starts = [start for start in self.unguarded.starts if not self.turns.are_told_by(start)]
+        starts = [*self.unguarded.starts, *(s for s in self.races.starts if s.caller is not None and s.caller.own)]
+        starts = [start for start in dict.fromkeys(starts) if not self.turns.are_told_by(start)]
         reach = {s: self.unguarded.reach(s.function, s) for s in starts}
         yield from self._rearmed(starts)
         led = [(start, turn) for start in starts for turn in self._turns_in(reach[start], start)]
@@ -79,11 +81,17 @@ class Overlaps:
         for function in reach:
             for turn in self.turns.of(function):
                 if not self.turns.is_apart(turn) and (reach[function] or self._gives_way(turn)):
-                    if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn):
+                    if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start):
                         yield turn
 
-    def _is_on_own_object(self, turn: Turn) -> bool:
-        """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`."""
+    def _is_on_own_object(self, turn: Turn, start: Start) -> bool:
+        """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`.
+
+        Or of one that a caller makes; but for what that was given.
+        """
+        if start.caller is not None and start.caller.own and (root := root_object(turn.slot))[0] == "attr":
+            if not self.races.ownership.is_given(root):
+                return True
         return all(
             isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows
@@ -149,7 +157,7 @@ class Overlaps:
         slot = turn.slot
         while slot[0] in {"member", "item"}:
             slot = slot[1]
-        if slot[0] != "var" or slot[1].kind == "module":
+        if slot[0] != "var" or slot[1].kind == "module" or self.anatomy.aliases.is_lasting(turn.slot, slot[1]):
             return True
         if slot[2] not in {p.name.value for p in parameters(slot[1])}:
             return start.function is not slot[1] and slot[1] not in reach

@@ -62,7 +62,8 @@ class ReplyPlaces:
     ) -> set[str]:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
 
-        With `grown`, also those of what it is put into: `messages.extend(past)`. What `until` gives is none of it.
+        With `grown`, also those of what it is put into: `messages.extend(past)`, and of all that is told of it, such as
+        its id. What `until` gives is none of it.
         """
         module = self.anatomy.module
         names: set[str] = set()
@@ -74,7 +75,7 @@ class ReplyPlaces:
                 value, targets = _bound(node)
                 if value is None or (until is not None and module.inside(until, value)):
                     continue
-                if module.inside(call, value) or _reads(value, names):
+                if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
                     names.update(name for target in targets for name in _roots(target))
             if len(names) == before:
                 break
@@ -208,6 +209,10 @@ def _reads(value: cst.CSTNode, names: set[str]) -> bool:
         if type(node) is not cst.Attribute or node.attr.value not in _ABOUT:
             stack.extend(children(node))
     return False
+
+
+def _mentions(value: cst.CSTNode, names: set[str]) -> bool:
+    return any(type(node) is cst.Name and node.value in names for node in walk(value))
 
 
 def holds(values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[str]) -> bool:

@@ -329,7 +329,7 @@ def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
                 if (load.outside and save.outside) or origin.encoded:
                     yield load.node, save.node, save.value, load.place.is_one
     for kept in races.anatomy.stored_turns.of(function):
-        if kept.whole is not None:
+        if kept.whole is not None and kept.load is not None:
             yield kept.load, kept.saves[0], kept.whole, not kept.load.args
 
 

@@ -47,7 +47,7 @@ class RunStates:
         self.facts = anatomy.facts
         self.unguarded = anatomy.unguarded
         self.races = self.unguarded.races
-        self.asks = anatomy.turns.asks
+        self.asks = anatomy.turns.reaches_model
         self._asking: dict[Scope, list[cst.Call]] = {}
 
     def all(self) -> Iterator[RunState]:
@@ -184,9 +184,14 @@ class RunStates:
         return bool(names) and any(type(n) is cst.Name and n.value in names for n in walk(value))
 
     def _is_looked_up(self, base: cst.BaseExpression, function: Scope) -> bool:
-        """`self.tool`, or a name for `self.tools.get("x")`: an object that outlives the run."""
+        """`self.tool`, or a name for `self.tools.get("x")`: an object that outlives the run.
+
+        Also a global, if it is known that several runs of the function overlap.
+        """
         own = self.module.self_name(function)
         if isinstance(base, cst.Name):
+            if base.value in self.module.top.bound and base.value not in function.bound:
+                return self.races.overlapping(function) is not None
             slot = self.facts.slots.of(base)
             values = self.facts.assigned(slot) if slot is not None and slot[1] is function else []
             return bool(values) and all(_rooted_in(value, own) for value in values)

@@ -2,7 +2,8 @@
 
 `history = store.history(key)`, `reply = ask(history)`, `store.note(key, reply)`: the store may be an object, a module
 of functions, or a library; messages may lie in memory, in files, tables or keys. That both calls mean one resource is
-seen in their bodies, where these are of the project.
+seen in their bodies, where these are of the project. So may the provider be one, or an object of its library: then a
+lasting place holds the object, or what names the conversation.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import TELLING_ROLES
+from lint_rules.anatomy.vocabulary import CONVERSATIONS, TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -30,18 +32,17 @@ _KEY = re.compile(r"[:/._-]")
 
 @record
 class Kept:
-    """`load` gave what `ask` sends, and `saves` hand the store, that lives in `slot`, what the model said to it.
+    """`ask` is sent what a store has, and `saves` hand it what the model said; the store lives in `slot`.
 
-    `whole`: all that was loaded goes with it, and takes the place of what is there by then. `outside`: it lies outside
-    of the program, so that an object for each run makes no difference.
+    `load` gave what is sent; None where the provider keeps it, or its library. `whole`: all that was loaded goes with
+    it, and takes the place of what is there by then.
     """
 
     slot: Slot
-    load: cst.Call
     ask: cst.Call
     saves: list[cst.Call]
-    whole: cst.Name | None
-    outside: bool
+    load: cst.Call | None = None
+    whole: cst.Name | None = None
 
 
 @record
@@ -66,29 +67,81 @@ class StoredTurns:
         self._module = anatomy.module
         self._places = ReplyPlaces(anatomy)
         self._resources: dict[Scope, _Resource] = {}
+        self._reached: dict[Scope, dict[Slot, list[cst.Call]]] = {}
 
     def of(self, function: Scope) -> Iterator[Kept]:
         """Those of a function, one for each request and store."""
         calls = function.nodes_of(cst.Call)
         asks = [call for call in calls if self._anatomy.turns.reaches_model(call)]
-        stores = (
-            {call: slot for call in calls if call not in asks and (slot := self._store(call, function))} if asks else {}
+        reached = (
+            {call: stores for call in calls if call not in asks and (stores := self._stores(call, function))}
+            if asks
+            else {}
         )
         for ask in asks:
             told: set[Slot] = set()
-            for load, slot in stores.items():
+            for load, loaded in reached.items():
                 past = self._places.derived(function, load, grown=True, until=ask)
-                if slot in told or not self._is_sent(load, ask, past, function):
+                if not self._is_sent(load, ask, past, function):
                     continue
                 taken = self._taken(function, ask, past)
-                saves = [call for call in stores if self._saves(call, load, ask, past, taken, stores)]
-                saves += self._handed_on(load, ask, past, taken, function)
-                if saves:
-                    told.add(slot)
-                    whole = next(filter(None, (_handed_whole(save, past) for save in saves)), None)
-                    yield Kept(slot, load, ask, saves, whole, bool(self._resource(load).outside))
+                for slot, inner in loaded.items():
+                    saves = [
+                        call
+                        for call, kept in reached.items()
+                        if call is not load
+                        and self._is_told(call, load, ask, past, taken)
+                        and any(self._is_one_history(inner, save, load, ask, past) for save in kept.get(slot, ()))
+                    ]
+                    if saves and slot not in told:
+                        told.add(slot)
+                        whole = next(filter(None, (_handed_whole(save, past) for save in saves)), None)
+                        yield Kept(slot, ask, saves, load, whole)
+        for call in calls:
+            place = self._goes_on(call, function)
+            if place is not None:
+                yield Kept(place, call, [call])
+
+    def _goes_on(self, call: cst.Call, function: Scope) -> Slot | None:
+        """Where the object lives, or what names the conversation, with which a call goes on that the provider keeps."""
+        name, given = f".{ex.dotted(call.func)}", self._given(call)
+        named = [words for end, words in CONVERSATIONS.items() if name.endswith(f".{end}")]
+        values = [given[word] for words in named for word in words if word in given]
+        base = ex.receiver(call)
+        for value in values or ([base] if base is not None and call.args else []):
+            slot = self._facts.slots.of(value)
+            place = self._anatomy.aliases.of(slot) if slot is not None else None
+            if slot is None or place is None or not self._anatomy.aliases.is_lasting(place, function):
+                continue
+            made = (ex.inner(part) for kept in (slot, place) for part in self._facts.assigned(kept))
+            if values or any(isinstance(m, cst.Call) and keeps_conversation(self._module, m) for m in made):
+                return place
+        return None
+
+    def _given(self, call: cst.Call) -> dict[str, cst.BaseExpression]:
+        """What a call gets by keyword, also spread: `create(**request)`."""
+        given = dict(ex.keywords(call))
+        for arg in call.args:
+            slot = self._facts.slots.of(arg.value) if arg.star == "**" else None
+            given.update(self._facts.members(slot) if slot is not None else {})
+        return given
 
     # -- the store ----------------------------------------------------------------------------------------------
+
+    def _stores(self, call: cst.Call, function: Scope) -> dict[Slot, list[cst.Call]]:
+        """The stores that a call is of, or that the function of this file that it runs comes to, and by which calls."""
+        callee = self._facts.slots.callee(call)
+        if callee is None:
+            slot = self._store(call, function)
+            return {slot: [call]} if slot is not None else {}
+        if callee not in self._reached:
+            self._reached[callee] = {}
+            for here in self._anatomy.calls.reachable(callee):
+                for inner in here.nodes_of(cst.Call):
+                    slot = self._store(inner, here) if self._facts.slots.callee(inner) is None else None
+                    if slot is not None:
+                        self._reached[callee].setdefault(slot, []).append(inner)
+        return self._reached[callee]
 
     def _store(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where the store lives of which a call may be: a lasting object, or a module of the project."""
@@ -136,53 +189,31 @@ class StoredTurns:
                     names.add(root.value)
         return names
 
-    def _saves(
-        self,
-        call: cst.Call,
-        load: cst.Call,
-        ask: cst.Call,
-        past: set[str],
-        taken: set[str],
-        stores: dict[cst.Call, Slot],
-    ) -> bool:
-        """Whether a call hands the store what the model has said, under the key of what was loaded."""
+    def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, past: set[str], taken: set[str]) -> bool:
+        """Whether a call is handed what the model has said, and the key of what was loaded."""
         function = self._module.scope_of[ask].function
         return (
-            stores[call] == stores[load]
-            and call is not load
-            and self._anatomy.leads(function, [ask], [call])
+            self._anatomy.leads(function, [ask], [call])
             and holds([arg.value for arg in call.args], ask, taken)
             and (_shares_key(load, call) or _handed_whole(call, past) is not None)
-            and self._is_one_history(load, call, ask, past)
         )
-
-    def _handed_on(
-        self, load: cst.Call, ask: cst.Call, past: set[str], taken: set[str], function: Scope
-    ) -> list[cst.Call]:
-        """`save_turn(key, question, reply)` of this file, which hands it to the store."""
-        found = []
-        for site in self._anatomy.calls.calls[function]:
-            if site.node is not ask and holds([arg.value for arg in site.node.args], ask, taken):
-                inner = site.callee.nodes_of(cst.Call)
-                stored = [call for call in inner if self._store(call, site.callee) == self._store(load, function)]
-                if (
-                    self._anatomy.leads(function, [ask], [site.node])
-                    and _shares_key(load, site.node)
-                    and any(self._is_one_history(load, call, ask, past) for call in stored)
-                ):
-                    found.append(site.node)
-        return found
 
     # -- whether both mean one history --------------------------------------------------------------------------
 
-    def _is_one_history(self, load: cst.Call, save: cst.Call, ask: cst.Call, past: set[str]) -> bool:
-        """Whether two calls of a store mean one resource, and what it holds are messages."""
-        one, other = self._resource(load), self._resource(save)
+    def _is_one_history(
+        self, loads: list[cst.Call], save: cst.Call, load: cst.Call, ask: cst.Call, past: set[str]
+    ) -> bool:
+        """Whether calls of a store, on the way of `load` and to save, mean one resource, and it holds messages."""
         sent = self._facts.calls[ask].history if ask in self._facts.calls else None
         is_history = (sent is not None and holds([sent], load, past)) or self._gives_history(load)
-        if one is not _UNKNOWN and other is not _UNKNOWN:
-            return one.is_that_of(other) and (is_history or self._says_role(save))
-        return is_history
+        other = self._resource(save)
+        for one in (self._resource(inner) for inner in loads if inner is not save):
+            if one is _UNKNOWN or other is _UNKNOWN:
+                if is_history:
+                    return True
+            elif one.is_that_of(other) and (is_history or self._says_role(save)):
+                return True
+        return False
 
     def _says_role(self, call: cst.Call) -> bool:
         """`store.note(key, "assistant", reply)`, `store.add(Message(role="assistant", ...))`."""

@@ -31,7 +31,7 @@ class Turn:
 
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
-    asked with what was loaded before. `outside`: the history lies outside of the program.
+    asked with what was loaded before.
     """
 
     function: Scope
@@ -42,7 +42,6 @@ class Turn:
     questions: bool = False
     answers: bool = False
     loaded: bool = False
-    outside: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -91,20 +90,10 @@ class Turns:
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
 
     def _stored(self, function: Scope) -> Iterator[Turn]:
-        """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store."""
+        """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
         for kept in self.anatomy.stored_turns.of(function):
             if kept.whole is None:
-                yield Turn(
-                    function,
-                    kept.slot,
-                    [kept.ask],
-                    [*kept.saves],
-                    False,
-                    False,
-                    True,
-                    loaded=True,
-                    outside=kept.outside,
-                )
+                yield Turn(function, kept.slot, [kept.ask], [*kept.saves], False, False, True, loaded=True)
 
     def _only_calls(self, turn: Turn) -> bool:
         """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
