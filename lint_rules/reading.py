@@ -23,6 +23,7 @@ from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
+from lint_rules.syntax.reexports import imports
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
@@ -74,13 +75,16 @@ def anatomy_of(
         found = neighbours(module.path, name) if neighbours is not None and hops else None
         if found is None:
             return None
-        return Neighbour(*found, lambda: may_ask(found[1]), lambda: _nearby(*found, options, around, read, hops - 1))
+        return Neighbour(*found, lambda: may_ask(*found), lambda: _nearby(*found, options, around, read, hops - 1))
 
     def around(path: str, name: str) -> tuple[str, bytes] | None:
         return neighbours(path, name) if neighbours is not None else None
 
-    def may_ask(source: bytes) -> bool:
-        return seen(source).asks or mentions.user_words(source, options.vocabulary)
+    def may_ask(path: str, source: bytes) -> bool:
+        if seen(source).asks or mentions.user_words(source, options.vocabulary):
+            return True
+        inner = (around(path, name) for name in imports(source)) if hops > 1 else ()
+        return any(found is not None and seen(found[1]).asks for found in inner)
 
     def called() -> list[Caller]:
         if not isinstance(neighbours, Project):

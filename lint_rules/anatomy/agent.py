@@ -342,6 +342,15 @@ class Anatomy:
                 return found, there
         return None
 
+    def imports_module(self, name: str) -> bool:
+        """Whether a name stands for a module of the project."""
+        full = self.module.imports.full.get(name)
+        origin = self.module.imports.origin.get(name)
+        written = full if origin is None or origin[1] is None else f"{origin[0].rstrip('.')}.{origin[1]}"
+        if origin is not None and origin[0].endswith("."):
+            written = f"{origin[0]}{origin[1] or ''}"
+        return written is not None and self._near(written) is not None
+
     def _perhaps(self, name: str) -> list[tuple[str, str]]:
         """The modules of which all names are imported, where the file itself does not bind the name."""
         bound = not name.isidentifier() or name in self.module.top.bound

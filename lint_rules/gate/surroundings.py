@@ -14,7 +14,7 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.gate import mentions
 from lint_rules.gate.evidence import Evidence
 from lint_rules.gate.signs import called_name, text
-from lint_rules.syntax.reexports import Nearby, definitions, home
+from lint_rules.syntax.reexports import Nearby, definitions, home, imported_by
 
 __all__ = ["Nearby", "Seen", "Surroundings", "seen"]
 
@@ -113,9 +113,15 @@ class Surroundings(Evidence):
             return False
         for module in self._modules():
             source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
-            if source is not None and not self.called.isdisjoint(_defined(source)) and seen(source).asks:
-                return True
+            if source is not None and not self.called.isdisjoint(_defined(source)):
+                if seen(source).asks or self._asks_beyond(module, source):
+                    return True
         return False
+
+    def _asks_beyond(self, module: str, source: bytes) -> bool:
+        """Whether a file asks a model that another one imports, which is imported here as `module`."""
+        inner = (self._nearby(name) for name in imported_by(module, source)) if self._nearby is not None else ()
+        return any(found is not None and seen(found).asks for found in inner)
 
     def _modules(self) -> set[str]:
         """The modules that this file imports, as written: `core` and `core.llm` for `from core import llm`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
@@ -38,6 +39,20 @@ def home(nearby: Nearby, module: str, name: str, hops: int = _MOST_HOPS) -> tupl
             if inner is not None and any(found[1] == defined for _, defined in definitions(inner)):
                 return found
     return module, name
+
+
+def imports(source: bytes) -> list[str]:
+    """The modules from which a source imports, as written there, without those of Python itself."""
+    named, whole = _imports(source)
+    below = (f"{origin}{'' if origin.endswith('.') else '.'}{name}" for origin, name in named.values())
+    found = dict.fromkeys((*(origin for origin, _ in named.values()), *whole, *below))
+    return [module for module in found if module.partition(".")[0] not in sys.stdlib_module_names]
+
+
+def imported_by(module: str, source: bytes) -> Iterator[str]:
+    """What the source of a module imports, as those would write it that import the module."""
+    for passed in imports(source):
+        yield from _seen_from_outside(module, passed)
 
 
 def _passed_on(source: bytes, name: str) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
 
+_DEEPEST = 4
 _FRESH = (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple, cst.BaseString, cst.BaseNumber)
 _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_property"})
 
@@ -93,6 +94,18 @@ class Aliases:
         }
         return places.pop() if len(places) == 1 else None
 
+    def may_be(self, slot: Slot, depth: int = 0) -> set[Slot]:
+        """The lasting places that a slot may stand for; itself, if it may be none."""
+        place = self.of(slot)
+        if self.is_lasting(place, _function_of(place)) or depth > _DEEPEST:
+            return {place}
+        if slot[0] == "return":
+            values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+        else:
+            values = self.facts.assigned(slot)
+        inner = (self.slots.of(part) for value in values for part in ex.alternatives(value))
+        return {p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)} or {place}
+
     def _one(self, values: Iterable[cst.BaseExpression], function: Scope) -> Slot | None:
         """The lasting place that values live in: new ones may be among them, but no other place."""
         places: set[Slot] = set()
@@ -129,6 +142,13 @@ class Aliases:
 
 def _is_parameter(slot: Slot) -> bool:
     return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
+
+
+def _function_of(slot: Slot) -> Scope | None:
+    """The function of which the root of a slot is a name."""
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return slot[1] if slot[0] == "var" and slot[1].kind != "module" else None
 
 
 def _type_of(parameter: Slot) -> str:

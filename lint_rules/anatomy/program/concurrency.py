@@ -29,7 +29,7 @@ class Passing:
 
     `file` and `function` say which one it runs: an absolute path, and a qualified name. `path`, `span` and `by` say
     where the call stands, and in which function. `own`: on an object that was made for the run; `through_self`: on
-    one that the object has made which the run is of. `starts` are those of its file that come to it: their kind,
+    a part of the object that the run is of. `starts` are those of its file that come to it: their kind,
     whether several run at once, and whether they are on one event loop there. `callers` are the functions of its file
     that do, and whether in a thread of their own.
     """
@@ -104,40 +104,67 @@ def _served(graph: CallGraph) -> dict[Scope, Serving]:
 
 
 def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
-    slots, module = graph.facts.slots, graph.facts.module
+    for begun in _begun(graph):
+        function = graph.facts.slots.function(begun.target)
+        if function is not None:
+            yield Start(function, begun.node, begun.kind, begun.is_many(graph, served), begun.target)
+
+
+@record
+class Begun:
+    """What a call starts in a thread or as a task; `many` where it tells whether that are several at once."""
+
+    target: cst.BaseExpression
+    node: cst.Call
+    kind: StartKind
+    many: bool | None = None
+
+    def is_many(self, graph: CallGraph, served: Container[Scope]) -> bool:
+        if self.many is not None:
+            return self.many
+        return _repeated(graph, served, self.node, graph.facts.module.scope_of[self.node].function)
+
+
+def begun_elsewhere(graph: CallGraph) -> Iterator[tuple[Begun, bool]]:
+    """What a file starts that is no function of it, and whether several runs of it may overlap."""
+    served = _served(graph)
+    for begun in _begun(graph):
+        if graph.facts.slots.function(begun.target) is None:
+            yield begun, begun.is_many(graph, served)
+
+
+def _begun(graph: CallGraph) -> Iterator[Begun]:
+    module = graph.facts.module
     events = imports_gradio(module)  # `box.submit(function)` is no start there
     for node in module.nodes_of(cst.Call):
         name = ex.called_name(node)
         if name not in _STARTERS:
             continue
-        scope = module.scope_of[node]
         if _in_processes(graph, node) or (name == "submit" and events and not is_executor(node)):
             continue
         if name in words.THREADS:
             place = words.THREADS[name]
             target = ex.argument(node, place) if isinstance(place, str) else _at(node, place, "function")
-            yield from _start(graph, served, target, node, "thread", scope.function)
+            if target is not None:
+                yield Begun(target, node, "thread")
         elif name in words.EXECUTOR_MAPS and isinstance(node.func, cst.Attribute) and node.args:
             owner = (ex.dotted(node.func.value) or "").lower()
             if any(word in owner for word in ("executor", "pool")):
-                function = slots.function(node.args[0].value)
-                if function is not None:
-                    yield Start(function, node, "thread", True, node.args[0].value)
+                yield Begun(node.args[0].value, node, "thread", True)
         elif name in words.TASKS:
             for arg in node.args[:2]:
                 value = ex.inner(arg.value)
-                target = value.func if isinstance(value, cst.Call) else value
-                yield from _start(graph, served, target, node, "task", scope.function)
+                yield Begun(value.func if isinstance(value, cst.Call) else value, node, "task")
         elif name == "gather":
             for arg in node.args:
                 value = ex.inner(arg.value)
                 if isinstance(value, cst.Call):
-                    yield from _start(graph, served, value.func, node, "task", scope.function)
+                    yield Begun(value.func, node, "task")
                 elif arg.star:
                     for inside in _comprehended(value):
-                        yield from _start(graph, served, inside.func, node, "task", scope.function, many=True)
+                        yield Begun(inside.func, node, "task", True)
         elif name in words.CALLBACKS and node.args:
-            yield from _start(graph, served, node.args[0].value, node, "task", scope.function, many=False)
+            yield Begun(node.args[0].value, node, "task", False)
 
 
 def _in_processes(graph: CallGraph, call: cst.Call) -> bool:
@@ -159,23 +186,6 @@ def _comprehended(value: cst.BaseExpression) -> list[cst.Call]:
         made = ex.inner(value.elt)
         return [made] if isinstance(made, cst.Call) else []
     return []
-
-
-def _start(
-    graph: CallGraph,
-    served: Container[Scope],
-    target: cst.BaseExpression | None,
-    node: cst.Call,
-    kind: StartKind,
-    where: Scope,
-    many: bool | None = None,
-) -> Iterator[Start]:
-    if target is None:
-        return
-    function = graph.facts.slots.function(target)
-    if function is not None:
-        repeated = _repeated(graph, served, node, where) if many is None else many
-        yield Start(function, node, kind, repeated, target)
 
 
 def _repeated(graph: CallGraph, served: Container[Scope], node: cst.CSTNode, where: Scope) -> bool:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import libcst as cst
 
-from lint_rules.anatomy.frameworks import FRAMEWORKS, PACKAGES, Framework
+from lint_rules.anatomy.frameworks import FRAMEWORKS, PACKAGES, Framework, Overlap
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -39,6 +39,18 @@ def servings(graph: CallGraph) -> dict[Scope, Serving]:
     return {function: how for function, how in found.items() if how is not None}
 
 
+def registered_elsewhere(graph: CallGraph) -> Iterator[tuple[cst.BaseExpression, cst.Call, Overlap]]:
+    """What is handed to a framework and is no function of this file, with the call, and how its runs overlap."""
+    roots = _Roots(graph)
+    for call in graph.facts.module.nodes_of(cst.Call) if roots.rows else ():
+        for row in roots.taking(call):
+            for arg in call.args:
+                for value in (arg.value, *(inner.value for inner in getattr(arg.value, "args", ()))):
+                    if isinstance(value, (cst.Name, cst.Attribute)) and graph.facts.slots.function(value) is None:
+                        yield value, call, roots.overlap(row)
+            break
+
+
 def imports_gradio(module: SourceModule) -> bool:
     """Also by way of a module of the project: `from app.gui import gr`."""
     return any("gradio" in full or bound == "gr" for bound, full in module.imports.full.items())
@@ -67,7 +79,7 @@ class _Roots:
         """How a framework comes to call `function`, None where none does."""
         for ways in (self._decorated, self._registered, self._overriding, self._handed_event):
             for row, node in ways(function):
-                overlap = self._overlap(row)
+                overlap = self.overlap(row)
                 concurrent = overlap == "threads" or (overlap == "tasks" and function.is_async)
                 return Serving(function, node, min(row.packages & self.used), concurrent, self._keeper(row, function))
         return None
@@ -91,11 +103,15 @@ class _Roots:
                 if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                     break
                 if isinstance(outer, cst.Call):
-                    dotted = ex.dotted(outer.func) or ""
-                    names = (self._name(outer.func), ".".join(dotted.split(".")[-2:]))
-                    for row in self._rows(outer.func, outer, function):
-                        if any(fnmatchcase(name, known) for name in names for known in row.calls):
-                            yield row, outer
+                    yield from ((row, outer) for row in self.taking(outer, function))
+
+    def taking(self, call: cst.Call, function: Scope | None = None) -> Iterator[Framework]:
+        """The frameworks that a call may hand `function`, or one of another file, to."""
+        dotted = ex.dotted(call.func) or ""
+        names = (self._name(call.func), ".".join(dotted.split(".")[-2:]))
+        for row in self._rows(call.func, call, function):
+            if any(fnmatchcase(name, known) for name in names for known in row.calls):
+                yield row
 
     def _overriding(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
         """`on_message` of a class that derives from `discord.Client`, or from a class of another file."""
@@ -133,7 +149,7 @@ class _Roots:
 
     # -- whose --------------------------------------------------------------------------------------------------
 
-    def _rows(self, func: cst.BaseExpression, said: cst.BaseExpression, function: Scope) -> list[Framework]:
+    def _rows(self, func: cst.BaseExpression, said: cst.BaseExpression, function: Scope | None) -> list[Framework]:
         """The frameworks that `func`, which is handed `function`, may be of.
 
         Where a file does not show whose it is, it may be any that the file imports; but a server is told a path, and
@@ -142,8 +158,8 @@ class _Roots:
         package = self._package(func.value if isinstance(func, cst.Attribute) else func)
         if package is not None:
             return [row for row in self.rows if package in row.packages]
-        others = (site for site in self.graph.sites[function] if site.caller is not function)
-        if any(others) or not isinstance(func, cst.Attribute):
+        sites = self.graph.sites[function] if function is not None else ()
+        if any(site.caller is not function for site in sites) or not isinstance(func, cst.Attribute):
             return []
         if isinstance(said, cst.Call) and is_executor(said):
             return []
@@ -226,7 +242,7 @@ class _Roots:
 
     # -- which runs overlap -------------------------------------------------------------------------------------
 
-    def _overlap(self, row: Framework) -> str:
+    def overlap(self, row: Framework) -> Overlap:
         """How runs of a handler overlap; as its row has it, unless the file says otherwise."""
         for call in self.module.nodes_of(cst.Call) if row.switches else ():
             said = {**ex.keywords(call), self._name(call.func): call.args[0].value if call.args else None}

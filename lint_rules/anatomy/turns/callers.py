@@ -14,7 +14,8 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, run_elsewhere
-from lint_rules.anatomy.program.concurrency import Caller, Passing, Start
+from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere
+from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -48,28 +49,58 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
             callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
         )
         yield passing
+    yield from _handed_on(anatomy)
+
+
+def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
+    """Functions of other files that a file hands to a thread, a task or a framework: `Thread(target=engine.run)`."""
+    begun: list[tuple[cst.BaseExpression, cst.Call, tuple[StartKind, bool, bool]]] = [
+        (each.target, each.node, (each.kind, many, each.kind != "thread"))
+        for each, many in begun_elsewhere(anatomy.calls)
+    ]
+    begun += [
+        (value, call, ("handler", True, overlap == "tasks"))
+        for value, call, overlap in registered_elsewhere(anatomy.calls)
+        if overlap != "turns"
+    ]
+    for value, call, start in begun:
+        if isinstance(anatomy.module.parent[value], cst.Call) and anatomy.module.parent[value] is not call:
+            continue  # the call of a coroutine, which is a passing by itself
+        found = _named(anatomy, value)
+        if found is not None:
+            where = anatomy.module.scope_of[call].function
+            path = os.path.abspath(found[0])
+            span = _span(anatomy, call)
+            yield Passing(path, found[1], anatomy.module.path, span, where.name, False, False, (start,), {})
 
 
 def _run(anatomy: Anatomy, call: cst.Call) -> tuple[str, str] | None:
-    """The path and qualified name of the function of another file that a call runs, at best without reading that."""
-    slots, name = anatomy.facts.slots, ex.called_name(call)
-    plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
+    """The path and qualified name of the function of another file that a call runs."""
+    if anatomy.facts.slots.callee(call) is not None:
+        return None
+    named = _named(anatomy, call.func)
+    there = run_elsewhere(anatomy, call) if named is None else None
+    return (there[0].module.path, there[1].qualname) if there is not None else named
+
+
+def _named(anatomy: Anatomy, func: cst.BaseExpression) -> tuple[str, str] | None:
+    """The path and qualified name of the function of another file that an expression names, without reading that."""
+    slots, name = anatomy.facts.slots, ex.last_name(func)
+    plain = anatomy.defined_elsewhere(ex.dotted(func) or "", "def")
     if plain is not None:
         return plain[0].path, plain[1]
-    base = ex.receiver(call)
-    slot = slots.of(base) if base is not None else None
-    if slot is None or slots.callee(call) is not None:
+    slot = slots.of(func.value) if isinstance(func, cst.Attribute) else None
+    if slot is None:
         return None
     for cls in class_names(anatomy, slot):
         found = anatomy.defined_elsewhere(cls, "class")
         if found is not None and found[0].defines("def", name):
             return found[0].path, f"{found[1]}.{name}"
-    there = run_elsewhere(anatomy, call)
-    return (there[0].module.path, there[1].qualname) if there is not None else None
+    return None
 
 
 def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]:
-    """Whether the object, of which a method is called, was made for this run; and whether `self` has made it."""
+    """Whether the object, of which a method is called, was made for this run; and whether it is a part of `self`."""
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     if base is None or slot is None:
@@ -78,8 +109,7 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
     root = place
     while root[0] in {"member", "item"}:
         root = root[1]
-    is_part = root[0] == "attr" and not anatomy.races.ownership.is_given(root)
-    return not anatomy.aliases.is_lasting(place, where), is_part
+    return not anatomy.aliases.is_lasting(place, where), root[0] == "attr"
 
 
 def _span(anatomy: Anatomy, call: cst.Call) -> Span:

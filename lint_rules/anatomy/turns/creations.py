@@ -14,7 +14,6 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.foreign_stores import whole_of
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import MAKERS
 from lint_rules.syntax import expressions as ex
@@ -42,20 +41,20 @@ def creations(races: Races) -> Iterator[Creation]:
             place = races.anatomy.aliases.of(slot) if slot is not None else None
             if place is None or place[0] != "item" or not races.anatomy.aliases.is_lasting(place, function):
                 continue
-            made = _made_before(races, node, function, place)
+            made = _made_before(races, node, function)
             look = _look_before(races, made, node, function, place) if made is not None else None
             start = races.overlapping(function)
             if made is not None and look is not None and start is not None:
                 yield Creation(node, place, look, made, start)
 
 
-def _made_before(races: Races, node: cst.Assign, function: Scope, place: Slot) -> cst.Call | None:
-    """The call that gives what is stored, if others may run while it is waited for, and it is a conversation."""
+def _made_before(races: Races, node: cst.Assign, function: Scope) -> cst.Call | None:
+    """The call that has the provider begin the conversation which is stored, if others may run meanwhile."""
     places = ReplyPlaces(races.anatomy)
     for call in function.nodes_of(cst.Call):
         is_made = any(f".{ex.dotted(call.func)}".endswith(f".{maker}") for maker in MAKERS)
-        waits = isinstance(races.module.parent[call], cst.Await)
-        if (is_made and (waits or not function.is_async)) or (waits and Kind.HISTORY in races.facts.of(place)):
+        waits = not function.is_async or isinstance(races.module.parent[call], cst.Await)
+        if is_made and waits:
             if holds([node.value], call, places.derived(function, call, grown=True)):
                 return call
     return None

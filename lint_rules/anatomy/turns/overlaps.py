@@ -87,11 +87,10 @@ class Overlaps:
     def _is_on_own_object(self, turn: Turn, start: Start) -> bool:
         """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`.
 
-        Or of one that a caller makes; but for what that was given.
+        Or of one that a caller makes, and the history is a part of it.
         """
-        if start.caller is not None and start.caller.own and (root := root_object(turn.slot))[0] == "attr":
-            if not self.races.ownership.is_given(root):
-                return True
+        if start.caller is not None and start.caller.own and not turn.outside and root_object(turn.slot)[0] == "attr":
+            return True
         return all(
             isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows

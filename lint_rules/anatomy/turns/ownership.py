@@ -11,7 +11,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, parameter_names, parameters
+from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
@@ -152,12 +152,6 @@ class Ownership:
         bases = [base.node for base in (cls, *self.module.base_classes(cls))] if cls is not None else []
         named = [ex.last_name(base.value) for node in bases if isinstance(node, cst.ClassDef) for base in node.bases]
         return param.default is None and "BaseModel" in named
-
-    def is_given(self, attribute: Slot) -> bool:
-        """Whether an attribute is what the object was given when it was made: others may have that, too."""
-        values = [*map(ex.inner, self.facts.assigned(attribute))]
-        given = [slot for value in values if (slot := self.facts.slots.of(value)) is not None and slot[0] == "var"]
-        return bool(values) and len(given) == len(values) and all(slot[2] in parameter_names(slot[1]) for slot in given)
 
     def is_owned(self, start: Start) -> bool:
         """A start on an object that is made anew for it: `for x in xs: Thread(target=Agent(x).run)`."""

@@ -36,6 +36,7 @@ _SHOWING = frozenset(
     }
 )  # fmt: skip
 _ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
+_LOOPS = frozenset({cst.For, cst.While})
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
 _BINDING: tuple[type[cst.CSTNode], ...] = (
     cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor,
@@ -69,6 +70,13 @@ class ReplyPlaces:
         names: set[str] = set()
         kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown else _BINDING
         nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
+        if grown:  # nothing is made of it before it is there
+            loops = [outer for outer in module.ancestors(call) if type(outer) in _LOOPS]
+            nodes = [
+                node
+                for node in nodes
+                if module.inside(call, node) or module.before(call, node) or any(module.inside(node, o) for o in loops)
+            ]
         for _ in range(4):
             before = len(names)
             for node in nodes:

@@ -8,16 +8,14 @@ lasting place holds the object, or what names the conversation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import keeps_conversation
-from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import CONVERSATIONS, TELLING_ROLES
@@ -26,8 +24,7 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_TABLE = re.compile(r"\b(?:from|into|update|join)\s+[\"`\[]?(\w+)", re.I)
-_KEY = re.compile(r"[:/._-]")
+_DEEPEST = 4
 
 
 @record
@@ -35,7 +32,7 @@ class Kept:
     """`ask` is sent what a store has, and `saves` hand it what the model said; the store lives in `slot`.
 
     `load` gave what is sent; None where the provider keeps it, or its library. `whole`: all that was loaded goes with
-    it, and takes the place of what is there by then.
+    it, and takes the place of what is there by then. `outside`: it lies outside of the program, or with the provider.
     """
 
     slot: Slot
@@ -43,19 +40,7 @@ class Kept:
     saves: list[cst.Call]
     load: cst.Call | None = None
     whole: cst.Name | None = None
-
-
-@record
-class _Resource:
-    """What a function touches: outside of the program (tables, files, keys), and in it (attributes and globals)."""
-
-    outside: frozenset[str]
-    inside: frozenset[str]
-
-    def is_that_of(self, other: _Resource) -> bool:
-        if self.outside and other.outside:
-            return not self.outside.isdisjoint(other.outside)
-        return not self.inside.isdisjoint(other.inside)
+    outside: bool = True
 
 
 class StoredTurns:
@@ -66,41 +51,36 @@ class StoredTurns:
         self._facts = anatomy.facts
         self._module = anatomy.module
         self._places = ReplyPlaces(anatomy)
-        self._resources: dict[Scope, _Resource] = {}
-        self._reached: dict[Scope, dict[Slot, list[cst.Call]]] = {}
+        self._resources = Resources(anatomy)
 
     def of(self, function: Scope) -> Iterator[Kept]:
-        """Those of a function, one for each request and store."""
+        """Those of a function: at most one for each request that it makes itself, and for what the provider keeps."""
         calls = function.nodes_of(cst.Call)
         asks = [call for call in calls if self._anatomy.turns.reaches_model(call)]
-        reached = (
-            {call: stores for call in calls if call not in asks and (stores := self._stores(call, function))}
-            if asks
-            else {}
-        )
         for ask in asks:
-            told: set[Slot] = set()
-            for load, loaded in reached.items():
-                past = self._places.derived(function, load, grown=True, until=ask)
-                if not self._is_sent(load, ask, past, function):
-                    continue
-                taken = self._taken(function, ask, past)
-                for slot, inner in loaded.items():
-                    saves = [
-                        call
-                        for call, kept in reached.items()
-                        if call is not load
-                        and self._is_told(call, load, ask, past, taken)
-                        and any(self._is_one_history(inner, save, load, ask, past) for save in kept.get(slot, ()))
-                    ]
-                    if saves and slot not in told:
-                        told.add(slot)
-                        whole = next(filter(None, (_handed_whole(save, past) for save in saves)), None)
-                        yield Kept(slot, ask, saves, load, whole)
+            told = [call for call in calls if call not in asks and self._anatomy.leads(function, [ask], [call])]
+            loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
+            yield from self._kept(ask, loads, told, function)
         for call in calls:
             place = self._goes_on(call, function)
             if place is not None:
                 yield Kept(place, call, [call])
+
+    def _kept(self, ask: cst.Call, loads: list[cst.Call], told: list[cst.Call], function: Scope) -> Iterator[Kept]:
+        for load in loads:
+            past = self._places.derived(function, load, grown=True, until=ask)
+            if not self._is_sent(load, ask, past):
+                continue
+            taken = self._taken(function, ask, past)
+            saves = [call for call in told if call is not load and self._is_told(call, load, ask, taken)]
+            slot = self._store(load, function)
+            kept = [save for save in saves if self._is_one(load, save, ask, past, function)]
+            if kept and slot is not None:
+                whole = next(filter(None, (_whole(save, self._holders(load) & taken) for save in kept)), None)
+                yield Kept(slot, ask, kept, load, whole, self._resources.of(load).lies_outside)
+                return
+
+    # -- what the provider keeps --------------------------------------------------------------------------------
 
     def _goes_on(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where the object lives, or what names the conversation, with which a call goes on that the provider keeps."""
@@ -110,12 +90,9 @@ class StoredTurns:
         base = ex.receiver(call)
         for value in values or ([base] if base is not None and call.args else []):
             slot = self._facts.slots.of(value)
-            place = self._anatomy.aliases.of(slot) if slot is not None else None
-            if slot is None or place is None or not self._anatomy.aliases.is_lasting(place, function):
-                continue
-            made = (ex.inner(part) for kept in (slot, place) for part in self._facts.assigned(kept))
-            if values or any(isinstance(m, cst.Call) and keeps_conversation(self._module, m) for m in made):
-                return place
+            for place in self._anatomy.aliases.may_be(slot) if slot is not None else ():
+                if self._anatomy.aliases.is_lasting(place, function) and (values or self._holds_session(place)):
+                    return place
         return None
 
     def _given(self, call: cst.Call) -> dict[str, cst.BaseExpression]:
@@ -126,55 +103,28 @@ class StoredTurns:
             given.update(self._facts.members(slot) if slot is not None else {})
         return given
 
-    # -- the store ----------------------------------------------------------------------------------------------
-
-    def _stores(self, call: cst.Call, function: Scope) -> dict[Slot, list[cst.Call]]:
-        """The stores that a call is of, or that the function of this file that it runs comes to, and by which calls."""
-        callee = self._facts.slots.callee(call)
-        if callee is None:
-            slot = self._store(call, function)
-            return {slot: [call]} if slot is not None else {}
-        if callee not in self._reached:
-            self._reached[callee] = {}
-            for here in self._anatomy.calls.reachable(callee):
-                for inner in here.nodes_of(cst.Call):
-                    slot = self._store(inner, here) if self._facts.slots.callee(inner) is None else None
-                    if slot is not None:
-                        self._reached[callee].setdefault(slot, []).append(inner)
-        return self._reached[callee]
-
-    def _store(self, call: cst.Call, function: Scope) -> Slot | None:
-        """Where the store lives of which a call may be: a lasting object, or a module of the project."""
-        base = ex.receiver(call)
-        if base is None:
-            origin = self._anatomy.module.imports.whence(ex.dotted(call.func) or "")
-            known = self._anatomy.imported_function(ex.dotted(call.func) or "") if origin is not None else None
-            return ("var", self._module.top, origin[0]) if origin is not None and known is not None else None
-        slot = self._facts.slots.of(base)
-        if slot is None or is_logging(call) or self._is_library(base):
-            return None
-        place = self._anatomy.aliases.of(slot)
-        return place if self._anatomy.aliases.is_lasting(place, function) else None
-
-    def _is_library(self, base: cst.BaseExpression) -> bool:
-        """`json.loads(text)`: a function of a module that is not of the project."""
-        root = base
-        while isinstance(root, cst.Attribute):
-            root = root.value
-        if not isinstance(root, cst.Name) or root.value not in self._module.imports.full:
-            return False
-        return self._anatomy.imported_value(ex.dotted(base) or "") is None and (
-            self._anatomy.imported_class(root.value) is None
-        )
+    def _holds_session(self, slot: Slot, depth: int = 0) -> bool:
+        """Whether a library has made what lives in a slot, and keeps a conversation in it."""
+        returns = slot[1].nodes_of(cst.Return) if slot[0] == "return" else []
+        values = [*self._facts.assigned(slot), *(node.value for node in returns if node.value is not None)]
+        for part in (part for value in values for part in ex.alternatives(value)):
+            inner = self._facts.slots.of(part)
+            if isinstance(part, cst.Call) and keeps_conversation(self._module, part):
+                return True
+            if inner is not None and inner != slot and depth < _DEEPEST and self._holds_session(inner, depth + 1):
+                return True
+        return False
 
     # -- what becomes of what it gave ---------------------------------------------------------------------------
 
-    def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str], function: Scope) -> bool:
+    def _gives(self, call: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether what a call gives is used, and may be asked with."""
+        is_statement = isinstance(self._module.parent[call], cst.Expr)
+        return not is_statement and self._anatomy.leads(function, [call], [ask])
+
+    def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
         """Whether what a call gave is asked with."""
-        if not self._anatomy.leads(function, [load], [ask]):
-            return False
-        given = [*(arg.value for arg in ask.args), *([base] if (base := ex.receiver(ask)) is not None else [])]
-        return holds(given, load, past)
+        return holds(_handed(ask), load, past)
 
     def _taken(self, function: Scope, ask: cst.Call, past: set[str]) -> set[str]:
         """The names that hold what the model says; of what was loaded, those that it is put into by some method."""
@@ -189,107 +139,100 @@ class StoredTurns:
                     names.add(root.value)
         return names
 
-    def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, past: set[str], taken: set[str]) -> bool:
+    def _holders(self, load: cst.Call) -> set[str]:
+        """The names that are bound to what a call gives, not to a part of it."""
+        holder = self._module.parent[load]
+        while isinstance(holder, (cst.Await, cst.BooleanOperation)):
+            holder = self._module.parent[holder]
+        targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign)) else []
+        return {target.value for target in targets if isinstance(target, cst.Name)}
+
+    def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded."""
-        function = self._module.scope_of[ask].function
-        return (
-            self._anatomy.leads(function, [ask], [call])
-            and holds([arg.value for arg in call.args], ask, taken)
-            and (_shares_key(load, call) or _handed_whole(call, past) is not None)
+        return holds([arg.value for arg in call.args], ask, taken) and (
+            _shares_key(load, call) or _whole(call, self._holders(load) & taken) is not None
         )
 
     # -- whether both mean one history --------------------------------------------------------------------------
 
-    def _is_one_history(
-        self, loads: list[cst.Call], save: cst.Call, load: cst.Call, ask: cst.Call, past: set[str]
-    ) -> bool:
-        """Whether calls of a store, on the way of `load` and to save, mean one resource, and it holds messages."""
-        sent = self._facts.calls[ask].history if ask in self._facts.calls else None
-        is_history = (sent is not None and holds([sent], load, past)) or self._gives_history(load)
-        other = self._resource(save)
-        for one in (self._resource(inner) for inner in loads if inner is not save):
-            if one is _UNKNOWN or other is _UNKNOWN:
-                if is_history:
-                    return True
-            elif one.is_that_of(other) and (is_history or self._says_role(save)):
-                return True
-        return False
+    def _is_one(self, load: cst.Call, save: cst.Call, ask: cst.Call, past: set[str], function: Scope) -> bool:
+        """Whether a call stores messages where another one has loaded them."""
+        one, other = self._resources.of(load), self._resources.of(save)
+        known = self._resources.is_known(load) and self._resources.is_known(save)
+        place, same = self._receiver(load, function), self._receiver(save, function)
+        if not known and not (one.lies_outside and other.lies_outside):
+            return place is not None and place == same and self._is_history(load, ask, past)
+        if not one.is_read_again_after(other) or not self._outlives(one, other, place):
+            return False
+        return self._is_history(load, ask, past) or self._says_role(save)
 
-    def _says_role(self, call: cst.Call) -> bool:
-        """`store.note(key, "assistant", reply)`, `store.add(Message(role="assistant", ...))`."""
-        return any(
-            ex.text(node) in TELLING_ROLES or (isinstance(node, cst.BaseExpression) and self._is_message(node))
-            for arg in call.args
-            for node in walk(arg.value)
-            if isinstance(node, (cst.SimpleString, cst.Dict, cst.Call, cst.Name))
-        )
+    def _outlives(self, one: Touched, other: Touched, place: Slot | None) -> bool:
+        """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
+        return (one.lies_outside and other.lies_outside) or place is not None
 
-    def _is_message(self, node: cst.BaseExpression) -> bool:
-        return Kind.MESSAGE in self._facts.kinds(node)
+    def _receiver(self, call: cst.Call, function: Scope) -> Slot | None:
+        """The lasting place of the object of which a method is called; of a function its file."""
+        base = ex.receiver(call)
+        if base is None:
+            return ("var", self._module.top, ex.called_name(call)) if self._resources.is_known(call) else None
+        slot = self._facts.slots.of(base)
+        place = self._anatomy.aliases.of(slot) if slot is not None else None
+        lasts = place is not None and self._anatomy.aliases.is_lasting(place, function)
+        is_library = isinstance(base, cst.Name) and self._is_library(base.value)
+        return place if lasts and not is_library else None
 
-    def _gives_history(self, load: cst.Call) -> bool:
+    def _store(self, load: cst.Call, function: Scope) -> Slot | None:
+        """What the store is called: where the object lives, or as its rows are."""
+        touched = self._resources.of(load)
+        named = min([*touched.read, *touched.outside, ex.called_name(load)])
+        return self._receiver(load, function) or ("var", self._module.top, named)
+
+    def _is_library(self, name: str) -> bool:
+        """`json` of `json.loads(text)`: a module that is not of the project."""
+        if name not in self._module.imports.full or self._anatomy.imports_module(name):
+            return False
+        return all(self._anatomy.defined_elsewhere(name, keyword) is None for keyword in ("", "class"))
+
+    def _is_history(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
+        """Whether what a call gives is known to be a history: by its use, or as the part of it that is sent."""
         holder = self._module.parent[load]
         while isinstance(holder, cst.Await):
             holder = self._module.parent[holder]
         targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign)) else []
-        return any(Kind.HISTORY in self._facts.kinds(node) for node in (load, *targets))
+        sent = [part for value in _handed(ask) for part in (value, *_parts(value)) if holds([part], load, past)]
+        request = self._facts.calls.get(ask)
+        if request is not None and request.history is not None and holds([request.history], load, past):
+            return True
+        callee = self._facts.slots.callee(ask)
+        taken = self._facts.slots.bindings(ask, callee) if callee is not None else []
+        if any(Kind.HISTORY in self._facts.of(slot) and holds([value], load, past) for slot, value in taken):
+            return True
+        return any(Kind.HISTORY in self._facts.kinds(node) for node in (load, *targets, *sent))
 
-    def _resource(self, call: cst.Call) -> _Resource:
+    def _says_role(self, call: cst.Call) -> bool:
+        """`store.note(key, "assistant", reply)`, also in what a function of this file does."""
         callee = self._facts.slots.callee(call)
-        found = (self._anatomy, callee) if callee is not None else run_elsewhere(self._anatomy, call)
-        if found is None:
-            return _UNKNOWN
-        if found[1] not in self._resources:
-            self._resources[found[1]] = _touched(*found)
-        return self._resources[found[1]]
+        inner = [c for f in self._anatomy.calls.reachable(callee) for c in f.nodes_of(cst.Call)] if callee else []
+        parts = (part for each in (call, *inner) for arg in each.args for part in walk(arg.value))
+        return any(
+            ex.text(part) in TELLING_ROLES or Kind.MESSAGE in self._facts.kinds(part)
+            for part in parts
+            if isinstance(part, (cst.SimpleString, cst.Dict, cst.Call, cst.Name))
+        )
 
 
-_UNKNOWN = _Resource(frozenset(), frozenset())
+def _handed(call: cst.Call) -> list[cst.BaseExpression]:
+    """What a call is made with: its arguments, and the object of which it is a method."""
+    base = ex.receiver(call)
+    return [*(arg.value for arg in call.args), *([base] if base is not None else [])]
 
 
-def _touched(anatomy: Anatomy, function: Scope) -> _Resource:
-    """What a function touches, itself and in what it calls in its file."""
-    outside: set[str] = set()
-    inside: set[str] = set()
-    logs: set[cst.CSTNode] = set()
-    module = anatomy.module
-    for here in anatomy.calls.reachable(function):
-        for call in here.nodes_of(cst.Call):
-            if is_logging(call):
-                logs.update(walk(call))
-            else:
-                outside.update(_named_outside(call))
-        for node in here.nodes_of(cst.FormattedString):
-            texts = (part.value for part in node.parts if isinstance(part, cst.FormattedStringText))
-            outside.update(text for text in texts if node not in logs and _KEY.search(text) and " " not in text)
-        for name in here.nodes_of(cst.Name, cst.Attribute):
-            slot = anatomy.facts.slots.of(name) if name not in logs else None
-            if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is module.top)):
-                if anatomy.facts.assigned(slot):
-                    inside.add(slot[2])
-        named = {name.value for name in here.nodes_of(cst.Name) if name not in logs}
-        outside.update(f"class {name}" for name in named & _rows(anatomy))
-    return _Resource(frozenset(outside), frozenset(inside))
+def _parts(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The values that another one is made of."""
+    return (part for part in walk(value) if isinstance(part, (cst.Name, cst.Attribute, cst.Call)))
 
 
-def _rows(anatomy: Anatomy) -> set[str]:
-    """The classes of a file, and those that it imports from the project: tables may be called so."""
-    imported = {name for name, (origin, _) in anatomy.module.imports.origin.items() if origin and name[:1].isupper()}
-    return {cls.name for cls in anatomy.module.classes} | imported
-
-
-def _named_outside(call: cst.Call) -> Iterator[str]:
-    """The tables and keys that stand in the arguments of a call."""
-    for arg in call.args:
-        for node in walk(arg.value):
-            text = ex.text(node) if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)) else None
-            if text is not None:
-                yield from (f"table {name.lower()}" for name in _TABLE.findall(text))
-                if _KEY.search(text) and " " not in text:
-                    yield text
-
-
-def _handed_whole(save: cst.Call, past: set[str]) -> cst.Name | None:
+def _whole(save: cst.Call, past: set[str]) -> cst.Name | None:
     """`store.save(key, history)`, `store.save(key, json.dumps(history))`: what was loaded itself, not a part of it."""
     values = [arg.value for arg in save.args]
     for value in values:

@@ -31,7 +31,7 @@ class Turn:
 
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
-    asked with what was loaded before.
+    asked with what was loaded before. `outside`: the history lies outside of the program.
     """
 
     function: Scope
@@ -42,6 +42,7 @@ class Turn:
     questions: bool = False
     answers: bool = False
     loaded: bool = False
+    outside: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -93,7 +94,17 @@ class Turns:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
         for kept in self.anatomy.stored_turns.of(function):
             if kept.whole is None:
-                yield Turn(function, kept.slot, [kept.ask], [*kept.saves], False, False, True, loaded=True)
+                yield Turn(
+                    function,
+                    kept.slot,
+                    [kept.ask],
+                    [*kept.saves],
+                    False,
+                    False,
+                    True,
+                    loaded=True,
+                    outside=kept.outside,
+                )
 
     def _only_calls(self, turn: Turn) -> bool:
         """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
@@ -285,12 +296,8 @@ class Turns:
         ]
 
     def are_told_by(self, start: Start) -> bool:
-        """Whether the file that starts a run shows its turns, as it sees in this one what asks a model."""
-        return start.caller is not None and any(
-            not self._asks_elsewhere(ask) and not self._runs_asker(ask)
-            for turn in self.open_in(start.function)
-            for ask in turn.asks
-        )
+        """Whether the file that runs a function of this one shows its turns: it sees what is asked here."""
+        return start.caller is not None and not start.caller.own and bool(self.open_in(start.function))
 
     # -- what keeps turns apart --------------------------------------------------------------------------------
 

@@ -1,0 +1,148 @@
+"""What a call touches that outlives it: tables, keys and files outside of the program, attributes and globals in it.
+
+Of a function of the project what its body touches tells, also in another file; of any other call what it is handed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+_SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
+_INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
+_KEY = re.compile(r"[:/._-]")
+_HOPS = 2
+"""Into how many files a call is followed."""
+
+
+@record
+class Touched:
+    """`outside`: keys and files; `read` and `made`: tables and classes of rows; `inside`: attributes and globals.
+
+    A row that is written over is neither: whether that loses anything, `storage` tells.
+    """
+
+    outside: frozenset[str] = frozenset()
+    read: frozenset[str] = frozenset()
+    made: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+
+    @property
+    def lies_outside(self) -> bool:
+        return bool(self.outside or self.read or self.made)
+
+    def is_read_again_after(self, save: Touched) -> bool:
+        """Whether what this call gives may be what `save` has stored: as far as both tell where that is."""
+        if self.lies_outside and save.lies_outside:
+            return not self.outside.isdisjoint(save.outside) or not self.read.isdisjoint(save.made)
+        return not self.inside.isdisjoint(save.inside)
+
+
+class Resources:
+    """Answers for the calls of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._known: dict[Scope, Touched] = {}
+
+    def of(self, call: cst.Call) -> Touched:
+        found = _run(self._anatomy, call)
+        if found is None:
+            return _joined([_handed(self._anatomy, call)])
+        if found[1] not in self._known:
+            self._known[found[1]] = _joined(list(_within(*found, _HOPS)))
+        return self._known[found[1]]
+
+    def is_known(self, call: cst.Call) -> bool:
+        """Whether a call runs a function of the project."""
+        return _run(self._anatomy, call) is not None
+
+
+def _run(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+    callee = anatomy.facts.slots.callee(call)
+    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+
+
+def _joined(parts: list[Touched]) -> Touched:
+    return Touched(
+        frozenset().union(*(part.outside for part in parts)),
+        frozenset().union(*(part.read for part in parts)),
+        frozenset().union(*(part.made for part in parts)),
+        frozenset().union(*(part.inside for part in parts)),
+    )
+
+
+def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
+    """What a function touches, itself, in what it calls in its file, and from there in others."""
+    slots, module = anatomy.facts.slots, anatomy.module
+    for here in anatomy.calls.reachable(function):
+        logs: set[cst.CSTNode] = set()
+        for call in here.nodes_of(cst.Call):
+            if is_logging(call):
+                logs.update(walk(call))
+                continue
+            yield _handed(anatomy, call)
+            found = run_elsewhere(anatomy, call) if hops > 1 and slots.callee(call) is None else None
+            if found is not None:
+                yield from _within(*found, hops - 1)
+        texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
+        yield Touched(outside=frozenset(filter(_is_key, texts)))
+        places = [
+            slots.of(name) for name in here.nodes if isinstance(name, (cst.Name, cst.Attribute)) and name not in logs
+        ]
+        kept = (s for s in places if s is not None and (s[0] == "attr" or (s[0] == "var" and s[1] is module.top)))
+        yield Touched(inside=frozenset(f"{module.path} {slot[2]}" for slot in kept if anatomy.facts.assigned(slot)))
+
+
+def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
+    """What stands in a call itself: statements of SQL, keys, classes of rows."""
+    outside: set[str] = set()
+    read: set[str] = set()
+    made: set[str] = set()
+    base = ex.receiver(call)
+    for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
+        for node in walk(value):
+            if isinstance(node, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)):
+                for text in _texts(node):
+                    read.update(name.lower() for name in _SELECTED.findall(text))
+                    made.update(name.lower() for name in _INSERTED.findall(text))
+                    outside.update([text] if _is_key(text) else ())
+            elif isinstance(node, cst.Name) and _is_row(anatomy, node.value):
+                outer = anatomy.module.parent.get(node)
+                is_made = isinstance(outer, cst.Call) and outer.func is node
+                (made if is_made else read).add(node.value)
+                if isinstance(outer, cst.Attribute):  # `Message.objects.create(...)`
+                    made.add(node.value)
+    if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
+        made.add(call.func.value)
+    return Touched(frozenset(outside), frozenset(read), frozenset(made))
+
+
+def _texts(node: cst.BaseString) -> Iterator[str]:
+    """The texts that stand in a string, between its substitutions."""
+    if isinstance(node, cst.FormattedString):
+        yield from (part.value for part in node.parts if isinstance(part, cst.FormattedStringText))
+    elif (text := ex.text(node)) is not None:
+        yield text
+
+
+def _is_key(text: str) -> bool:
+    """`chat:history:`, `talks.json`: what may be a key or the name of a file, no prose."""
+    return len(text) > 2 and _KEY.search(text) is not None and not any(char.isspace() for char in text)
+
+
+def _is_row(anatomy: Anatomy, name: str) -> bool:
+    """Whether a name is that of a class of the project, as which rows of a table may come."""
+    if not name[:1].isupper() or name.endswith(("Error", "Exception")):
+        return False
+    return anatomy.module.class_named(name) is not None or anatomy.defined_elsewhere(name, "class") is not None
