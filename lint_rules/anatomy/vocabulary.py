@@ -180,6 +180,9 @@ CONVERSATIONS: dict[str, frozenset[str]] = {
     "threads.runs.create": frozenset({"thread_id"}),
     "threads.runs.create_and_poll": frozenset({"thread_id"}),
     "threads.runs.stream": frozenset({"thread_id"}),
+    "Runner.run": frozenset({"session"}),
+    "Runner.run_streamed": frozenset({"session"}),
+    "Runner.run_sync": frozenset({"session"}),
     "responses.create": frozenset({"conversation", "previous_response_id"}),
     "responses.stream": frozenset({"conversation", "previous_response_id"}),
     "responses.parse": frozenset({"conversation", "previous_response_id"}),
@@ -187,8 +190,20 @@ CONVERSATIONS: dict[str, frozenset[str]] = {
 """Ends of dotted names of calls that go on with a conversation which the provider keeps, and the keywords that name it.
 
 Source: OpenAI API reference, Assistants (a thread takes no message while a run is active) and Responses (conversation
-state).
+state); OpenAI Agents SDK, Sessions.
 """
+
+CONFIGURED = frozenset({"invoke", "ainvoke", "stream", "astream", "astream_events"})
+CONFIGURED_KEYS = frozenset({"thread_id", "session_id", "conversation_id"})
+"""Methods that go on with the conversation which a key of `configurable` in their `config` names.
+
+Source: LangGraph documentation, Persistence (threads); LangChain, `RunnableWithMessageHistory`.
+"""
+TABLES = (
+    "sqlalchemy", "flask_sqlalchemy", "sqlmodel", "django.db", "tortoise", "peewee", "mongoengine", "beanie", "odmantic",
+    "ormar", "pony",
+)  # fmt: skip
+"""Packages of which the classes of rows come."""
 
 MAKERS = frozenset({"threads.create", "conversations.create"})
 """Ends of dotted names of calls that have the provider begin a conversation. Source: as of `CONVERSATIONS`."""

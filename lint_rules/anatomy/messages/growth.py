@@ -126,6 +126,9 @@ def keeps_conversation(module: SourceModule, call: cst.Call) -> bool:
             full.startswith(packages) or any(n.startswith(packages) for n in module.imports.full.values())
         ):
             return True
+    name = full.rpartition(".")[2]
+    if full.startswith(("langchain", "llama_index")) and name.endswith(("Memory", "MemoryBuffer", "MessageHistory")):
+        return True
     return full.endswith("chats.create") and any(n.startswith("google") for n in module.imports.full.values())
 
 

@@ -72,7 +72,22 @@ class Aliases:
             method = self.module.method(slot[1], slot[2])
             return self._of_function(method) if method is not None and decorators(method) else None
         if slot[0] == "var" and slot[1].kind == "function":
-            return self._of_parameter(slot) if _is_parameter(slot) else self._one(self.facts.assigned(slot), slot[1])
+            if _is_parameter(slot):
+                return self._of_parameter(slot)
+            return self._one(self.facts.assigned(slot), slot[1]) or self._of_each(slot)
+        return None
+
+    def _of_each(self, slot: Slot) -> Slot | None:
+        """`for talk in self.talks.values()`: an element of what lasts."""
+        for loop in slot[1].nodes_of(cst.For) if not self.facts.assigned(slot) else ():
+            if isinstance(loop.target, cst.Name) and loop.target.value == slot[2]:
+                each: cst.BaseExpression | None = loop.iter
+                while isinstance(each, cst.Call):
+                    each = each.args[0].value if each.args else ex.receiver(each)
+                base = self.slots.of(each) if each is not None else None
+                place = self.of(base) if base is not None else None
+                if place is not None and self.is_lasting(place, slot[1]):
+                    return ("item", place)
         return None
 
     def _of_function(self, function: Scope) -> Slot | None:

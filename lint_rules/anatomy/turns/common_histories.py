@@ -14,7 +14,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import classes_of, made_class
 from lint_rules.anatomy.messages.growth import (
     SETUPS,
     growing,
@@ -68,7 +68,17 @@ def _grown_by(anatomy: Anatomy, made: cst.Call, call: cst.Call) -> _Kept | None:
     if call.args and keeps_conversation(anatomy.module, made):
         return anatomy, call, None, None
     found = grown_by_call(anatomy, made, call)
-    return (found[0], found[1].node, found[1].evidence, found[1].slot) if found is not None else None
+    if found is not None:
+        return found[0], found[1].node, found[1].evidence, found[1].slot
+    cls = made_class(anatomy, made)
+    memory = next(_memories(*cls), None) if cls is not None and call.args else None
+    return (cls[0], memory, None, None) if cls is not None and memory is not None else None
+
+
+def _memories(anatomy: Anatomy, cls: Scope) -> Iterator[cst.Call]:
+    """What a library has made that keeps a conversation, and the objects of a class hold."""
+    values = (ex.inner(value) for name in cls.attributes for value in anatomy.facts.assigned(("attr", cls, name)))
+    return (v for v in values if isinstance(v, cst.Call) and keeps_conversation(anatomy.module, v))
 
 
 def common_histories(anatomy: Anatomy) -> Iterator[CommonHistory]:

@@ -13,6 +13,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -142,7 +143,10 @@ def _is_key(text: str) -> bool:
 
 
 def _is_row(anatomy: Anatomy, name: str) -> bool:
-    """Whether a name is that of a class of the project, as which rows of a table may come."""
-    if not name[:1].isupper() or name.endswith(("Error", "Exception")):
+    """Whether a name is that of a class of the project, as which rows of a table come."""
+    if not name[:1].isupper():
         return False
-    return anatomy.module.class_named(name) is not None or anatomy.defined_elsewhere(name, "class") is not None
+    if anatomy.module.class_named(name) is not None:
+        return any(full.startswith(TABLES) for full in anatomy.module.imports.full.values())
+    found = anatomy.defined_elsewhere(name, "class")
+    return found is not None and any(table.encode() in found[0].source for table in TABLES)

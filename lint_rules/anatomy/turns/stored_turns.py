@@ -18,13 +18,14 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import CONVERSATIONS, TELLING_ROLES
+from lint_rules.anatomy.vocabulary import CONFIGURED, CONFIGURED_KEYS, CONVERSATIONS, MAKERS, TELLING_ROLES
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
+_BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "uuid4"))
 
 
 @record
@@ -72,9 +73,13 @@ class StoredTurns:
             if not self._is_sent(load, ask, past):
                 continue
             taken = self._taken(function, ask, past)
-            saves = [call for call in told if call is not load and self._is_told(call, load, ask, taken)]
             slot = self._store(load, function)
-            kept = [save for save in saves if self._is_one(load, save, ask, past, function)]
+            row = next((call for call in told if self._is_saved_row(call, load, taken)), None)
+            if row is not None and slot is not None and isinstance(holder := ex.receiver(row), cst.Name):
+                yield Kept(slot, ask, [row], load, holder)
+                return
+            saves = [call for call in told if call is not load and self._is_told(call, load, ask, taken)]
+            kept = [save for save in saves if self._is_one(load, save, ask, function)]
             if kept and slot is not None:
                 whole = next(filter(None, (_whole(save, self._holders(load) & taken) for save in kept)), None)
                 yield Kept(slot, ask, kept, load, whole, self._resources.of(load).lies_outside)
@@ -84,16 +89,35 @@ class StoredTurns:
 
     def _goes_on(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where the object lives, or what names the conversation, with which a call goes on that the provider keeps."""
+        for value in self._naming(call):
+            slot = self._facts.slots.of(value)
+            if slot is not None and not self._is_begun_here(slot):
+                return self._anatomy.aliases.of(slot)
+        base = ex.receiver(call)
+        slot = self._facts.slots.of(base) if base is not None and call.args else None
+        for place in self._anatomy.aliases.may_be(slot) if slot is not None else ():
+            if self._anatomy.aliases.is_lasting(place, function) and self._holds_session(place):
+                return place
+        return None
+
+    def _naming(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """What tells the provider, or its library, which conversation a call goes on with."""
         name, given = f".{ex.dotted(call.func)}", self._given(call)
         named = [words for end, words in CONVERSATIONS.items() if name.endswith(f".{end}")]
-        values = [given[word] for words in named for word in words if word in given]
-        base = ex.receiver(call)
-        for value in values or ([base] if base is not None and call.args else []):
-            slot = self._facts.slots.of(value)
-            for place in self._anatomy.aliases.may_be(slot) if slot is not None else ():
-                if self._anatomy.aliases.is_lasting(place, function) and (values or self._holds_session(place)):
-                    return place
-        return None
+        found = [given[word] for words in named for word in words if word in given]
+        config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
+        known = [config, *self._facts.values_of(config)] if config is not None else []
+        inner = [ex.dict_items(value).get("configurable") for value in known]
+        keys = [ex.dict_items(value) for value in inner if value is not None]
+        return [*found, *(value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS)]
+
+    def _is_begun_here(self, slot: Slot) -> bool:
+        """Whether what names a conversation is made for this run: begun with the provider, or an object without a key."""
+        made = [ex.inner(value) for value in self._facts.assigned(slot)] if slot[0] == "var" else []
+        calls = [value for value in made if isinstance(value, cst.Call)]
+        begun = [call for call in calls if f".{ex.dotted(call.func)}".endswith(_BEGINNINGS)]
+        keyless = [call for call in calls if keeps_conversation(self._module, call) and len(call.args) < 2]
+        return bool(begun or keyless) and len(calls) == len(made)
 
     def _given(self, call: cst.Call) -> dict[str, cst.BaseExpression]:
         """What a call gets by keyword, also spread: `create(**request)`."""
@@ -145,7 +169,14 @@ class StoredTurns:
         while isinstance(holder, (cst.Await, cst.BooleanOperation)):
             holder = self._module.parent[holder]
         targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign)) else []
-        return {target.value for target in targets if isinstance(target, cst.Name)}
+        first = [t.elements[0].value if isinstance(t, cst.Tuple) and t.elements else t for t in targets]
+        return {target.value for target in first if isinstance(target, cst.Name)}
+
+    def _is_saved_row(self, call: cst.Call, load: cst.Call, taken: set[str]) -> bool:
+        """`row.save()`, of a row that was loaded, and into which the answer was put."""
+        base = ex.receiver(call)
+        is_row = isinstance(base, cst.Name) and base.value in self._holders(load) & taken
+        return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(load).read)
 
     def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded."""
@@ -155,20 +186,31 @@ class StoredTurns:
 
     # -- whether both mean one history --------------------------------------------------------------------------
 
-    def _is_one(self, load: cst.Call, save: cst.Call, ask: cst.Call, past: set[str], function: Scope) -> bool:
+    def _is_one(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether a call stores messages where another one has loaded them."""
         one, other = self._resources.of(load), self._resources.of(save)
         known = self._resources.is_known(load) and self._resources.is_known(save)
         place, same = self._receiver(load, function), self._receiver(save, function)
         if not known and not (one.lies_outside and other.lies_outside):
-            return place is not None and place == same and self._is_history(load, ask, past)
+            if place is None and load.args:
+                place, same = self._handle(load, function), self._handle(save, function)
+            return place is not None and place == same and self._is_history(load, ask, function)
         if not one.is_read_again_after(other) or not self._outlives(one, other, place):
             return False
-        return self._is_history(load, ask, past) or self._says_role(save)
+        return self._is_history(load, ask, function) or self._says_role(save)
 
     def _outlives(self, one: Touched, other: Touched, place: Slot | None) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
         return (one.lies_outside and other.lies_outside) or place is not None
+
+    def _handle(self, call: cst.Call, function: Scope) -> Slot | None:
+        """The object of which a method is called, if the function was given it, or what it is a part of."""
+        base = ex.receiver(call)
+        slot = root = self._facts.slots.of(base) if base is not None else None
+        while root is not None and root[0] == "member":
+            root = root[1]
+        is_given = root is not None and root[0] == "var" and root[2] in parameter_names(root[1]) and root[1] is function
+        return slot if is_given else None
 
     def _receiver(self, call: cst.Call, function: Scope) -> Slot | None:
         """The lasting place of the object of which a method is called; of a function its file."""
@@ -193,21 +235,19 @@ class StoredTurns:
             return False
         return all(self._anatomy.defined_elsewhere(name, keyword) is None for keyword in ("", "class"))
 
-    def _is_history(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
-        """Whether what a call gives is known to be a history: by its use, or as the part of it that is sent."""
-        holder = self._module.parent[load]
-        while isinstance(holder, cst.Await):
-            holder = self._module.parent[holder]
-        targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign)) else []
-        sent = [part for value in _handed(ask) for part in (value, *_parts(value)) if holds([part], load, past)]
+    def _is_history(self, load: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether what a call gives is known to be a history: what holds it is one, or is sent as one."""
+        names = self._places.derived(function, load, until=ask)
+        sent = [part for value in _handed(ask) for part in (value, *_parts(value)) if holds([part], load, names)]
         request = self._facts.calls.get(ask)
-        if request is not None and request.history is not None and holds([request.history], load, past):
+        if request is not None and request.history is not None and holds([request.history], load, names):
             return True
         callee = self._facts.slots.callee(ask)
         taken = self._facts.slots.bindings(ask, callee) if callee is not None else []
-        if any(Kind.HISTORY in self._facts.of(slot) and holds([value], load, past) for slot, value in taken):
+        if any(Kind.HISTORY in self._facts.of(slot) and holds([value], load, names) for slot, value in taken):
             return True
-        return any(Kind.HISTORY in self._facts.kinds(node) for node in (load, *targets, *sent))
+        known = [load, *sent, *(name for name in function.nodes_of(cst.Name) if name.value in names)]
+        return any(Kind.HISTORY in self._facts.kinds(node) for node in known)
 
     def _says_role(self, call: cst.Call) -> bool:
         """`store.note(key, "assistant", reply)`, also in what a function of this file does."""
