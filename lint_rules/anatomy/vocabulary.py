@@ -200,8 +200,8 @@ CONFIGURED_KEYS = frozenset({"thread_id", "session_id", "conversation_id"})
 Source: LangGraph documentation, Persistence (threads); LangChain, `RunnableWithMessageHistory`.
 """
 TABLES = (
-    "sqlalchemy", "flask_sqlalchemy", "sqlmodel", "django.db", "tortoise", "peewee", "mongoengine", "beanie", "odmantic",
-    "ormar", "pony",
+    "sqlalchemy", "flask_sqlalchemy", "sqlmodel", "django.db", "tortoise", "peewee", "mongoengine", "beanie",
+    "odmantic", "ormar", "pony",
 )  # fmt: skip
 """Packages of which the classes of rows come."""
 

@@ -105,7 +105,10 @@ class Surroundings(Evidence):
         """An object made here that keeps a conversation with a model: of a class of another file, or of a library."""
         if not self.names.isdisjoint(words.KEEPERS):
             return True
-        return any(seen(source).asks for source in self._running(self.called))
+        if any(seen(source).asks for source in self._running(self.called)):
+            return True
+        sources = map(self._nearby, self._modules()) if self._nearby is not None else ()
+        return any(source is not None and _holds_memory(source) for source in sources)
 
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
@@ -285,6 +288,14 @@ def _defined(source: bytes) -> frozenset[str]:
     return frozenset(match[2].decode() for match in _DEFINITION.finditer(source))
 
 
+@lru_cache(maxsize=256)
+def _holds_memory(source: bytes) -> bool:
+    """Whether a source makes an object of a library that keeps a conversation."""
+    return _LIBRARIES.search(source) is not None and _MEMORIES.search(source) is not None
+
+
+_LIBRARIES = re.compile(rb"\b(?:langchain|llama_index)")
+_MEMORIES = re.compile(rb"(?:Memory|MemoryBuffer|MessageHistory)\(")
 _CALLED = re.compile(rb"(\w+)\(")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ ]+)?(def|class)[ ]+(\w+)\b", re.MULTILINE)
 _HANDS_ON = re.compile(

@@ -12,7 +12,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.serving import Serving, imports_gradio, is_executor
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
 StartKind = Literal["thread", "task", "handler"]
@@ -31,7 +31,7 @@ class Passing:
     where the call stands, and in which function. `own`: on an object that was made for the run; `through_self`: on
     a part of the object that the run is of. `starts` are those of its file that come to it: their kind,
     whether several run at once, and whether they are on one event loop there. `callers` are the functions of its file
-    that do, and whether in a thread of their own.
+    that do, and whether in a thread of their own. `lasting` are the keywords and places of arguments that outlive it.
     """
 
     file: str
@@ -43,6 +43,7 @@ class Passing:
     through_self: bool
     starts: tuple[tuple[StartKind, bool, bool], ...]
     callers: dict[str, bool]
+    lasting: frozenset[str | int] = frozenset()
 
 
 @record
@@ -57,6 +58,12 @@ class Caller:
     many: bool
     on_loop: bool
     own: bool
+
+    def hands_on(self, function: Scope, name: str) -> bool:
+        """Whether a parameter of the function gets what outlives the run."""
+        names = [param.name.value for param in parameters(function)][function.owner is not None :]
+        known = self.passing.lasting
+        return name in known or (name in names and names.index(name) in known)
 
 
 @record

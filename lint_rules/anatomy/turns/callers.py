@@ -47,6 +47,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 if where in reach
             ),
             callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
+            lasting=frozenset(_lasting(anatomy, call, where)),
         )
         yield passing
     yield from _handed_on(anatomy)
@@ -110,6 +111,16 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
     while root[0] in {"member", "item"}:
         root = root[1]
     return not anatomy.aliases.is_lasting(place, where), root[0] == "attr"
+
+
+def _lasting(anatomy: Anatomy, call: cst.Call, where: Scope) -> Iterator[str | int]:
+    """The keywords and places of arguments that outlive a run: `self`, its parts, globals."""
+    own = anatomy.module.self_name(where)
+    for place, arg in enumerate(call.args):
+        slot = anatomy.facts.slots.of(arg.value)
+        lasts = slot is not None and anatomy.aliases.is_lasting(anatomy.aliases.of(slot), where)
+        if lasts or (isinstance(arg.value, cst.Name) and arg.value.value == own):
+            yield arg.keyword.value if arg.keyword is not None else place
 
 
 def _span(anatomy: Anatomy, call: cst.Call) -> Span:

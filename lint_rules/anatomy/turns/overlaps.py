@@ -16,6 +16,7 @@ from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.foreign_stores import root_object
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot
@@ -102,7 +103,10 @@ class Overlaps:
             return False
         parent, flow = self.module.parent, self.flow(turn.function)
         if len(set(turn.nodes)) == 1:  # a call of another file that runs it all
-            return isinstance(parent[turn.nodes[0]], cst.Await)
+            names = ReplyPlaces(self.anatomy).derived(turn.function, turn.nodes[0])
+            awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
+            awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
+            return holds(awaited, turn.nodes[0], names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
@@ -156,7 +160,9 @@ class Overlaps:
         slot = turn.slot
         while slot[0] in {"member", "item"}:
             slot = slot[1]
-        if slot[0] != "var" or slot[1].kind == "module" or self.anatomy.aliases.is_lasting(turn.slot, slot[1]):
+        if turn.outside or slot[0] != "var" or slot[1].kind == "module":
+            return True
+        if self.anatomy.aliases.is_lasting(turn.slot, slot[1]):
             return True
         if slot[2] not in {p.name.value for p in parameters(slot[1])}:
             return start.function is not slot[1] and slot[1] not in reach
@@ -164,26 +170,30 @@ class Overlaps:
 
     def _given_the_same(self, parameter: Slot, start: Start, reach: Reach, depth: int) -> bool:
         function = parameter[1]
-        if function is start.function or depth > _DEEPEST:
-            return False
-        sites = [site for site in self.graph.sites[function] if site.caller in reach]
+        if function is start.function:
+            return start.caller is not None and start.caller.hands_on(function, parameter[2])
+        sites = [site for site in self.graph.sites[function] if site.caller in reach and depth <= _DEEPEST]
         for site in sites:
             for slot, value in self.facts.slots.bindings(site.node, function):
-                if slot != parameter:
-                    continue
-                given = self.facts.slots.of(value)
-                while given is not None and given[0] in {"member", "item"}:
-                    given = given[1]
-                if given is None:
+                if slot == parameter and not self._is_the_same(value, site.caller, start, reach, depth):
                     return False
-                if given[0] == "attr":
-                    continue
-                if given[0] != "var" or (given[1] is site.caller and not self._is_parameter(given)):
-                    return False
-                if self._is_parameter(given) and given[1] in reach:
-                    if not self._given_the_same(given, start, reach, depth + 1):
-                        return False
         return bool(sites)
+
+    def _is_the_same(self, value: cst.BaseExpression, caller: Scope, start: Start, reach: Reach, depth: int) -> bool:
+        """Whether a value is one object in all runs of a start: it lasts, or is a part of what each is given."""
+        given = self.facts.slots.of(value)
+        if given is None:
+            return False
+        if self.anatomy.aliases.is_lasting(self.anatomy.aliases.of(given), caller):
+            return True
+        while given[0] in {"member", "item"}:
+            given = given[1]
+        if given[0] != "var" or given[1] is not caller:
+            return given[0] in {"attr", "var"}
+        if self._is_parameter(given):
+            return self._given_the_same(given, start, reach, depth + 1)
+        made = self.facts.assigned(given)
+        return len(made) == 1 and depth <= _DEEPEST and self._is_the_same(made[0], caller, start, reach, depth + 1)
 
     def _is_parameter(self, slot: Slot) -> bool:
         return slot[2] in {p.name.value for p in parameters(slot[1])}

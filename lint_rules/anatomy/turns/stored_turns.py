@@ -8,11 +8,13 @@ lasting place holds the object, or what names the conversation.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched
@@ -112,7 +114,7 @@ class StoredTurns:
         return [*found, *(value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS)]
 
     def _is_begun_here(self, slot: Slot) -> bool:
-        """Whether what names a conversation is made for this run: begun with the provider, or an object without a key."""
+        """Whether what names a conversation is made for this run: begun with the provider, or without a key."""
         made = [ex.inner(value) for value in self._facts.assigned(slot)] if slot[0] == "var" else []
         calls = [value for value in made if isinstance(value, cst.Call)]
         begun = [call for call in calls if f".{ex.dotted(call.func)}".endswith(_BEGINNINGS)]
@@ -144,7 +146,12 @@ class StoredTurns:
     def _gives(self, call: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether what a call gives is used, and may be asked with."""
         is_statement = isinstance(self._module.parent[call], cst.Expr)
-        return not is_statement and self._anatomy.leads(function, [call], [ask])
+        return not is_statement and not self._makes(call) and self._anatomy.leads(function, [call], [ask])
+
+    def _makes(self, call: cst.Call) -> bool:
+        """Whether a call makes an object, and loads nothing."""
+        name = ex.dotted(call.func) or ""
+        return made_class(self._anatomy, call) is not None or name in vars(builtins)
 
     def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
         """Whether what a call gave is asked with."""
@@ -191,10 +198,11 @@ class StoredTurns:
         one, other = self._resources.of(load), self._resources.of(save)
         known = self._resources.is_known(load) and self._resources.is_known(save)
         place, same = self._receiver(load, function), self._receiver(save, function)
-        if not known and not (one.lies_outside and other.lies_outside):
-            if place is None and load.args:
-                place, same = self._handle(load, function), self._handle(save, function)
-            return place is not None and place == same and self._is_history(load, ask, function)
+        if not known:
+            is_same = place is not None and place == same
+            handed = load.args and not self._handles(load, function).isdisjoint(self._handles(save, function))
+            if (is_same or handed) and self._is_history(load, ask, function):
+                return True
         if not one.is_read_again_after(other) or not self._outlives(one, other, place):
             return False
         return self._is_history(load, ask, function) or self._says_role(save)
@@ -203,14 +211,30 @@ class StoredTurns:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
         return (one.lies_outside and other.lies_outside) or place is not None
 
-    def _handle(self, call: cst.Call, function: Scope) -> Slot | None:
-        """The object of which a method is called, if the function was given it, or what it is a part of."""
-        base = ex.receiver(call)
-        slot = root = self._facts.slots.of(base) if base is not None else None
-        while root is not None and root[0] == "member":
-            root = root[1]
-        is_given = root is not None and root[0] == "var" and root[2] in parameter_names(root[1]) and root[1] is function
-        return slot if is_given else None
+    def _handles(self, call: cst.Call, function: Scope) -> set[str]:
+        """The objects of which methods are called, also in a function of this file, that `function` was given.
+
+        As it writes them: `dao.talks`.
+        """
+        callee, given = self._facts.slots.callee(call), parameter_names(function)
+        inner = callee.nodes_of(cst.Call) if callee is not None else [call]
+        bound = (
+            {}
+            if callee is None
+            else {
+                slot[2]: ex.dotted(value)
+                for slot, value in self._facts.slots.bindings(call, callee)
+                if slot[0] == "var"
+            }
+        )
+        found = set()
+        for each in inner:
+            base = ex.receiver(each)
+            root, dot, rest = ((ex.dotted(base) or "") if base is not None else "").partition(".")
+            name = bound.get(root) if callee is not None else root
+            if each.args and name is not None and name.partition(".")[0] in given:
+                found.add(f"{name}{dot}{rest}")
+        return found
 
     def _receiver(self, call: cst.Call, function: Scope) -> Slot | None:
         """The lasting place of the object of which a method is called; of a function its file."""
@@ -237,17 +261,25 @@ class StoredTurns:
 
     def _is_history(self, load: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether what a call gives is known to be a history: what holds it is one, or is sent as one."""
-        names = self._places.derived(function, load, until=ask)
-        sent = [part for value in _handed(ask) for part in (value, *_parts(value)) if holds([part], load, names)]
+        names = self._listed(load, function)
         request = self._facts.calls.get(ask)
-        if request is not None and request.history is not None and holds([request.history], load, names):
-            return True
         callee = self._facts.slots.callee(ask)
-        taken = self._facts.slots.bindings(ask, callee) if callee is not None else []
-        if any(Kind.HISTORY in self._facts.of(slot) and holds([value], load, names) for slot, value in taken):
+        sent = [request.history] if request is not None and request.history is not None else []
+        for slot, value in self._facts.slots.bindings(ask, callee) if callee is not None else ():
+            sent += [value] if Kind.HISTORY in self._facts.of(slot) else []
+        if any(_is_listed(value, load, names) for value in sent):
             return True
-        known = [load, *sent, *(name for name in function.nodes_of(cst.Name) if name.value in names)]
+        known = [load, *(name for name in function.nodes_of(cst.Name) if name.value in names)]
         return any(Kind.HISTORY in self._facts.kinds(node) for node in known)
+
+    def _listed(self, load: cst.Call, function: Scope) -> set[str]:
+        """The names that hold what a call gives, or lists with its elements; not what is made of their texts."""
+        names = self._holders(load)
+        for _ in range(_DEEPEST):
+            for node in function.nodes_of(cst.Assign, cst.AnnAssign):
+                if node.value is not None and _is_listed(node.value, load, names):
+                    names.update(target.value for target in ex.targets(node) if isinstance(target, cst.Name))
+        return names
 
     def _says_role(self, call: cst.Call) -> bool:
         """`store.note(key, "assistant", reply)`, also in what a function of this file does."""
@@ -267,9 +299,28 @@ def _handed(call: cst.Call) -> list[cst.BaseExpression]:
     return [*(arg.value for arg in call.args), *([base] if base is not None else [])]
 
 
-def _parts(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The values that another one is made of."""
-    return (part for part in walk(value) if isinstance(part, (cst.Name, cst.Attribute, cst.Call)))
+def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:
+    """Whether a value is what a call gave, a part of it, or a list with its elements."""
+    queue: list[cst.BaseExpression] = [value]
+    for here in queue:
+        if here is load or (isinstance(here, cst.Name) and here.value in names):
+            return True
+        if isinstance(here, cst.Await):
+            queue.append(here.expression)
+        elif isinstance(here, cst.Attribute | cst.Subscript):
+            queue.append(here.value)
+        elif isinstance(here, cst.BinaryOperation | cst.BooleanOperation):
+            queue += [here.left, here.right]
+        elif isinstance(here, cst.IfExp):
+            queue += [here.body, here.orelse]
+        elif isinstance(here, cst.ListComp | cst.GeneratorExp):
+            queue.append(here.for_in.iter)
+        elif isinstance(here, cst.List):
+            queue += [part.value for part in here.elements if isinstance(part, cst.StarredElement)]
+        elif isinstance(here, cst.Call):
+            base = ex.receiver(here)
+            queue += [*(arg.value for arg in here.args), *([base] if base is not None else [])]
+    return False
 
 
 def _whole(save: cst.Call, past: set[str]) -> cst.Name | None:
