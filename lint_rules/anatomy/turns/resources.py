@@ -21,7 +21,7 @@ from lint_rules.syntax.walk import walk
 
 _SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
-_KEY = re.compile(r"[:/._-]")
+_KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 2
 """Into how many files a call is followed."""
 
@@ -64,9 +64,10 @@ class Resources:
             self._known[found[1]] = _joined(list(_within(*found, _HOPS)))
         return self._known[found[1]]
 
-    def is_known(self, call: cst.Call) -> bool:
-        """Whether a call runs a function of the project."""
-        return _run(self._anatomy, call) is not None
+    def runs(self, call: cst.Call) -> Scope | None:
+        """The function of the project that a call runs."""
+        found = _run(self._anatomy, call)
+        return found[1] if found is not None else None
 
 
 def _run(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
@@ -138,8 +139,8 @@ def _texts(node: cst.BaseString) -> Iterator[str]:
 
 
 def _is_key(text: str) -> bool:
-    """`chat:history:`, `talks.json`: what may be a key or the name of a file, no prose."""
-    return len(text) > 2 and _KEY.search(text) is not None and not any(char.isspace() for char in text)
+    """`chat:history:`, `talks.json`: what may be a key or the name of a file, no prose and no markup."""
+    return len(text) > 2 and _KEY.fullmatch(text) is not None
 
 
 def _is_row(anatomy: Anatomy, name: str) -> bool:

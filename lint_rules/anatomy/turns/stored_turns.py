@@ -61,7 +61,8 @@ class StoredTurns:
         calls = function.nodes_of(cst.Call)
         asks = [call for call in calls if self._anatomy.turns.reaches_model(call)]
         for ask in asks:
-            told = [call for call in calls if call not in asks and self._anatomy.leads(function, [ask], [call])]
+            after = [call for call in calls if call not in asks and self._is_done(call)]
+            told = [call for call in after if self._anatomy.leads(function, [ask], [call])]
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
             yield from self._kept(ask, loads, told, function)
         for call in calls:
@@ -145,8 +146,23 @@ class StoredTurns:
 
     def _gives(self, call: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether what a call gives is used, and may be asked with."""
-        is_statement = isinstance(self._module.parent[call], cst.Expr)
-        return not is_statement and not self._makes(call) and self._anatomy.leads(function, [call], [ask])
+        turns_over = any(Kind.HISTORY in self._facts.kinds(arg.value) for arg in call.args)
+        if self._is_statement(call) or turns_over or self._makes(call):
+            return False
+        return self._anatomy.leads(function, [call], [ask])
+
+    def _around(self, call: cst.Call) -> cst.CSTNode:
+        outer = self._module.parent[call]
+        while isinstance(outer, cst.Await):
+            outer = self._module.parent[outer]
+        return outer
+
+    def _is_statement(self, call: cst.Call) -> bool:
+        return isinstance(self._around(call), cst.Expr)
+
+    def _is_done(self, call: cst.Call) -> bool:
+        """Whether a call may be made for what it does: it is no part of another value."""
+        return isinstance(self._around(call), cst.Expr | cst.Assign | cst.AnnAssign | cst.Return | cst.Arg)
 
     def _makes(self, call: cst.Call) -> bool:
         """Whether a call makes an object, and loads nothing."""
@@ -196,20 +212,25 @@ class StoredTurns:
     def _is_one(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether a call stores messages where another one has loaded them."""
         one, other = self._resources.of(load), self._resources.of(save)
-        known = self._resources.is_known(load) and self._resources.is_known(save)
+        loads, saves = self._resources.runs(load), self._resources.runs(save)
+        known = loads is not None and saves is not None
         place, same = self._receiver(load, function), self._receiver(save, function)
         if not known:
             is_same = place is not None and place == same
             handed = load.args and not self._handles(load, function).isdisjoint(self._handles(save, function))
             if (is_same or handed) and self._is_history(load, ask, function):
                 return True
-        if not one.is_read_again_after(other) or not self._outlives(one, other, place):
+        if (
+            (known and loads is saves)
+            or not one.is_read_again_after(other)
+            or not self._outlives(one, other, place, save)
+        ):
             return False
         return self._is_history(load, ask, function) or self._says_role(save)
 
-    def _outlives(self, one: Touched, other: Touched, place: Slot | None) -> bool:
+    def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
-        return (one.lies_outside and other.lies_outside) or place is not None
+        return (one.lies_outside and other.lies_outside) or (place is not None and self._is_statement(save))
 
     def _handles(self, call: cst.Call, function: Scope) -> set[str]:
         """The objects of which methods are called, also in a function of this file, that `function` was given.
@@ -240,7 +261,7 @@ class StoredTurns:
         """The lasting place of the object of which a method is called; of a function its file."""
         base = ex.receiver(call)
         if base is None:
-            return ("var", self._module.top, ex.called_name(call)) if self._resources.is_known(call) else None
+            return ("var", self._module.top, ex.called_name(call)) if self._resources.runs(call) is not None else None
         slot = self._facts.slots.of(base)
         place = self._anatomy.aliases.of(slot) if slot is not None else None
         lasts = place is not None and self._anatomy.aliases.is_lasting(place, function)
