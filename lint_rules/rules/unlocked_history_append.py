@@ -96,6 +96,7 @@ from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.creations import Creation, creations
 from lint_rules.anatomy.turns.races import Races
+from lint_rules.anatomy.turns.resets import Reset, resets_beside
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -121,6 +122,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for made in creations(races):
         reported.add(made.node)
         yield _made_twice(anatomy, made)
+    for reset in resets_beside(anatomy) if races.starts else ():
+        if reset.node not in reported and (reset.slot, reset.function) not in told:
+            reported.add(reset.node)
+            told.add((reset.slot, reset.function))
+            yield _begun_anew(anatomy, reset)
     for history in races.histories:
         left = common is not None and history.slot in common and history.slot not in common.own
         for found in unlocked(races, history) if not left else ():
@@ -195,6 +201,17 @@ def _made_twice(anatomy: Anatomy, made: Creation) -> Draft:
     notes = (Note(made.look, "nothing is found here"), Note(made.made, "others run meanwhile"), started(made.start))
     cure = "hold one lock for each key from the look to the store"
     return Draft(made.node, message, cure, beside(made.node, notes), "medium")
+
+
+def _begun_anew(anatomy: Anatomy, reset: Reset) -> Draft:
+    line = anatomy.line(reset.turn.asks[0])
+    message = (
+        f"`{describe(reset.slot)}` is begun anew here while the turn in line {line} may wait for the model:"
+        " A asks · B empties the history · A's answer is stored in it, without its question"
+    )
+    notes = (Note(reset.turn.asks[0], "a turn waits here"), started(reset.start))
+    cure = "hold the lock of the turn around this, too"
+    return Draft(reset.node, message, cure, beside(reset.node, notes), "medium")
 
 
 def _other(rewrite: Rewrite) -> Note | Related:
