@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import lint_rules
-from lint_rules import files
+from lint_rules import files, project
 from lint_rules.limits import Limits
 from lint_rules.program import modules, values
 from lint_rules.syntax import depth, memo, ways
@@ -33,6 +33,11 @@ def _rows() -> Iterator[tuple[str, str, str]]:
     yield "modules that a file sees", f"{modules.MOST_HOPS} imports away", "as one that is not of the project"
     yield "modules read for one file", f"{modules.MOST_IMPORTED}", "the same"
     yield "a module that is read for another", f"{modules.MOST_BYTES:,} bytes", "the same"
+    yield (
+        "files that import one, looked at for who runs it",
+        f"{project.MOST_IMPORTERS}, {project.MOST_HOPS} imports away",
+        ("nobody runs it at the same time"),
+    )
     yield (
         "folders above a file in which imports are looked for",
         f"{files.CLIMB_LIMIT}, up to the repository or `pyproject.toml`",

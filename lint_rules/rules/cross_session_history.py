@@ -56,7 +56,7 @@ async def chat(question: Question):
 ## How it decides
 A global (or a variable of the function that makes the app) counts when a handler reaches a write that makes it longer,
 and no key picks one history of many; also where a function of another file of the project that is handed it does so,
-and one of another file that a function from there makes longer.
+and one of another file that a function from there makes longer, or a memory of a library that an object there holds.
 An attribute counts where one object takes all events: a Discord client, or an object whose methods are registered. The
 page of frameworks tells whose handlers are known. An object counts when its class, in this file or another one of the
 project, adds to a history of its own that a model is sent, or when a library says so: Gemini chats, memories of

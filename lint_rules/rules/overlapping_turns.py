@@ -57,14 +57,20 @@ class Pilot:
 A turn is a function that asks a model (itself, through functions of the file, or through an imported function or class
 of the project) and makes a history longer that outlives it: an attribute, a global, a list that is handed in, an entry
 of a registry that a helper gives (`h = history_of(key)`); also by handing it to an imported function that does so
-(`await reply_to(talks[key], text)`). A history that is copied, or stands under a key which was just made, is the
-request's own. Starts are threads, timers, executors, tasks and handlers of web servers and bots.
-From each start the calls are followed until a lock, or a busy flag that is tested and set without an `await` between,
-keeps runs apart. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a method
-which is called from elsewhere starts for what it is given; a handler is reported when its turn stores tool results, or
-a question and its answer: that one history serves all users is for cross-session-history (AGL103) to report. Two
-different starts must reach one history; or the code that goes on after a start, or a public method beside a turn that
-comes by the clock. On an event loop there must be an `await` within the turn.
+(`await reply_to(talks[key], text)`). So is what loads a history from a store, asks with it, and hands the answer to the
+store: an object, a module of functions, a library; that both calls mean one table, key, file or attribute is seen in
+their bodies, in whatever file, or else by the object and the key that they are given. And so is a request that goes on
+with what the provider keeps: an Assistants thread, a `conversation` or `previous_response_id`, a chat object of its
+library, a session of its SDK, the `thread_id` in a LangGraph `config`. A history that is copied, or stands under a key
+which was just made, is the request's own. Starts are threads, timers, executors, tasks and handlers of web servers and
+bots. Where looplint was given the folder, they may stand in files that import this one, directly or through others;
+what the file with the handlers sees by itself is reported there. From each start the calls are followed until a lock,
+or a busy flag that is tested and set without an `await` between, keeps runs apart. Two runs of one start overlap when
+it stands in a loop or runs per event, also a task that a method which is called from elsewhere starts for what it is
+given; a handler is reported when its turn stores tool results, or a question and its answer, or the answer to what it
+has loaded before: that one history serves all users is for cross-session-history (AGL103) to report. Two different
+starts must reach one history; or the code that goes on after a start, or a public method beside a turn that comes by
+the clock. On an event loop there must be an `await` within the turn.
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks and threads whose end the function
 that starts them waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or
@@ -73,8 +79,9 @@ the body of a request; tasks for hooks, typing signs and single tools. A history
 state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
 
 ## Known problems
-Objects of classes from installed packages are not known to keep a history. Two entry points of a class that another
-file calls from two threads are not seen.
+Objects of classes from installed packages are known to keep a history only where a table says so. Of one file alone
+(standard input, an editor, flake8) nobody knows who calls it. A constant argument that keeps a call from using the
+history is not seen.
 
 ## Fix safety
 There is no fix: whether a turn should wait, be dropped, or end the one that runs is for the program to say.

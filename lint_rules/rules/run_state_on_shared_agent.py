@@ -53,7 +53,8 @@ class MessageTool:
 ```
 
 ## How it decides
-A tool counts as shared when it is an attribute of the agent or is looked up there; its class must be known, in this
+A tool counts as shared when it is an attribute of the agent or is looked up there, or a global of a function that
+several requests run at once; its class must be known, in this
 file or an imported one of the project: the method that is called only stores what it is given, and another method
 reads it. A save and restore counts in a coroutine that asks a model between them, on an object that the function has
 not made. An attribute that is set from a parameter counts where several runs on one object are seen: request and bot

@@ -57,8 +57,18 @@ tool messages. A history that is read, then rewritten after an `await` or a mode
 when somebody else can write meanwhile. So is one that a handler loads from a file, a key, a table's row, a document or
 a store of the project, and saves there as a whole, with no lock from the load to the save: two requests of one session
 load the same list, and the later save is all that stays. What a function loads and saves follows from what it does, in
-this file or an imported one. Silent there: a row that is added, a push, an update that compares a version, `FOR
-UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event loop.
+this file or an imported one; or from its use: what a call gave is asked with, gets the answer, and is handed back to
+where it came from (`await people.keep(person)`, `row.save()`). Silent there: a row that is added, a push, an update
+that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event
+loop. A method that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
+
+Two more forms: a conversation that the provider begins because a look into a registry found none, and that is stored
+there after the wait (two first messages begin two, and one is lost); and a history of many, picked by key, that one
+handler begins anew while the turn of another may wait for the model, if that turn looks the history up again to store
+the answer.
+
+What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
+there that call functions of this one, also through further files.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
 whose end is waited for before the next starts, a list made ahead of the nested functions that share it, callers that
@@ -67,8 +77,8 @@ handlers one after another. Of a history that all users have in common, only sta
 is common is what cross-session-history (AGL103) reports.
 
 ## Known problems
-Threads that are started in other files are not seen. An object of an imported class with an `append` of its own is
-taken to lock itself. A lock that another file takes around the call is not seen.
+Of one file alone (standard input, an editor, flake8) nobody knows who calls it. An object of an imported class with an
+`append` of its own is taken to lock itself. Whether two requests mean one key is not known: that they may is enough.
 
 ## Fix safety
 Unsafe for a write that has a lock elsewhere: it is put under that lock, unless somebody may hold the lock already on
