@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -31,18 +32,32 @@ class Project(Protocol):
 def importers_of(path: str, project: Project) -> list[tuple[str, bytes]]:
     """(path, source) of the files that import one, directly or through others, nearest first.
 
-    Nothing if none of them may run several things at once.
+    Of these, the ones that may run several things at once, and those through which they import it.
     """
     found: dict[str, bytes] = {}
+    imported: dict[str, list[str]] = {}
     here = [path]
     for _ in range(MOST_HOPS):
-        given = [pair for name in here for pair in project.importers(name) if pair[0] != path]
-        here = [name for name in dict(given) if name not in found]
-        found.update(given)
-        if len(found) >= MOST_IMPORTERS:
-            break
-    nearest = list(found.items())[:MOST_IMPORTERS]
-    return nearest if any(runs_beside(source) for _, source in nearest) else []
+        known = set(found)
+        for name in here:
+            for importer, source in project.importers(name):
+                if importer != path and not _is_test(importer, source):
+                    found[importer] = source
+                    imported.setdefault(importer, []).append(name)
+        here = [name for name in found if name not in known]
+    leading: set[str] = set()
+    queue = [name for name, source in found.items() if runs_beside(source)]
+    for name in queue:
+        if name in found and name not in leading:
+            leading.add(name)
+            queue += imported[name]
+    return [(name, source) for name, source in found.items() if name in leading][:MOST_IMPORTERS]
+
+
+def _is_test(path: str, source: bytes) -> bool:
+    """Whether pytest collects a file: what a test starts at once, nobody else does."""
+    name = os.path.basename(path)
+    return (name.startswith("test_") or name.endswith("_test.py")) and b"def test" in source
 
 
 def is_run_beside(path: str, neighbours: Neighbours | None) -> bool:

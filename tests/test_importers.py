@@ -46,6 +46,7 @@ desk = Desk()
 async def shorten(guest: str):
     await desk.shorten(guest)
 """
+SERVES = "from fastapi import FastAPI\n"
 RACE = Options(frozenset({"AGL101"}))
 
 
@@ -107,17 +108,31 @@ def test_only_files_that_were_given_count_and_what_is_gone_is_left_out() -> None
 
 
 def test_the_nearest_come_first_and_there_is_a_bound() -> None:
-    many = {f"far{n:02}.py": "import near\n" for n in range(MOST_IMPORTERS + 5)}
-    given = written({"desk.py": "", "near.py": "import desk\nfrom fastapi import FastAPI\n", **many})
+    many = {f"far{n:02}.py": f"import near\n{SERVES}" for n in range(MOST_IMPORTERS + 5)}
+    given = written({"desk.py": "", "near.py": "import desk\n", **many})
     found = [path for path, _ in importers_of("desk.py", given)]
     assert found[0] == "near.py"
     assert len(found) == MOST_IMPORTERS
 
 
+def test_only_files_on_the_way_to_what_runs_several_things_at_once() -> None:
+    given = written(
+        {
+            "desk.py": "",
+            "middle.py": "import desk\n",
+            "app.py": f"import middle\n{SERVES}",
+            "script.py": "import desk\n",
+            "test_desk.py": f"import desk\n{SERVES}\n\ndef test_desk(): ...\n",
+            "test_bot.py": f"import desk\n{SERVES}\n\ndef test_command(): ...\n".replace("def test_", "def "),
+        }
+    )
+    assert [path for path, _ in importers_of("desk.py", given)] == ["middle.py", "test_bot.py", "app.py"]
+
+
 @pytest.mark.parametrize(
     ("source", "beside"),
     [
-        ("from fastapi import FastAPI\n", True),
+        (SERVES, True),
         ("import threading\nthreading.Thread(target=f)\n", True),
         ("import json\n", False),
     ],

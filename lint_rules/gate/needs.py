@@ -461,7 +461,7 @@ class Needs(Surroundings):
         return self.asks and any(word in self._spelling for word in _LIMITS)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def runs_beside(source: bytes) -> bool:
     """Whether a source may start something that runs concurrently; not where it is no Python."""
     try:
