@@ -235,7 +235,10 @@ class Needs(Surroundings):
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
         return self._runs_beside and (
-            self.agent or self.turns_elsewhere() or not _CONVERSATIONS.isdisjoint(self.keywords)
+            self.agent
+            or self.turns_elsewhere()
+            or not _CONVERSATIONS.isdisjoint(self.keywords)
+            or not words.KEEPERS.keys().isdisjoint(self.called)
         )
 
     def shares_history(self) -> bool:

@@ -130,8 +130,8 @@ class Aliases:
             slot = self.slots.of(part)
             place = self.of(slot) if slot is not None else None
             if slot is not None and (place is None or not self.is_lasting(place, function)):
-                place = self._stored_at(slot, function)
-            if place is None or not self.is_lasting(place, function):
+                place = self._stored_at(slot, function) or (place if _is_part_of_parameter(place) else None)
+            if place is None or not (self.is_lasting(place, function) or _is_part_of_parameter(place)):
                 return None
             places.add(place)
         return places.pop() if len(places) == 1 else None
@@ -157,6 +157,14 @@ class Aliases:
 
 def _is_parameter(slot: Slot) -> bool:
     return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
+
+
+def _is_part_of_parameter(slot: Slot | None) -> bool:
+    if slot is None or slot[0] not in {"member", "item"}:
+        return False
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return _is_parameter(slot)
 
 
 def _function_of(slot: Slot) -> Scope | None:

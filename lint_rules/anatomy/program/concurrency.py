@@ -32,6 +32,7 @@ class Passing:
     a part of the object that the run is of. `starts` are those of its file that come to it: their kind,
     whether several run at once, and whether they are on one event loop there. `callers` are the functions of its file
     that do, and whether in a thread of their own. `lasting` are the keywords and places of arguments that outlive it.
+    `handed_on`: it is no call, but hands the function to a thread, a task or a framework.
     """
 
     file: str
@@ -44,6 +45,7 @@ class Passing:
     starts: tuple[tuple[StartKind, bool, bool], ...]
     callers: dict[str, bool]
     lasting: frozenset[str | int] = frozenset()
+    handed_on: bool = False
 
 
 @record

@@ -72,7 +72,10 @@ def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
             where = anatomy.module.scope_of[call].function
             path = os.path.abspath(found[0])
             span = _span(anatomy, call)
-            yield Passing(path, found[1], anatomy.module.path, span, where.name, False, False, (start,), {})
+            starts = (start,)
+            yield Passing(
+                path, found[1], anatomy.module.path, span, where.name, False, False, starts, {}, handed_on=True
+            )
 
 
 def _run(anatomy: Anatomy, call: cst.Call) -> tuple[str, str] | None:

@@ -38,8 +38,8 @@ def creations(races: Races) -> Iterator[Creation]:
         function = races.module.scope_of[node].function
         for target in ex.targets(node) if function.kind == "function" else ():
             slot = races.facts.slots.of(target)
-            place = races.anatomy.aliases.of(slot) if slot is not None else None
-            if place is None or place[0] != "item" or not races.anatomy.aliases.is_lasting(place, function):
+            place = races.anatomy.aliases.of(slot) if slot is not None and slot[0] == "item" else None
+            if place is None or not races.anatomy.aliases.is_lasting(place, function):
                 continue
             made = _made_before(races, node, function)
             look = _look_before(races, made, node, function, place) if made is not None else None

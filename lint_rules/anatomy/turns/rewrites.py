@@ -349,8 +349,9 @@ def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTN
     if races.flags.guard(load, where) or _checked(races, save):
         return True
     for inner in races.graph.reachable(where):
-        if any(inner is not where or not module.before(load, guard) for guard in guards(inner)):
-            return True
+        for guard in guards(inner):
+            if inner is not where or not module.before(load, guard) or module.inside(guard, load):
+                return True
     return where is function and function.is_async and not _waits_around(races, function, load, save)
 
 

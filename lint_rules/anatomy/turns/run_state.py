@@ -188,11 +188,13 @@ class RunStates:
 
         Also a global, if it is known that several runs of the function overlap.
         """
-        own = self.module.self_name(function)
+        own, slot = self.module.self_name(function), self.facts.slots.of(base)
+        root = slot
+        while root is not None and root[0] == "member":
+            root = root[1]
+        if root is not None and root[:2] == ("var", self.module.top):
+            return self.races.overlapping(function) is not None
         if isinstance(base, cst.Name):
-            if base.value in self.module.top.bound and base.value not in function.bound:
-                return self.races.overlapping(function) is not None
-            slot = self.facts.slots.of(base)
             values = self.facts.assigned(slot) if slot is not None and slot[1] is function else []
             return bool(values) and all(_rooted_in(value, own) for value in values)
         return isinstance(base, cst.Attribute) and _rooted_in(base, own)

@@ -66,9 +66,10 @@ class StoredTurns:
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
             yield from self._kept(ask, loads, told, function)
         for call in calls:
-            place = self._goes_on(call, function)
+            named = self._named(call, function)
+            place = named or self._held(call, function)
             if place is not None:
-                yield Kept(place, call, [call])
+                yield Kept(place, call, [call], outside=named is not None)
 
     def _kept(self, ask: cst.Call, loads: list[cst.Call], told: list[cst.Call], function: Scope) -> Iterator[Kept]:
         for load in loads:
@@ -90,12 +91,16 @@ class StoredTurns:
 
     # -- what the provider keeps --------------------------------------------------------------------------------
 
-    def _goes_on(self, call: cst.Call, function: Scope) -> Slot | None:
-        """Where the object lives, or what names the conversation, with which a call goes on that the provider keeps."""
+    def _named(self, call: cst.Call, function: Scope) -> Slot | None:
+        """Where what names the conversation lives with which a call goes on that the provider keeps."""
         for value in self._naming(call):
             slot = self._facts.slots.of(value)
-            if slot is not None and not self._is_begun_here(slot):
+            if slot is not None and not self._is_begun_here(value, slot, function):
                 return self._anatomy.aliases.of(slot)
+        return None
+
+    def _held(self, call: cst.Call, function: Scope) -> Slot | None:
+        """Where the object of a library lives that keeps the conversation with which a call goes on."""
         base = ex.receiver(call)
         slot = self._facts.slots.of(base) if base is not None and call.args else None
         for place in self._anatomy.aliases.may_be(slot) if slot is not None else ():
@@ -114,13 +119,20 @@ class StoredTurns:
         keys = [ex.dict_items(value) for value in inner if value is not None]
         return [*found, *(value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS)]
 
-    def _is_begun_here(self, slot: Slot) -> bool:
+    def _is_begun_here(self, value: cst.BaseExpression, slot: Slot, function: Scope) -> bool:
         """Whether what names a conversation is made for this run: begun with the provider, or without a key."""
-        made = [ex.inner(value) for value in self._facts.assigned(slot)] if slot[0] == "var" else []
-        calls = [value for value in made if isinstance(value, cst.Call)]
-        begun = [call for call in calls if f".{ex.dotted(call.func)}".endswith(_BEGINNINGS)]
-        keyless = [call for call in calls if keeps_conversation(self._module, call) and len(call.args) < 2]
-        return bool(begun or keyless) and len(calls) == len(made)
+        while slot[0] == "member":
+            slot = slot[1]
+        made = self._facts.assigned(slot) if slot[:2] == ("var", function) else [value]
+        return bool(made) and all(self._begins(part) for each in made for part in ex.alternatives(each))
+
+    def _begins(self, value: cst.BaseExpression) -> bool:
+        """`threads.create().id`, `str(uuid4())`, `SQLiteSession(":memory:")`."""
+        made = ex.inner(value)
+        if isinstance(made, cst.Call) and keeps_conversation(self._module, made):
+            return len(made.args) < 2
+        calls = (part for part in walk(value) if isinstance(part, cst.Call))
+        return any(f".{ex.dotted(call.func)}".endswith(_BEGINNINGS) for call in calls)
 
     def _given(self, call: cst.Call) -> dict[str, cst.BaseExpression]:
         """What a call gets by keyword, also spread: `create(**request)`."""
@@ -149,7 +161,7 @@ class StoredTurns:
         turns_over = any(Kind.HISTORY in self._facts.kinds(arg.value) for arg in call.args)
         if self._is_statement(call) or turns_over or self._makes(call):
             return False
-        return self._anatomy.leads(function, [call], [ask])
+        return self._module.inside(call, ask) or self._anatomy.leads(function, [call], [ask])
 
     def _around(self, call: cst.Call) -> cst.CSTNode:
         outer = self._module.parent[call]

@@ -296,10 +296,11 @@ class Turns:
         ]
 
     def are_told_by(self, start: Start) -> bool:
-        """Whether the file that runs a function of this one shows its turns: it sees what is asked, and of what."""
-        roots = ((turn, root_object(turn.slot)) for turn in self.open_in(start.function) if start.caller is not None)
-        seen = (turn.outside or root[0] == "attr" or root[1] is self.module.top for turn, root in roots)
-        return start.caller is not None and not start.caller.own and any(seen)
+        """Whether the file that calls a function of this one shows its turns: it sees what is asked, and of what."""
+        if start.caller is None or start.caller.own or start.caller.passing.handed_on:
+            return False
+        roots = ((turn, root_object(turn.slot)) for turn in self.open_in(start.function))
+        return any(turn.outside or root[0] == "attr" or root[1] is self.module.top for turn, root in roots)
 
     # -- what keeps turns apart --------------------------------------------------------------------------------
 
