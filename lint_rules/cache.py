@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from lint_rules import __version__, saving
@@ -37,6 +38,7 @@ _RENEWED_DAYS = 7
 _DAY = 86_400
 
 
+@lru_cache(maxsize=1024)  # the same neighbours are asked for by many files
 def digest(source: bytes) -> str:
     """A name for some bytes that no other bytes have."""
     return blake2b(source, digest_size=16).hexdigest()

@@ -233,6 +233,7 @@ class _Neighbours:
     def __init__(self) -> None:
         self.noted: dict[tuple[str, str], str | None] = {}
         self.summaries = _given.summaries
+        self._importers: dict[str, Sequence[tuple[str, bytes]]] = {}
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
         found = _given(path, module)
@@ -240,9 +241,10 @@ class _Neighbours:
         return found
 
     def importers(self, path: str) -> Sequence[tuple[str, bytes]]:
-        found = _given.importers(path)
-        self.noted[path, ""] = digest(repr([(importer, digest(source)) for importer, source in found]).encode())
-        return found
+        if path not in self._importers:
+            found = self._importers[path] = _given.importers(path)
+            self.noted[path, ""] = digest(repr([(importer, digest(source)) for importer, source in found]).encode())
+        return self._importers[path]
 
     def digest(self, path: str, module: str) -> str | None:
         if module:
