@@ -44,7 +44,8 @@ def started(start: Start) -> Note | Related:
     if start.caller is None:
         return Note(start.node, f"`{name}` runs concurrently from here")
     passing = start.caller.passing
-    return Related(passing.span, f"`{passing.by}` calls `{name}` here, and runs concurrently", passing.path)
+    says = "starts `{}` here" if passing.handed_on else "calls `{}` here, and runs concurrently"
+    return Related(passing.span, f"`{passing.by}` {says.format(name)}", passing.path)
 
 
 def beside(place: cst.CSTNode, notes: Iterable[Note | Related]) -> tuple[Note | Related, ...]:

@@ -99,7 +99,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
-from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.anatomy.values.slots import describe
 from lint_rules.finding import Confidence
 from lint_rules.rules.draft import Draft, Note, beside, started
 
@@ -117,7 +117,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if found.other is not None:
             notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
         notes.append(Note(found.turn.asks[0], "the model is asked here"))
-        notes.append(Note(found.turn.grows[0], f"`{_named(found.turn.slot)}` grows here"))
+        notes.append(Note(found.turn.grows[0], f"`{describe(found.turn.slot)}` grows here"))
         confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
         cure = _ARM_LATER if found.how == "rearmed" else _HELP
         yield Draft(found.node, _message(found), cure, beside(found.node, notes), confidence)
@@ -128,12 +128,8 @@ def _of_text(found: Overlap) -> bool:
     return found.start.kind == "handler" and not found.turn.tools
 
 
-def _named(slot: Slot) -> str:
-    return describe(slot)
-
-
 def _message(found: Overlap) -> str:
-    name, history = found.start.function.name, _named(found.turn.slot)
+    name, history = found.start.function.name, describe(found.turn.slot)
     if found.how == "rearmed":
         return (
             f"`{name}` is started again before its turn runs: a turn that takes longer overlaps the next in `{history}`"
@@ -149,4 +145,6 @@ def _message(found: Overlap) -> str:
 def _harm(found: Overlap) -> str:
     if found.turn.tools:
         return schedules.PARTED
+    if found.turn.kept:
+        return schedules.KEPT
     return schedules.STALE if found.turn.loaded else schedules.MIXED

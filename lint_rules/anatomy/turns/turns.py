@@ -31,7 +31,8 @@ class Turn:
 
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
-    asked with what was loaded before. `outside`: the history lies outside of the program.
+    asked with what was loaded before. `outside`: the history lies outside of the program. `kept`: the provider, or its
+    library, keeps it.
     """
 
     function: Scope
@@ -43,6 +44,7 @@ class Turn:
     answers: bool = False
     loaded: bool = False
     outside: bool = False
+    kept: bool = False
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -94,16 +96,10 @@ class Turns:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
         for kept in self.anatomy.stored_turns.of(function):
             if kept.whole is None:
+                here, by = kept.outside, kept.load is None
+                saves: list[cst.CSTNode] = [*kept.saves]
                 yield Turn(
-                    function,
-                    kept.slot,
-                    [kept.ask],
-                    [*kept.saves],
-                    False,
-                    False,
-                    True,
-                    loaded=True,
-                    outside=kept.outside,
+                    function, kept.slot, [kept.ask], saves, False, answers=True, loaded=True, outside=here, kept=by
                 )
 
     def _only_calls(self, turn: Turn) -> bool:
@@ -357,9 +353,16 @@ def are_answered(turns: Iterable[Turn]) -> bool:
 def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> Turn:
     """The turn that a call runs in another file."""
     both = are_answered(turns)
-    loaded = any(turn.loaded for turn in turns)
     return Turn(
-        function, slot, [call], [call], any(turn.tools for turn in turns), both, both, loaded=loaded and not both
+        function,
+        slot,
+        [call],
+        [call],
+        any(turn.tools for turn in turns),
+        both,
+        both,
+        loaded=any(turn.loaded for turn in turns) and not both,
+        kept=all(turn.kept for turn in turns),
     )
 
 
