@@ -96,14 +96,24 @@ class _Roots:
                     yield row, decorator
 
     def _registered(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
-        """`app.add_handler(MessageHandler(TEXT, function))`, `button.click(lambda text: ...)`."""
+        """`app.add_handler(MessageHandler(TEXT, function))`, `button.click(lambda text: ...)`, `button.click(**event)`."""
         lambdas = [function.node] if isinstance(function.node, cst.Lambda) else []
         for reference in (*lambdas, *self.graph.references[function]):
-            for outer in self.module.ancestors(reference):
-                if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-                    break
-                if isinstance(outer, cst.Call):
-                    yield from ((row, outer) for row in self.taking(outer, function))
+            for call in self._handed_to(reference):
+                yield from ((row, call) for row in self.taking(call, function))
+
+    def _handed_to(self, reference: cst.CSTNode) -> Iterator[cst.Call]:
+        """The calls that a function is handed to: as an argument, within one, or in a dict that is spread there."""
+        for outer in self.module.ancestors(reference):
+            if isinstance(outer, cst.Call):
+                yield outer
+            elif isinstance(outer, cst.Assign):
+                slots = {self.facts.slots.of(target) for target in ex.targets(outer)} - {None}
+                for call in self.module.nodes_of(cst.Call) if isinstance(outer.value, cst.Dict) else ():
+                    if any(arg.star == "**" and self.facts.slots.of(arg.value) in slots for arg in call.args):
+                        yield call
+            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                break
 
     def taking(self, call: cst.Call, function: Scope | None = None) -> Iterator[Framework]:
         """The frameworks that a call may hand `function`, or one of another file, to."""
