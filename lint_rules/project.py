@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 from lint_rules.gate.needs import runs_beside
 from lint_rules.options import Neighbours
@@ -15,7 +15,6 @@ MOST_IMPORTERS = 24
 """How many of the files that import one, directly or through others, are looked at for it."""
 
 
-@runtime_checkable
 class Project(Protocol):
     """`Neighbours` that know the other way, too: which files import one."""
 
@@ -27,6 +26,11 @@ class Project(Protocol):
     def importers(self, path: str) -> Sequence[tuple[str, bytes]]:
         """(path, source) of each file that imports the one at `path`, in order of path."""
         ...
+
+
+def is_project(neighbours: Neighbours | None) -> TypeGuard[Project]:
+    """Whether the other way is known. `isinstance` of a protocol would import `inspect` from Python 3.12 on."""
+    return hasattr(neighbours, "importers")
 
 
 def importers_of(path: str, project: Project) -> list[tuple[str, bytes]]:
@@ -62,4 +66,4 @@ def _is_test(path: str, source: bytes) -> bool:
 
 def is_run_beside(path: str, neighbours: Neighbours | None) -> bool:
     """Whether a file that imports the one at `path`, directly or through others, may run several things at once."""
-    return isinstance(neighbours, Project) and bool(importers_of(path, neighbours))
+    return is_project(neighbours) and bool(importers_of(path, neighbours))

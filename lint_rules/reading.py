@@ -17,7 +17,7 @@ from lint_rules.gate.signs import Signs
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
-from lint_rules.project import MOST_HOPS, Project, importers_of
+from lint_rules.project import MOST_HOPS, Project, importers_of, is_project
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
@@ -87,7 +87,7 @@ def anatomy_of(
         return any(found is not None and seen(found[1]).asks for found in inner)
 
     def called() -> list[Caller]:
-        if not isinstance(neighbours, Project):
+        if not is_project(neighbours):
             return []
         return callers(module.path, _importing(module.path, options, neighbours, read), MOST_HOPS)
 

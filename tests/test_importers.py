@@ -196,18 +196,25 @@ def test_callers_through_other_files() -> None:
 
 
 @pytest.mark.parametrize(
-    "start", ["Thread(target=desk.shorten, args=('a',)).start()", "pool.submit(desk.shorten, 'a')"]
+    ("start", "workers", "told"),
+    [
+        ("Thread(target=desk.shorten, args=('a',)).start()", "", ["AGL101"]),
+        ("pool.submit(desk.shorten, 'a')", "max_workers=4", ["AGL101"]),
+        ("pool.submit(desk.shorten, 'a')", "max_workers=1", []),
+    ],
 )
-def test_functions_that_are_handed_on(start: str) -> None:
-    source = STORE.replace("async def", "def").replace("AsyncOpenAI", "OpenAI").replace("await ", "")
+def test_functions_that_are_handed_on(start: str, workers: str, told: list[str]) -> None:
+    alone = STORE.partition("    def hear")[0]
+    source = alone.replace("async def", "def").replace("AsyncOpenAI", "OpenAI").replace("await ", "")
     starting = (
         "from concurrent.futures import ThreadPoolExecutor\nfrom threading import Thread\nfrom flask import Flask\n"
-        "from desk import Desk\n\napp = Flask(__name__)\npool = ThreadPoolExecutor()\ndesk = Desk()\n\n\n"
+        "from desk import Desk\n\napp = Flask(__name__)\n"
+        f"pool = ThreadPoolExecutor({workers})\ndesk = Desk()\n\n\n"
         f"@app.post('/')\ndef shorten():\n    {start}\n"
     )
     given = written({"desk.py": source, "app.py": starting})
     report = check_source(source.encode(), "desk.py", RACE, neighbours=given)
-    assert [finding.code for finding in report.findings] == ["AGL101"]
+    assert [finding.code for finding in report.findings] == told
 
 
 # -- the cache ----------------------------------------------------------------------------------------------------

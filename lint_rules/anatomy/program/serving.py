@@ -96,7 +96,7 @@ class _Roots:
                     yield row, decorator
 
     def _registered(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
-        """`app.add_handler(MessageHandler(TEXT, function))`, `button.click(lambda text: ...)`, `button.click(**event)`."""
+        """`app.add_handler(MessageHandler(TEXT, function))`, `click(lambda text: ...)`, `click(**event)`."""
         lambdas = [function.node] if isinstance(function.node, cst.Lambda) else []
         for reference in (*lambdas, *self.graph.references[function]):
             for call in self._handed_to(reference):

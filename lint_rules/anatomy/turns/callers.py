@@ -14,7 +14,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, run_elsewhere
-from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere
+from lint_rules.anatomy.program.concurrency import Begun, Caller, Passing, Start, StartKind, begun_elsewhere
 from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
@@ -56,7 +56,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
 def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
     """Functions of other files that a file hands to a thread, a task or a framework: `Thread(target=engine.run)`."""
     begun: list[tuple[cst.BaseExpression, cst.Call, tuple[StartKind, bool, bool]]] = [
-        (each.target, each.node, (each.kind, many, each.kind != "thread"))
+        (each.target, each.node, (each.kind, many and _is_many(anatomy, each), each.kind != "thread"))
         for each, many in begun_elsewhere(anatomy.calls)
     ]
     begun += [
@@ -76,6 +76,12 @@ def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
             yield Passing(
                 path, found[1], anatomy.module.path, span, where.name, False, False, starts, {}, handed_on=True
             )
+
+
+def _is_many(anatomy: Anatomy, begun: Begun) -> bool:
+    """Whether several runs of it may be under way: not with one worker, nor where each waits for the last."""
+    start = Start(anatomy.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
+    return anatomy.races.alone(start).many and anatomy.unguarded.is_many(start)
 
 
 def _run(anatomy: Anatomy, call: cst.Call) -> tuple[str, str] | None:

@@ -46,11 +46,11 @@ class Races:
         self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy))
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
-        self.starts = [*(self._alone(start) for start in starts(anatomy.calls)), *called_beside(anatomy)]
+        self.starts = [*(self.alone(start) for start in starts(anatomy.calls)), *called_beside(anatomy)]
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)
 
-    def _alone(self, start: Start) -> Start:
+    def alone(self, start: Start) -> Start:
         """A start that is waited for, or waits for its last, or takes a busy flag, overlaps no other run of itself."""
         if not start.many or start.kind == "handler":
             return start
