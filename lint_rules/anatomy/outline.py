@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.anatomy.values.slots import Slot, describe, root_object
 from lint_rules.picture import Known, Named, Place
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -61,8 +61,7 @@ def known(anatomy: Anatomy) -> Iterator[Known]:
 
 
 def _home(slot: Slot) -> str:
-    while slot[0] in {"member", "item"}:
-        slot = slot[1]
+    slot = root_object(slot)
     home: Scope | None = slot[1] if slot[0] in {"var", "attr", "return"} else None
     return home.qualname if home is not None else ""
 

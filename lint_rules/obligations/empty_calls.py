@@ -10,7 +10,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -128,8 +128,7 @@ class _Finder:
 
     def _sent_again(self, slot: Slot | None, test: cst.If) -> bool:
         """Whether the history is sent after a reply without calls: later, or by a request that follows."""
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
+        slot = root_object(slot) if slot is not None else None
         if slot is None or slot[0] == "attr":
             return slot is not None
         if slot[0] == "var" and (slot[1] is not self.function or slot[2] in {

@@ -22,7 +22,7 @@ from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import is_store, stores_by_name
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -82,9 +82,7 @@ def unawaited_stores(anatomy: Anatomy) -> Iterator[tuple[cst.Call, HistoryWrite]
 
 def _outlives(write: HistoryWrite, callee: Scope) -> bool:
     """A growing write to something that is not the callee's own."""
-    root: Slot = write.slot
-    while root[0] in {"member", "item"}:
-        root = root[1]
+    root = root_object(write.slot)
     own = root[0] == "var" and root[1] is callee and root[2] not in {p.name.value for p in parameters(callee)}
     return write.kind in GROWING and not own
 

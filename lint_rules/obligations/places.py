@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -101,8 +101,7 @@ class Places:
         return value is not None and any(self._varies(slot) for slot in self.again.parts(value))
 
     def _varies(self, slot: Slot) -> bool:
-        while slot[0] in {"member", "item"}:
-            slot = slot[1]
+        slot = root_object(slot)
         return slot[0] == "var" and (slot[1].kind != "module" or self.function.kind == "module")
 
     def depends(self, stored: Stored) -> set[Slot]:

@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Loop
 from lint_rules.obligations.places import Double, How, Places
 from lint_rules.syntax import expressions as ex
@@ -164,8 +164,7 @@ class Repeated:
 
     def _outlives(self, slot: Slot) -> bool:
         """Whether a history is still there when the function is run again."""
-        while slot[0] in {"member", "item"}:
-            slot = slot[1]
+        slot = root_object(slot)
         if slot[0] == "attr":
             return True
         if slot[0] != "var":

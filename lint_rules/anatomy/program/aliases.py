@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.frameworks import common_parts
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
 
@@ -160,18 +160,13 @@ def _is_parameter(slot: Slot) -> bool:
 
 
 def _is_part_of_parameter(slot: Slot | None) -> bool:
-    if slot is None or slot[0] not in {"member", "item"}:
-        return False
-    while slot[0] in {"member", "item"}:
-        slot = slot[1]
-    return _is_parameter(slot)
+    return slot is not None and slot[0] in {"member", "item"} and _is_parameter(root_object(slot))
 
 
 def _function_of(slot: Slot) -> Scope | None:
     """The function of which the root of a slot is a name."""
-    while slot[0] in {"member", "item"}:
-        slot = slot[1]
-    return slot[1] if slot[0] == "var" and slot[1].kind != "module" else None
+    root = root_object(slot)
+    return root[1] if root[0] == "var" and root[1].kind != "module" else None
 
 
 def _type_of(parameter: Slot) -> str:

@@ -12,7 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.concurrency import Start, runs_per_event, starts_several
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -256,8 +256,7 @@ def _gives_way(node: cst.CSTNode) -> bool:
 
 def _outlives(slot: Slot, function: Scope) -> bool:
     """Whether a place is still there when the function runs the next time: it is no local name."""
-    while slot[0] in {"member", "item"}:
-        slot = slot[1]
+    slot = root_object(slot)
     return slot[0] != "var" or slot[1] is not function
 
 

@@ -16,6 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, run_elsewhere
 from lint_rules.anatomy.program.concurrency import Begun, Caller, Passing, Start, StartKind, begun_elsewhere
 from lint_rules.anatomy.program.serving import registered_elsewhere
+from lint_rules.anatomy.values.slots import root_object
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -33,7 +34,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
         if found is None or unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
-        passing = Passing(
+        yield Passing(
             file=os.path.abspath(found[0]),
             function=found[1],
             path=anatomy.module.path,
@@ -49,7 +50,6 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
             callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
             lasting=frozenset(_lasting(anatomy, call, where)),
         )
-        yield passing
     yield from _handed_on(anatomy)
 
 
@@ -72,9 +72,8 @@ def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
             where = anatomy.module.scope_of[call].function
             path = os.path.abspath(found[0])
             span = _span(anatomy, call)
-            starts = (start,)
             yield Passing(
-                path, found[1], anatomy.module.path, span, where.name, False, False, starts, {}, handed_on=True
+                path, found[1], anatomy.module.path, span, where.name, False, False, (start,), {}, handed_on=True
             )
 
 
@@ -116,10 +115,7 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
     if base is None or slot is None:
         return isinstance(base, cst.Call), False
     place = anatomy.aliases.of(slot)
-    root = place
-    while root[0] in {"member", "item"}:
-        root = root[1]
-    return not anatomy.aliases.is_lasting(place, where), root[0] == "attr"
+    return not anatomy.aliases.is_lasting(place, where), root_object(place)[0] == "attr"
 
 
 def _lasting(anatomy: Anatomy, call: cst.Call, where: Scope) -> Iterator[str | int]:

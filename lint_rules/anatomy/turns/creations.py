@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.foreign_stores import whole_of
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.anatomy.vocabulary import MAKERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -54,9 +53,8 @@ def _made_before(races: Races, node: cst.Assign, function: Scope) -> cst.Call | 
     for call in function.nodes_of(cst.Call):
         is_made = any(f".{ex.dotted(call.func)}".endswith(f".{maker}") for maker in MAKERS)
         waits = not function.is_async or isinstance(races.module.parent[call], cst.Await)
-        if is_made and waits:
-            if holds([node.value], call, places.derived(function, call, grown=True)):
-                return call
+        if is_made and waits and holds([node.value], call, places.derived(function, call, grown=True)):
+            return call
     return None
 
 

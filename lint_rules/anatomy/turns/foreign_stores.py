@@ -10,7 +10,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -52,20 +52,6 @@ def _done_by(where: Anatomy, cls: Scope, method: Scope, place: Slot) -> Iterator
                 yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown))
             elif kept in given:
                 yield Store(as_part_of(kept, place), False)
-
-
-def whole_of(slot: Slot) -> Iterator[Slot]:
-    """A slot, and what it is a part of, up to a variable or attribute."""
-    yield slot
-    while slot[0] in {"member", "item"}:
-        slot = slot[1]
-        yield slot
-
-
-def root_object(slot: Slot) -> Slot:
-    """The variable or attribute that a slot is a part of."""
-    *_, root = whole_of(slot)
-    return root
 
 
 def as_part_of(slot: Slot, place: Slot) -> Slot:

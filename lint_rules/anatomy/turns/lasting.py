@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
@@ -30,9 +30,7 @@ class Lasting:
 
     def keeps(self, slot: Slot, depth: int = 0) -> Slot | None:
         """Where a list lives on after the function has ended: an attribute, a global, an entry of either; or None."""
-        root: Slot = slot
-        while root[0] in {"member", "item"}:
-            root = root[1]
+        root = root_object(slot)
         if root[0] == "attr":
             return slot
         if root[0] != "var" or depth > _DEEPEST:
@@ -59,9 +57,7 @@ class Lasting:
 
     def _is_set(self, slot: Slot) -> bool:
         """Whether this file puts something there: the body of a request is read only."""
-        root: Slot = slot
-        while root[0] in {"member", "item"}:
-            root = root[1]
+        root = root_object(slot)
         if root[0] == "attr" or root[2] in self.anatomy.module.top.bound:
             return True
         if self.anatomy.facts.assigned(slot):

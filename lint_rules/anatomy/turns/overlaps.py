@@ -15,11 +15,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.foreign_stores import root_object
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, name_of, parameters
 from lint_rules.syntax.record import record
@@ -157,9 +156,7 @@ class Overlaps:
 
     def _same_history(self, start: Start, turn: Turn, reach: Reach) -> bool:
         """Whether several runs share the history: a parameter must be given the same object each time."""
-        slot = turn.slot
-        while slot[0] in {"member", "item"}:
-            slot = slot[1]
+        slot = root_object(turn.slot)
         if turn.outside or slot[0] != "var" or slot[1].kind == "module":
             return True
         if self.anatomy.aliases.is_lasting(turn.slot, slot[1]):
@@ -186,8 +183,7 @@ class Overlaps:
             return False
         if self.anatomy.aliases.is_lasting(self.anatomy.aliases.of(given), caller):
             return True
-        while given[0] in {"member", "item"}:
-            given = given[1]
+        given = root_object(given)
         if given[0] != "var" or given[1] is not caller:
             return given[0] in {"attr", "var"}
         if self._is_parameter(given):

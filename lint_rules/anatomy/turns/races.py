@@ -19,7 +19,7 @@ from lint_rules.anatomy.turns.callers import called_beside
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
@@ -145,9 +145,7 @@ class Races:
 
     def _is_shared(self, slot: Slot, writes: list[HistoryWrite]) -> bool:
         """Whether a place with these writes can be seen by more than one run of a function."""
-        root = slot
-        while root[0] in {"member", "item"}:
-            root = root[1]
+        root = root_object(slot)
         if root[0] == "attr":
             return True
         if root[0] != "var":

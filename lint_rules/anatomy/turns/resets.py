@@ -12,9 +12,8 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import resets
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.foreign_stores import root_object
 from lint_rules.anatomy.turns.turns import Turn, is_keyed
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record

@@ -14,11 +14,11 @@ from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_o
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
-from lint_rules.anatomy.turns.foreign_stores import as_part_of, root_object, store_of, whole_of
+from lint_rules.anatomy.turns.foreign_stores import as_part_of, store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record

@@ -16,6 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.record import record
@@ -405,8 +406,7 @@ class Copies:
         if slot is None or depth > 4:
             inside = next((n for n in [ex.inner(source)] if isinstance(n, cst.Subscript)), None)
             return inside is not None and depth <= 4 and self.is_kept(inside.value, since, depth + 1)
-        while slot[0] in {"member", "item"}:
-            slot = slot[1]
+        slot = root_object(slot)
         if slot[0] == "attr":
             return True
         if slot[0] == "call" or slot[0] == "return":

@@ -9,7 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import children, walk
@@ -40,8 +40,7 @@ def comes_from_outside(anatomy: Anatomy, given: cst.BaseExpression, function: Sc
         return any(anatomy.facts.slots.of(p) is not None and comes_from_outside(anatomy, p, function) for p in parts)
     root: Slot = slot
     for _ in range(_DEEPEST):
-        while root[0] in {"member", "item"}:
-            root = root[1]
+        root = root_object(root)
         if root[0] == "attr":
             return True
         if root[0] == "return":
@@ -91,8 +90,7 @@ def _way_back(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[Slo
     """The names a value came through, last first, each with what it was bound to (None where that is not known)."""
     slot = anatomy.facts.slots.of(value)
     for _ in range(_DEEPEST):
-        while slot is not None and slot[0] in {"member", "item"}:
-            slot = slot[1]
+        slot = root_object(slot) if slot is not None else None
         if slot is None or slot[0] != "var":
             return
         source = source_of(anatomy, slot)

@@ -228,6 +228,20 @@ def is_method(function: Scope) -> bool:
     return not any(isinstance(d, cst.Name) and d.value == "staticmethod" for d in decorators(function))
 
 
+def whole_of(slot: Slot) -> Iterator[Slot]:
+    """A slot, and what it is a part of, up to a variable or attribute."""
+    yield slot
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+        yield slot
+
+
+def root_object(slot: Slot) -> Slot:
+    """The variable or attribute that a slot is a part of."""
+    *_, root = whole_of(slot)
+    return root
+
+
 def describe(slot: Slot) -> str:
     """The slot as a person writes it: `self.history`, `messages`, `opts.history`, `sessions[...]`."""
     kind = slot[0]
