@@ -230,7 +230,7 @@ class Needs(Surroundings):
 
     def races(self) -> bool:
         """Concurrent writes, or a lock that is held for some of them; a longer copy may be stored for many users."""
-        return (self._writes and (self._runs_beside or self._locks())) or self.overlaps_turns()
+        return (self.agent and self._writes and (self._runs_beside or self._locks())) or self.overlaps_turns()
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
@@ -261,7 +261,9 @@ class Needs(Surroundings):
 
     def keeps_run_state(self) -> bool:
         """Runs that may overlap."""
-        return (self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))) or self.overlaps_turns()
+        return (
+            self.agent and self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))
+        ) or self.overlaps_turns()
 
     def copies_history(self) -> bool:
         return self._copies and self._writes
