@@ -113,10 +113,11 @@ class Needs(Surroundings):
     def _asking(self) -> list[ast.Call | ast.keyword]:
         """The calls that may ask a model, or those of their keywords that show it."""
         requests = written(words.ENDPOINT_ENDS, self.imported)
-        names = {name for name in self.called if name in requests or may_ask(name)}
+        names = {name for name in self.called if name in requests or may_ask(name)} | self.askers_elsewhere
         keywords = {"messages", *(_BODIES if self.shows_request else ())}
         return [
             *[node for node in self.nodes[ast.Call] if called_name(node) in names],
+            *self.answering,
             *[node for node in self.nodes[ast.keyword] if node.arg in keywords],
         ]
 

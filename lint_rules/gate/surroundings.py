@@ -110,16 +110,36 @@ class Surroundings(Evidence):
         sources = map(self._nearby, self._modules()) if self._nearby is not None else ()
         return any(source is not None and _holds_memory(source) for source in sources)
 
+    @cached_property
+    def asks(self) -> bool:
+        """Whether any call can ask a model, also by a function of another file, or by one that nobody knows."""
+        return super().asks or (self.agent and (self.turns_elsewhere() or bool(self.answering)))
+
+    @cached_property
+    def answering(self) -> list[ast.Call]:
+        """The calls whose result may be a reply that is read, and stored in the history that they were handed."""
+        if self.called.isdisjoint(_GROWERS) or not self._reads_parts():
+            return []
+        bound = (node.value for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr) for node in self.nodes[kind])
+        values = (value.value if type(value) is ast.Await else value for value in bound)
+        return [value for value in values if type(value) is ast.Call and (value.args or value.keywords)]
+
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
-        if self._nearby is None:
-            return False
-        for module in self._modules():
-            source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
-            if source is not None and not self.called.isdisjoint(_defined(source)):
-                if seen(source).asks or self._asks_beyond(module, source):
-                    return True
-        return False
+        return bool(self.askers_elsewhere)
+
+    @cached_property
+    def askers_elsewhere(self) -> frozenset[str]:
+        """What is called here, as far as it is defined in files of the project that ask a model."""
+        found: set[str] = set()
+        nearby = self._nearby
+        for module in self._modules() if nearby is not None else ():
+            known = nearby is not None and module.partition(".")[0] not in sys.stdlib_module_names
+            source = nearby(module) if nearby is not None and known else None
+            called = self.called & _defined(source) if source is not None else None
+            if source is not None and called and (seen(source).asks or self._asks_beyond(module, source)):
+                found |= called
+        return frozenset(found)
 
     def _asks_beyond(self, module: str, source: bytes) -> bool:
         """Whether a file asks a model that another one imports, which is imported here as `module`."""
@@ -214,6 +234,7 @@ def seen(source: bytes) -> Seen:
     return Seen(evidence.agent, evidence.asks, evidence.message_fields)
 
 
+_GROWERS = frozenset({"append", "extend", "insert"})
 _SENT = frozenset({"role", "content", "tool_calls", "tool_call_id", "arguments", "name", "id", "input"})
 
 

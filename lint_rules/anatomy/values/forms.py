@@ -23,7 +23,7 @@ _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
 _MODEL_STARTS = ("Chat", "create_react")
 _TELLING = frozenset(
-    {"dict", "next", "pop", "popleft", "replace"}
+    {"dict", "json", "next", "pop", "popleft", "replace"}
     | words.MESSAGE_CLASSES
     | words.MODEL_FACTORIES
     | words.TEXT_FUNCTIONS
@@ -185,6 +185,8 @@ class Forms(Known):
             found.update({k: e for k, e in kinds.items() if k in _COPIED})
         if name in words.TEXT_FUNCTIONS or (name.startswith(_TEXT_STARTS) and not found):
             found.update(self._text_of(node))
+        elif name == "json" and base is not None and Kind.REPLY in (kinds := self.kinds(base)):
+            found[Kind.REPLY] = Evidence("is the body of", node, False, kinds[Kind.REPLY])
         elif name in {"pop", "popleft"} and base is not None:
             kinds = self.kinds(base)
             found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
