@@ -145,11 +145,12 @@ class Joins:
             if not begun and ex.called_name(call) in CONFIGURED and self.slots.callee(call) is None and values:
                 filled = {key: value for key, value in ex.dict_items(values[0]).items() if key != "messages"}
                 values = list(filled.values())
-                begun = [part for value in values if self.anatomy.is_history(value) for part in self._wholes(value, 0)]
+                begun = [part for value in values for part in self._wholes(value, 0)] if len(values) > 1 else []
             for value in values if begun else ():
                 if ex.reads_place(ex.inner(value)) and not self.anatomy.is_history(value):
                     message = Message(call, "user", content=value)
-                    yield from (Joined(call, slot, message, taken) for slot, taken in begun)
+                    own = self.slots.of(value)
+                    yield from (Joined(call, slot, message, taken) for slot, taken in begun if slot != own)
 
     def _begun_with(self, call: cst.Call) -> list[_Part]:
         """The history with which a conversation was begun that a method goes on with."""
@@ -197,20 +198,26 @@ class Joins:
                     for slot, taken in self._wholes(bound.value, depth + 1):
                         yield slot, (*taken, bound.point.statement)
         elif isinstance(part, cst.Call):
-            found = self._runs(part)
-            for there, value in found[0].slots.bindings(part, found[1]) if found is not None else ():
-                returned = [n.value for n in found[1].nodes_of(cst.Return) if n.value is not None]  # type: ignore[index]
-                if any(there == slot for each in returned for slot, _ in found[0]._wholes(each, depth + 1)):  # type: ignore[index]
-                    yield from self._wholes(value, depth + 1)
+            found = self._runs(part, any_call=True)
+            if found is None:
+                return
+            for slot in found[0]._given_back(found[1], depth):
+                yield from self._outside(slot, part, found[0], found[1], depth + 1)
+
+    def _given_back(self, function: Scope, depth: int) -> list[Slot]:
+        """The lists of which a function gives back all."""
+        returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------
 
-    def _runs(self, call: cst.Call) -> tuple[Joins, Scope] | None:
-        """The function that a call runs; one of another file if it is handed a history."""
+    def _runs(self, call: cst.Call, *, any_call: bool = False) -> tuple[Joins, Scope] | None:
+        """The function that a call runs; one of another file if it is handed a history, or any one."""
         callee = self.slots.callee(call)
         if callee is not None:
             return self, callee
-        if not self._hops or not any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args):
+        handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
+        if not self._hops or not handed:
             return None
         found = run_elsewhere(self.anatomy, call)
         if found is None:
@@ -230,20 +237,21 @@ class Joins:
                 content = there._parameter(one.message.content, callee)
                 said = given.get(content) if content is not None else None
                 if said is not None:
-                    message = replace(one.message, node=call, content=said)
-                    for slot, taken in self._outside(one.slot, callee, given, there):
-                        yield Joined(
-                            call, slot, message, taken, None, one.inner or one.node, one.where or there.anatomy
-                        )
+                    message, inner = replace(one.message, node=call, content=said), one.inner or one.node
+                    for slot, taken in self._outside(one.slot, call, there, callee):
+                        yield Joined(call, slot, message, taken, None, inner, one.where or there.anatomy)
 
-    def _outside(
-        self, slot: Slot, callee: Scope, given: dict[Slot, cst.BaseExpression], there: Joins
-    ) -> Iterator[_Part]:
-        """A history of a callee as the caller names it."""
+    def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
+        """A history of a function as one that calls it names it."""
+        given = dict(there.slots.bindings(call, callee))
+        base = ex.receiver(call)
         if slot in given:
-            yield from self._wholes(given[slot], 0)
-        elif there is self and root_object(slot)[:2] != ("var", callee):
-            yield slot, ()
+            yield from self._wholes(given[slot], depth)
+        elif there is self:
+            if root_object(slot)[:2] != ("var", callee):
+                yield slot, ()
+        elif slot[0] == "attr" and base is not None and (member := self.slots.member(base, slot[2])) is not None:
+            yield member, ()
 
     def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
         """The parameter that a value is, under whatever name."""
@@ -258,8 +266,17 @@ class Joins:
         return None
 
     def stored_elsewhere(self, function: Scope) -> Iterator[Stored]:
-        """What functions of other files put into a list that they are handed, with a text that they are handed."""
+        """What functions of other files put into a list that they are handed, with a text that they are handed.
+
+        And what a history of LangChain is handed: `past.add_user_message(text)`.
+        """
         for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            if ex.called_name(call) == "add_user_message" and base is not None and len(call.args) == 1:
+                held = self.slots.member(base, "messages") if self._runs(call, any_call=True) is None else None
+                if held is not None:
+                    message = Message(call, "user", content=call.args[0].value)
+                    yield Stored(call, function, held, "append", message, None)
             found = self._runs(call) if self.slots.callee(call) is None and len(call.args) > 1 else None
             if found is None:
                 continue

@@ -118,9 +118,13 @@ class _Finder:
     def _lasts(self, place: Slot) -> bool:
         """Whether a place outlives the function, and this file makes what lies there: a request's body is only read."""
         root = root_object(place)
-        if not self.anatomy.aliases.is_lasting(place, self.function) or root[:2] == ("var", self.function):
+        if not self.anatomy.aliases.is_lasting(place, self.function):
             return False
-        return root[0] == "attr" or any(self.anatomy.facts.assigned(part) for part in (root, place))
+        return (
+            root[0] == "attr"
+            or root[1] is self.function
+            or any(self.anatomy.facts.assigned(part) for part in (root, place))
+        )
 
     def _callers_place(self, parameter: Slot) -> Slot | None:
         """The parameter itself, if a caller goes on with the list that it hands over."""
