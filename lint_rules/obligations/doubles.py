@@ -174,11 +174,13 @@ class _Sequence:
                 if self._is_along(first, joined, slots):
                     yield Double(How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT, then, first.node)
                     break
-        for then in self.places.all if elsewhere else ():
-            for first, slots in self._said_before(then, elsewhere):
-                if self._follows(first, then, slots):
-                    yield Double(How.AGAIN, then, first.node)
-                    break
+        own = self.places.all if elsewhere else []
+        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere)):
+            for then in then_ones:
+                for first, slots in self._said_before(then, first_ones):
+                    if self._follows(first, then, slots):
+                        yield Double(How.AGAIN, then, first.node)
+                        break
 
     def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
         """The places that put the same message into the same list, and what it is made of."""

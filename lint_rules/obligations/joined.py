@@ -28,6 +28,8 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 3
+_HOPS = 2
+"""Into how many files a call is followed."""
 _SAYS = frozenset({"user", "assistant"})
 
 
@@ -56,7 +58,7 @@ _Part = tuple[Slot, tuple[cst.CSTNode, ...]]
 class Joins:
     """Those of one file."""
 
-    def __init__(self, anatomy: Anatomy, hops: int = 2) -> None:
+    def __init__(self, anatomy: Anatomy, hops: int = _HOPS) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.slots = anatomy.facts.slots
@@ -130,12 +132,12 @@ class Joins:
         outer = self.module.parent[one.node]
         while not isinstance(outer, (cst.For, cst.FunctionDef, cst.While, cst.Module)):
             outer = self.module.parent[outer]
-        names = ex.target_names(outer.target) if isinstance(outer, cst.For) else ()
-        read = {part.value for part in walk(one.write.value) if isinstance(part, cst.Name)}  # type: ignore[union-attr,arg-type]
-        if not isinstance(outer, cst.For) or read.isdisjoint(names):
+        if not isinstance(outer, cst.For):
             return None
+        own = _made_of(outer)
+        read = {part.value for part in walk(one.write.value) if isinstance(part, cst.Name)}  # type: ignore[union-attr,arg-type]
         tests = (node.test for node in walk(outer.body) if isinstance(node, cst.If))
-        return None if any(_compares(test, outer.target) for test in tests) else outer
+        return None if read.isdisjoint(own) or any(_compares(test, own) for test in tests) else outer
 
     def _beside(self, function: Scope) -> Iterator[Joined]:
         """`chain.invoke({"input": text, "history": history})`, and what is said to a conversation begun with one."""
@@ -179,7 +181,9 @@ class Joins:
         """The lists of which a value holds all, or the end."""
         for part in ex.alternatives(value) if depth <= _DEEPEST else ():
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
-                if not any(_compares(clause.test, part.for_in.target) for clause in part.for_in.ifs):
+                if not any(
+                    _compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
+                ):
                     yield from self._wholes(part.for_in.iter, depth + 1)
             elif isinstance(part, cst.BinaryOperation) or (copied := sources(part)):
                 inner = [part.left, part.right] if isinstance(part, cst.BinaryOperation) else copied
@@ -212,11 +216,15 @@ class Joins:
     # -- by what is called ------------------------------------------------------------------------------------
 
     def _runs(self, call: cst.Call, *, any_call: bool = False) -> tuple[Joins, Scope] | None:
-        """The function that a call runs; one of another file if it is handed a history, or any one."""
+        """The function that a call runs; one of another file if it is handed a history, or any one.
+
+        In another file a parameter may be one: that is where the question comes from.
+        """
         callee = self.slots.callee(call)
         if callee is not None:
             return self, callee
         handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
+        handed = handed or (self._hops < _HOPS and self._hands_on(call))
         if not self._hops or not handed:
             return None
         found = run_elsewhere(self.anatomy, call)
@@ -225,6 +233,11 @@ class Joins:
         if found[0] not in self._elsewhere:
             self._elsewhere[found[0]] = Joins(found[0], self._hops - 1)
         return self._elsewhere[found[0]], found[1]
+
+    def _hands_on(self, call: cst.Call) -> bool:
+        """Whether a call is handed two of what its function is handed."""
+        function = self.module.scope_of[call].function
+        return sum(self._parameter(arg.value, function) is not None for arg in call.args) > 1
 
     def _called(self, function: Scope) -> Iterator[Joined]:
         for call in function.nodes_of(cst.Call):
@@ -317,22 +330,21 @@ class Joins:
         return False
 
 
-def _compares(test: cst.BaseExpression, target: cst.BaseExpression) -> bool:
+def _made_of(loop: cst.For) -> set[str]:
+    """The names of an element of a loop, and of what is made of it there."""
+    own = set(ex.target_names(loop.target))
+    for node in walk(loop.body):
+        if isinstance(node, cst.Assign):
+            if any(isinstance(part, cst.Name) and part.value in own for part in walk(node.value)):
+                own.update(name for target in ex.targets(node) for name in ex.target_names(target))
+    return own
+
+
+def _compares(test: cst.BaseExpression, own: set[str]) -> bool:
     """Whether a condition compares an element with something else: with what was just said, it may be."""
-    own = set(ex.target_names(target))
-    names = (
-        {part.value for part in walk(test) if isinstance(part, cst.Name)}
-        if isinstance(test, cst.BaseExpression)
-        else set()
-    )
-    own |= {part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)}
-    return not names <= own | {name for name in names if name[:1].isupper()} | {
-        "str",
-        "len",
-        "isinstance",
-        "bool",
-        "None",
-    }
+    names = {part.value for part in walk(test) if isinstance(part, cst.Name)}
+    known = {name for name in names if name[:1].isupper()} | {"str", "len", "isinstance", "bool", "getattr", "hasattr"}
+    return not names <= own | known | {part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)}
 
 
 def _is_put_together(value: cst.BaseExpression) -> bool:
