@@ -30,6 +30,11 @@ from lint_rules.syntax.walk import walk
 _DEEPEST = 3
 _HOPS = 2
 """Into how many files a call is followed."""
+_BESIDE = ("chat_history", "message_history")
+"""Keywords under which calls of libraries take a history beside the new message.
+
+Source: LlamaIndex, chat engines (`chat`, `stream_chat`); Pydantic AI, `Agent.run`.
+"""
 _SAYS = frozenset({"user", "assistant"})
 
 
@@ -140,7 +145,10 @@ class Joins:
         return None if read.isdisjoint(own) or any(_compares(test, own) for test in tests) else outer
 
     def _beside(self, function: Scope) -> Iterator[Joined]:
-        """`chain.invoke({"input": text, "history": history})`, and what is said to a conversation begun with one."""
+        """`chain.invoke({"input": text, "history": history})`, `engine.chat(text, chat_history=history)`.
+
+        And what is said to a conversation that was begun with a history: `start_chat(history=history)`.
+        """
         for call in function.nodes_of(cst.Call):
             begun = self._begun_with(call)
             values = [arg.value for arg in call.args]
@@ -148,6 +156,8 @@ class Joins:
                 filled = {key: value for key, value in ex.dict_items(values[0]).items() if key != "messages"}
                 values = list(filled.values())
                 begun = [part for value in values for part in self._wholes(value, 0)] if len(values) > 1 else []
+            elif not begun and (past := _past(call)) is not None and self._runs(call, any_call=True) is None:
+                begun = list(self._wholes(past, 0))
             for value in values if begun else ():
                 if ex.reads_place(ex.inner(value)) and not self.anatomy.is_history(value):
                     message = Message(call, "user", content=value)
@@ -328,6 +338,12 @@ class Joins:
                 if inside is not None and self.slots.of(inside) in looked:
                     return True
         return False
+
+
+def _past(call: cst.Call) -> cst.BaseExpression | None:
+    """The history that a call of a library gets beside a message."""
+    given = ex.keywords(call)
+    return next((given[keyword] for keyword in _BESIDE if keyword in given), None) if len(call.args) > 1 else None
 
 
 def _made_of(loop: cst.For) -> set[str]:

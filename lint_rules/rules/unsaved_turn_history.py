@@ -8,7 +8,7 @@ Reports messages of a turn that never reach the history with which the next turn
 - messages that wait in a local list or a copy, and a way out (a return, a break, a handler) before they are stored; in
   a generator also the code after a `yield`, which does not run when the consumer stops early;
 - messages that are appended to a copy: a name of the lasting list was bound to a part of it
-  (`messages = messages[-10:]`), and the copy is put nowhere;
+  (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - a coroutine that stores messages, and is called without `await`.
@@ -67,10 +67,10 @@ is that only the user's words are lost, nor the text of a stream that was not re
 
 For a copy: a name stands for a list that lives on (an attribute, a global, an entry of one, a list with which the
 caller goes on), and on some path for a copy of it: a slice, a sum, a comprehension, what a helper of the project gives
-back.
-Reported is the copy, where an append gets into the lasting list on one path and into the copy on another, or comes
-after one that got into the lasting list. Silent: the copy is put back, returned, or handed to somebody who may keep
-it, the list is cut in place, or something is appended through another name of the lasting list.
+back. Reported is the copy, where an append gets into the lasting list on one path and into the copy on another, or
+comes after one that got into the lasting list; and a new list that `talks.get(key, [])` gives, where nothing ever puts
+one into `talks`. Silent: the list is put there, returned, or handed to somebody who may keep it, or cut in place, or
+something is appended through another name of the lasting list.
 
 The request is recognised in the calls of OpenAI (chat completions, responses), Anthropic, Gemini, Bedrock, Mistral,
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
@@ -153,6 +153,10 @@ def _detached(found: Detached) -> Draft:
     )
     cure = f"cut the list in place (`{name}[:] = ...`), or put the copy back before the turn ends"
     notes = [Note(found.lost.node, "goes into the copy only")]
+    if found.new:
+        message = f"`{name}` is a new list in each turn, as nothing is ever put into {last}: no turn knows of another"
+        cure = f"`{place}.setdefault(key, [])`, or put the list there before the turn ends"
+        notes = [Note(found.lost.node, "goes into the new list only")]
     if found.meant is not None:
         notes.append(Note(found.meant, f"here `{name}` stands for the list that lasts"))
     return Draft(found.node, message, cure, tuple(notes))

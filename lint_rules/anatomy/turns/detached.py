@@ -27,6 +27,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _TURN = frozenset({None, "user", "assistant", "tool"})
+_READS = frozenset({"get", "pop", "clear", "keys", "values", "items"})
 _REPEATING = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp, cst.DictComp, cst.SetComp)
 _LOOKS = frozenset(
     {"len", "str", "repr", "sum", "any", "all", "enumerate", "reversed", "list", "range", "min", "max", "isinstance"}
@@ -36,13 +37,17 @@ _LOOKS = frozenset(
 
 @record
 class Detached:
-    """`node` binds a name of the list in `place` to a copy, and `lost` adds to that; `meant` shows it was to last."""
+    """`node` binds a name of the list in `place` to a copy, and `lost` adds to that; `meant` shows it was to last.
+
+    `new`: to a new list, as nothing is ever put into `place`.
+    """
 
     node: cst.CSTNode
     name: Slot
     place: Slot
     lost: Stored
     meant: cst.CSTNode | None
+    new: bool = False
 
 
 def detached_names(anatomy: Anatomy) -> Iterator[Detached]:
@@ -72,8 +77,14 @@ class _Finder:
 
     def _of(self, slot: Slot, stored: list[Stored]) -> Iterator[Detached]:
         bound = [d for d in self.anatomy.reaching(self.function).definitions if d.name == slot[2]]
-        if len(bound) < 2 or any(self._is_elsewhere(name) for name in self.anatomy.facts.names.get(slot, ())):
+        if any(self._is_elsewhere(name) for name in self.anatomy.facts.names.get(slot, ())):
             return
+        for begun in bound:
+            place = self._never_filled(begun)
+            after = [one for one in stored if begun in self._bound_at(one, slot)] if place is not None else []
+            if place is not None and after and not self._is_kept(begun, slot, place, after):
+                yield Detached(self._statement(begun), slot, place, after[0], None, new=True)
+                return
         live = {d: place for d in bound if (place := self._place(d)) is not None}
         places = set(live.values())
         if len(places) != 1:
@@ -160,6 +171,31 @@ class _Finder:
             if Views(found[0]).renews(found[1], there):  # type: ignore[index]
                 return self.slots.of(given)
         return None
+
+    def _never_filled(self, bound: Definition) -> Slot | None:
+        """The dict of which a definition takes a list, or a new one, and into which this file never puts any."""
+        for part in ex.alternatives(bound.value) if bound.kind == "assign" and bound.value is not None else ():
+            base = ex.receiver(part) if isinstance(part, cst.Call) and ex.called_name(part) == "get" else None
+            slot = self.slots.of(base) if base is not None else None
+            if slot is None or not (slot[0] == "attr" or slot[:2] == ("var", self.anatomy.module.top)):
+                continue
+            defaults = [*ex.positional(part)[1:], *list(ex.alternatives(bound.value))[1:]]  # type: ignore[arg-type]
+            made = self.anatomy.facts.assigned(slot)
+            if any(isinstance(value, cst.List) for value in defaults) and made and all(map(_is_empty_dict, made)):
+                nodes = self.anatomy.module.nodes_of(cst.Name, cst.Attribute)
+                if all(self._only_reads(node) for node in nodes if self.slots.of(node) == slot):
+                    return slot
+        return None
+
+    def _only_reads(self, node: cst.CSTNode) -> bool:
+        """Whether a place where a dict is named does not put anything into it, nor hand it to who might."""
+        parent = self.anatomy.module.parent
+        outer = parent[node]
+        if isinstance(outer, cst.Attribute):
+            return outer.value is not node or outer.attr.value in _READS
+        if isinstance(outer, cst.Subscript):
+            return isinstance(parent[outer], cst.Del)
+        return isinstance(outer, (cst.ComparisonTarget, cst.AssignTarget, cst.AnnAssign))
 
     # -- what is lost -----------------------------------------------------------------------------------------
 
@@ -275,3 +311,9 @@ class _Finder:
             if isinstance(part, cst.Name)
         }
         return any(isinstance(part, cst.Name) and part.value in said for arg in node.args for part in walk(arg.value))
+
+
+def _is_empty_dict(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.Dict):
+        return not value.elements
+    return isinstance(value, cst.Call) and ex.dotted(value.func) == "dict" and not value.args
