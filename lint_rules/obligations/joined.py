@@ -200,9 +200,24 @@ class Joins:
                 at = ex.slice_of(part)
                 for each in inner if at is None or at.upper is None else ():
                     yield from self._wholes(each, depth + 1)
-            elif (slot := self.slots.of(part)) is not None:
+            elif (slot := self.slots.of(part)) is not None and not self._may_miss_the_last(part):
                 yield slot, ()
                 yield from self._known_by(part, depth)
+
+    def _may_miss_the_last(self, part: cst.BaseExpression) -> bool:
+        """Whether the last message may be taken from what a name stands for: `past = past[:-1]`, `past.pop()`."""
+        values = [d.value for d in self.anatomy.definitions(part)] if isinstance(part, cst.Name) else []
+        if any(
+            value is not None and (at := ex.slice_of(value)) is not None and at.upper is not None for value in values
+        ):
+            return True
+        slot, function = self.slots.of(part), self.module.scope_of[part].function
+        taken = [
+            write.node
+            for write in self.anatomy.writes.by_slot.get(slot, ())  # type: ignore[arg-type]
+            if write.kind == "cut" and write.function is function and _takes_last(write.node)
+        ]
+        return bool(taken) and function.kind != "class" and self.anatomy.leads(function, taken, [part])
 
     def _known_by(self, part: cst.BaseExpression, depth: int) -> Iterator[_Part]:
         """What a name holds that was bound to a copy, or a call gives back of what it gets."""
@@ -338,6 +353,13 @@ class Joins:
                 if inside is not None and self.slots.of(inside) in looked:
                     return True
         return False
+
+
+def _takes_last(cut: cst.CSTNode) -> bool:
+    """`past.pop()`, `past.remove(message)`, `del past[-1]`: not `past.pop(0)`, nor `del past[:10]`."""
+    if isinstance(cut, cst.Call):
+        return ex.called_name(cut) == "remove" or (ex.called_name(cut) == "pop" and not ex.positional(cut))
+    return isinstance(cut, cst.Del) and isinstance(cut.target, cst.Subscript) and ex.slice_of(cut.target) is None
 
 
 def _past(call: cst.Call) -> cst.BaseExpression | None:
