@@ -24,6 +24,8 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _OTHERS = frozenset({"assistant", "system", "tool", "model", "bot", "ai"})
+_RELATED = re.compile(r"related_name\s*=\s*[\"'](\w+)")
+"""What Django calls the rows that refer to an object, as an attribute of that. Source: Django, related objects."""
 _LEAVING_OUT = frozenset({"exclude", "offset", "pop"})
 _EXCEPT = re.compile(r"exclu|before|until|offset|skip|except")
 """Words of queries that leave out what came last."""
@@ -80,6 +82,8 @@ class SavedFirst:
     def _is_read_by(self, load: cst.Call, save: cst.Call, said: cst.BaseExpression) -> bool:
         """Whether a call gives what another one has stored, as both of their bodies tell, or how they are called."""
         given, kept = self._resources.of(load), self._resources.of(save)
+        if self._is_related(load, kept):
+            return True
         if given.lies_outside and kept.lies_outside:
             return given.is_read_again_after(kept) and self._puts(given, save, said)
         base, other = ex.receiver(load), ex.receiver(save)
@@ -88,6 +92,16 @@ class SavedFirst:
         same = self.slots.of(base) is not None and self.slots.of(base) == self.slots.of(other)
         user = any(ex.text(arg.value) == "user" for arg in save.args)
         return same and user and stores_by_name(save) and isinstance(self.module.statement(save), cst.Expr)
+
+    def _is_related(self, load: cst.Call, kept: Touched) -> bool:
+        """`talk.messages.order_by(...)`, where the rows that are made name their talk `related_name="messages"`."""
+        read = {part.attr.value for part in walk(load) if isinstance(part, cst.Attribute)}
+        for name in kept.made:
+            found = self.anatomy.defined_elsewhere(name, "class")
+            source = found[0].source.decode(errors="replace") if found is not None else self.module.text
+            if not read.isdisjoint({*_RELATED.findall(source), f"{name.lower()}_set"}):
+                return True
+        return False
 
     def _puts(self, given: Touched, save: cst.Call, said: cst.BaseExpression) -> bool:
         """Whether the function that a call runs puts the text there: what it does with another one is its own."""
