@@ -29,7 +29,9 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     """The calls of a file that ask a model through functions of others."""
     facts = anatomy.facts
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
-        if call in facts.calls or not call.args or facts.slots.callee(call) or facts.slots.constructed(call):
+        callee = facts.slots.callee(call)
+        known = callee is not None and not _is_bodiless(callee)
+        if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
         found = run_elsewhere(anatomy, call, asking=True)
         request = _by_body(call, *found) if found is not None else _by_use(anatomy, call)
@@ -53,7 +55,7 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:
 def _by_use(anatomy: Anatomy, call: cst.Call) -> LLMCall | None:
     """A call of which nobody knows what it does, but that its result is a reply to the history that it is handed."""
     facts = anatomy.facts
-    if not facts.read_as_reply(call):
+    if Kind.REPLY not in facts.kinds(call):
         return None
     sent = next((arg.value for arg in call.args if Kind.HISTORY in facts.kinds(arg.value)), None)
     if sent is None or not _is_stored(anatomy, call, facts.slots.of(sent)) or _is_defined(anatomy, call):
