@@ -106,7 +106,7 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        return Facts(self.module, self.vocabulary)
+        return Facts(self.module, self.vocabulary, self._asked_elsewhere)
 
     @cached_property
     def callers(self) -> list[Caller]:
@@ -316,6 +316,18 @@ class Anatomy:
         functions = (f for f in anatomy.module.functions if f.name == there and f.parent is top)
         function = next((f for f in functions if f.kind == "function"), None)
         return None if function is None else (anatomy, function)
+
+    def _asked_elsewhere(self, name: str, method: str) -> tuple[Facts, Scope] | None:
+        """What asks a model of what is imported under a name: the function, or a method of the class."""
+        if method:
+            found = self.imported_class(name, asking=True)
+            function = found[0].module.method(found[1], method) if found is not None else None
+        else:
+            found = self.imported_function(name, asking=True)
+            function = found[1] if found is not None else None
+        if found is None or function is None or not found[0].calls.reaches_llm(function):
+            return None
+        return found[0].facts, function
 
     def imported_value(self, name: str) -> tuple[Anatomy, Slot] | None:
         """Where what is imported under a (dotted) name is set, with the anatomy of its file; None where unknown."""

@@ -92,7 +92,7 @@ def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
 
 
 def _is_told_later(anatomy: Anatomy, handling: Handling) -> bool:
-    """Whether the function stores something that is no reply behind the parse: not for each text of a loop over them."""
+    """Whether something that is no reply is stored behind the parse; in a loop over texts, behind all of them."""
     module, guard = anatomy.module, handling.guard
     function = module.scope_of[guard].function
     loop = next((n for n in module.ancestors(guard) if isinstance(n, cst.For) and _is_text(anatomy, n.iter)), guard)

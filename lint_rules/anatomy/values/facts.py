@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.values.flows import Flows
 from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.known import Elsewhere
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
@@ -33,8 +34,8 @@ _MEANINGS = {
 class Facts(Flows):
     """Kinds of slots and expressions of one file, solved when made. `kinds(expression)` is what the rest asks for."""
 
-    def __init__(self, module: SourceModule, vocabulary: Vocabulary) -> None:
-        super().__init__(module, vocabulary)
+    def __init__(self, module: SourceModule, vocabulary: Vocabulary, elsewhere: Elsewhere | None = None) -> None:
+        super().__init__(module, vocabulary, elsewhere)
         self._solve()
 
     @cached_property

@@ -7,6 +7,7 @@ sent to a model, a message is appended to it) also flow backwards, to where the 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cached_property
 
 import libcst as cst
@@ -16,7 +17,7 @@ from lint_rules.anatomy.values.kinds import CONTAINER, Evidence, Kind, Kinds, LL
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.module import Scope, SourceModule
 
 PLAIN = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedString, cst.Comparison})
 """The most frequent expressions, whose form says nothing."""
@@ -36,13 +37,16 @@ COPYING = _COPYING_METHODS | _COPYING_FUNCTIONS
 
 DictPart = tuple[str | None, cst.BaseExpression]
 """A key and its value, or None and a whole dict."""
+Elsewhere = Callable[[str, str], "tuple[Known, Scope] | None"]
+"""(function, ""), or (class, method) -> that of another file, if it asks a model, and what is known there."""
 
 
 class Known:
     """The facts of one file. Subclasses say what forms of expressions add, and how syntax lets facts flow."""
 
-    def __init__(self, module: SourceModule, vocabulary: Vocabulary) -> None:
+    def __init__(self, module: SourceModule, vocabulary: Vocabulary, elsewhere: Elsewhere | None = None) -> None:
         self.module = module
+        self.elsewhere = elsewhere
         self.vocabulary = vocabulary
         self.slots = Slots(module)
         self.calls: dict[cst.Call, LLMCall] = {}

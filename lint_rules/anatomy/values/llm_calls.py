@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,13 @@ def recognise(call: cst.Call, facts: Forms) -> LLMCall | None:
         return None
     by_user = _by_user(call, facts) if facts.vocabulary.llm_calls else None
     given = ex.keywords(call)
-    return by_user or _by_endpoint(call, facts) or _by_body(call, given, facts) or _by_shape(call, given, facts)
+    return (
+        by_user
+        or _by_endpoint(call, facts)
+        or _by_body(call, given, facts)
+        or _by_shape(call, given, facts)
+        or _elsewhere(call, facts)
+    )
 
 
 def _full_name(call: cst.Call, facts: Forms) -> str:
@@ -128,6 +135,40 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     if facts.read_as_reply(call) and call.args:
         return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
+
+
+def _elsewhere(call: cst.Call, facts: Forms) -> LLMCall | None:
+    """A function or method of another file, whatever its name, that asks a model with a history that it gets.
+
+    Or without one, where its result is read as a reply.
+    """
+    name = ex.called_name(call)
+    if facts.elsewhere is None or not name or name[0].isupper() or facts.slots.callee(call) is not None:
+        return None
+    read = facts.read_as_reply(call)
+    if not read and not any(Kind.HISTORY in facts.kinds(arg.value) for arg in call.args):
+        return None
+    for function, method in _imported(call, facts):
+        found = facts.elsewhere(function, method)
+        if found is not None:
+            there, callee = found
+            taken = (value for slot, value in there.slots.bindings(call, callee) if Kind.HISTORY in there.of(slot))
+            sent = next(taken, None)
+            if read or sent is not None:
+                return LLMCall(call, name, f"runs `{name}` of another file, which asks a model", None, sent)
+    return None
+
+
+def _imported(call: cst.Call, facts: Forms) -> Iterator[tuple[str, str]]:
+    """What a call may run of other files: a function, or a method of the class that its object is made of."""
+    dotted, base = ex.dotted(call.func), ex.receiver(call)
+    if dotted is not None and facts.module.imports.whence(dotted) is not None:
+        yield dotted, ""
+    slot = facts.slots.of(base) if base is not None else None
+    for value in facts.assigned(slot) if slot is not None else ():
+        made = ex.inner(value)
+        if type(made) is cst.Call and (cls := ex.dotted(made.func)) and cls.rpartition(".")[2][:1].isupper():
+            yield cls, ex.called_name(call)
 
 
 @lru_cache(maxsize=4096)
