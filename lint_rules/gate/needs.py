@@ -308,7 +308,8 @@ class Needs(Surroundings):
         return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(forms.is_repeated, self.nodes[ast.BinOp]))
 
     def offers_tools(self) -> bool:
-        return self.asks and (not self.keywords.isdisjoint({"tools", "functions"}) or "bind_tools" in self.called)
+        offered = not {"tools", "functions"}.isdisjoint(self.keywords | self.texts)
+        return self.asks and (offered or "bind_tools" in self.called)
 
     def picks_messages(self) -> bool:
         """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
