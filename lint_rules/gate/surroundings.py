@@ -124,22 +124,33 @@ class Surroundings(Evidence):
         values = (value.value if type(value) is ast.Await else value for value in bound)
         return [value for value in values if type(value) is ast.Call and (value.args or value.keywords)]
 
+    @cached_property
+    def asking_elsewhere(self) -> frozenset[str]:
+        """The names of what is called here, and defined in a file of the project that asks a model."""
+        found: set[str] = set()
+        for module, source in self._sources():
+            named = self.called & _defined(source)
+            if named and (seen(source).asks or self._asks_beyond(module, source)):
+                found |= named
+        return frozenset(found)
+
+    def decodes_elsewhere(self) -> bool:
+        """What is called here is defined in a file of the project that decodes JSON."""
+        return any(
+            _DECODES.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
+        )
+
+    def _sources(self) -> Iterator[tuple[str, bytes]]:
+        """The modules of the project that this file imports, with their sources."""
+        for module in self._modules() if self._nearby is not None else ():
+            outside = module.partition(".")[0] in sys.stdlib_module_names
+            source = self._nearby(module) if self._nearby is not None and not outside else None
+            if source is not None:
+                yield module, source
+
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
-        return bool(self.askers_elsewhere)
-
-    @cached_property
-    def askers_elsewhere(self) -> frozenset[str]:
-        """What is called here, as far as it is defined in files of the project that ask a model."""
-        found: set[str] = set()
-        nearby = self._nearby
-        for module in self._modules() if nearby is not None else ():
-            known = nearby is not None and module.partition(".")[0] not in sys.stdlib_module_names
-            source = nearby(module) if nearby is not None and known else None
-            called = self.called & _defined(source) if source is not None else None
-            if source is not None and called and (seen(source).asks or self._asks_beyond(module, source)):
-                found |= called
-        return frozenset(found)
+        return bool(self.asking_elsewhere)
 
     def _asks_beyond(self, module: str, source: bytes) -> bool:
         """Whether a file asks a model that another one imports, which is imported here as `module`."""
@@ -326,6 +337,7 @@ _HANDS_ON = re.compile(
 _NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULTILINE)
 _LONGEST = 1200
 """Bytes that a function may have which is looked into."""
+_DECODES = re.compile(rb"\b(?:%s)\(" % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS)))
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _TAGS = frozenset({"role", "type"})
 
