@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import libcst as cst
 
@@ -30,6 +31,9 @@ from lint_rules.syntax.walk import walk
 _DEEPEST = 3
 _HOPS = 2
 """Into how many files a call is followed."""
+_MOST = 4
+"""So many histories of one list, and so many values of one name, are followed; a name with more is a generated one."""
+_MOST_JOINED = 60
 _BESIDE = ("chat_history", "message_history")
 """Keywords under which calls of libraries take a history beside the new message.
 
@@ -82,7 +86,7 @@ class Joins:
                 *self._beside(function),
                 *self._called(function),
             ]
-            found = self._known[function] = [one for one in found if not self._asks_first(one)]
+            found = self._known[function] = [one for one in found[:_MOST_JOINED] if not self._asks_first(one)]
         return found
 
     # -- in the function itself -------------------------------------------------------------------------------
@@ -104,7 +108,7 @@ class Joins:
         """`messages.append(message)`, of a list that a history was put into."""
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in GROWING]
         lists = {one.slot for one in stored if one.slot is not None and one.slot[:2] == ("var", function)}
-        filled = {slot: list(self._filled(function, slot, stored)) for slot in lists}
+        filled = {slot: list(dict.fromkeys(islice(self._filled(function, slot, stored), _MOST))) for slot in lists}
         for one in stored:
             if one.slot is not None and one.message is not None and one.role in _SAYS:
                 for slot, taken in filled.get(one.slot, ()):
@@ -221,7 +225,8 @@ class Joins:
     def _known_by(self, part: cst.BaseExpression, depth: int) -> Iterator[_Part]:
         """What a name holds that was bound to a copy, or a call gives back of what it gets."""
         if isinstance(part, cst.Name):
-            for bound in self.anatomy.definitions(part):
+            definitions = self.anatomy.definitions(part)
+            for bound in definitions if len(definitions) <= _MOST else ():
                 if bound.kind == "assign" and bound.value is not None and bound.point.statement is not None:
                     for slot, taken in self._wholes(bound.value, depth + 1):
                         yield slot, (*taken, bound.point.statement)
