@@ -10,17 +10,17 @@ import libcst as cst
 
 from lint_rules.anatomy.guards.guards import Guards
 from lint_rules.anatomy.messages.transcript import Transcript
-from lint_rules.anatomy.messages.writes import Writes
+from lint_rules.anatomy.messages.writes import GROWING, Writes
 from lint_rules.anatomy.program.aliases import Aliases
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.rounds.rounds import RoundLoop, round_loops
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 from lint_rules.syntax.reexports import definitions, home
 
@@ -327,7 +327,10 @@ class Anatomy:
         return None if function is None else (anatomy, function)
 
     def _asked_elsewhere(self, name: str, method: str) -> tuple[Facts, Scope] | None:
-        """What asks a model of what is imported under a name: the function, or a method of the class."""
+        """What asks a model of what is imported under a name: the function, or a method of the class.
+
+        Not one that stores messages itself, in what it was given or in its object: it takes a whole turn.
+        """
         if method:
             found = self.imported_class(name, asking=True)
             function = found[0].module.method(found[1], method) if found is not None else None
@@ -336,7 +339,8 @@ class Anatomy:
             function = found[1] if found is not None else None
         if found is None or function is None or not found[0].calls.reaches_llm(function):
             return None
-        return found[0].facts, function
+        grown = (write.slot for write in found[0].writes.reached_from(function) if write.kind in GROWING)
+        return (found[0].facts, function) if all(map(_is_local, grown)) else None
 
     def imported_value(self, name: str) -> tuple[Anatomy, Slot] | None:
         """Where what is imported under a (dotted) name is set, with the anatomy of its file; None where unknown."""
@@ -393,6 +397,12 @@ class Anatomy:
     def is_history(self, node: cst.BaseExpression) -> bool:
         """Whether the value of an expression is a message history."""
         return self.facts.is_kind(node, Kind.HISTORY)
+
+
+def _is_local(slot: Slot) -> bool:
+    """Whether a slot lies in what a function has made itself."""
+    root = root_object(slot)
+    return root[0] == "var" and root[1].kind == "function" and root[2] not in parameter_names(root[1])
 
 
 def _is_target(name: cst.Name, parent: cst.CSTNode) -> bool:
