@@ -141,8 +141,17 @@ class Anatomy:
         return Writes(self.facts, self.calls, self.aliases)
 
     @cached_property
-    def rounds(self) -> list[RoundLoop]:
+    def _loops(self) -> tuple[list[RoundLoop], list[RoundLoop]]:
         return round_loops(self.calls, self.writes, self.flow)
+
+    @property
+    def rounds(self) -> list[RoundLoop]:
+        return self._loops[0]
+
+    @property
+    def loops_of_turns(self) -> list[RoundLoop]:
+        """Loops around rounds: of what a person says, of texts in a list, of replies that are not what was wanted."""
+        return self._loops[1]
 
     @cached_property
     def round_at(self) -> dict[cst.CSTNode, RoundLoop]:
