@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
@@ -73,6 +75,18 @@ class ToldByReply:
 
     def outcome(self, node: cst.CSTNode) -> bool | None:
         return self._truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
+
+    def undecided(self, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """The parts of a test that a reply with calls leaves open: `last_round` of `not calls or last_round`."""
+        test = ex.inner(test)
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            yield from self.undecided(test.expression)
+        elif isinstance(test, cst.BooleanOperation):
+            for side in (test.left, test.right):
+                if self._truth(side) is None:
+                    yield from self.undecided(side)
+        else:
+            yield test
 
     def settles(self, point: Point) -> bool:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
