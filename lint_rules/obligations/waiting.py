@@ -188,13 +188,21 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
 
 @record
 class Asked:
-    """A reply with calls that was stored at `node`; the region is what follows, up to the next request."""
+    """A reply with calls that was stored at `node`; the region is what follows, up to the next request.
+
+    At the points `untold` no test has said yet that there are calls.
+    """
 
     function: Scope
     node: cst.CSTNode
     slot: Slot | None
     region: Region
     told: ToldByReply
+    untold: set[Point]
+
+    def knows(self, points: list[Point]) -> bool:
+        """Whether all ways to some points have told that there are calls."""
+        return not any(point in self.untold for point in points)
 
 
 def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
@@ -213,6 +221,8 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     before = Region(
         answers, graph, points, begins, told.outcome, lambda point: told.settles(point) or ends.takes_back(point)
     )
+    telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
+    untold = before.reached(begins, telling)
     for store in stores:
         if store.node in seen:
             continue
@@ -220,7 +230,7 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
         places = graph.enclosing(store.node, anatomy.module.parent)
         starts = [t for p in places for t, kind in p.successors if kind != "exception"]
         if any(p in before.waiting for p in places) and not any(answers.at(p) for p in places):
-            yield Asked(function, store.node, store.slot, before.begun(starts), told)
+            yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
 
 
 def calls_run(anatomy: Anatomy, answers: Answers, asked: Asked, ends: OpenEnds) -> Iterator[Taken]:

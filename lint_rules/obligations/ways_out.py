@@ -160,9 +160,13 @@ class WaysOut:
             for escape in asked.region.escapes():
                 if escape.test is None or escape.handler is not None:
                     continue
-                if any(map(asked.told.mentions, asked.told.undecided(escape.test))):
-                    continue
+                parts = list(asked.told.undecided(escape.test))
+                about = [part for part in parts if asked.told.mentions(part)]
+                if about and not asked.knows(self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)):
+                    continue  # it may ask whether there are calls
                 how = self.ends.go_on(escape.exit, flags=escape.flags) if not self._is_last(escape, None) else None
+                if how == BROKEN and about == parts and any(map(_names_a_tool, about)):
+                    continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
 
@@ -246,3 +250,14 @@ def _words(test: cst.BaseExpression) -> Iterator[str]:
             yield node.attr.value
         elif isinstance(node, cst.SimpleString):
             yield ex.text(node) or ""
+
+
+def _names_a_tool(test: cst.BaseExpression) -> bool:
+    """Whether a test compares something with a word: `calls[0].function.name == "hand_in"`."""
+    return any(
+        ex.text(side) is not None
+        for node in walk(test)
+        if isinstance(node, cst.Comparison)
+        for shown in (node.left, *(target.comparator for target in node.comparisons))
+        for side in (shown, *(e.value for e in getattr(shown, "elements", ())))
+    )

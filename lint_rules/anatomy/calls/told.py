@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
@@ -18,7 +20,6 @@ from lint_rules.syntax.walk import children, walk
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
-_READERS = frozenset({"len", "bool", "print"})
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
 GROWERS = frozenset({"append", "extend", "insert"})
 """Methods that put a message into a list, and settle none of its calls."""
@@ -99,12 +100,26 @@ class ToldByReply:
             for inside in walk(part):
                 if inside in self._stored:
                     continue
-                if type(inside) is cst.Call and ex.called_name(inside) not in _READERS | GROWERS:
+                if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "print"} | GROWERS:
                     if any(self._is_handed(arg.value) for arg in inside.args):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
-                    return True
+                    if self._runs(inside):
+                        return True
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
+
+    def _runs(self, loop: cst.CompFor) -> bool:
+        """Whether a comprehension over the calls does something with them: not if it only reads their names."""
+        made = self.anatomy.module.parent[loop]
+        calls = [
+            node for node in walk(made) if type(node) is cst.Call and not self.anatomy.module.inside(node, loop.iter)
+        ]
+        return any(
+            ex.called_name(call) not in READERS
+            and not is_logging(call)
+            and any(self._is_handed(part) or self.mentions(part) for arg in call.args for part in [arg.value])
+            for call in calls
+        )
 
     def _gives(self, value: cst.BaseExpression) -> bool:
         """Whether a value is the reply or its calls, or holds them: not its text alone."""

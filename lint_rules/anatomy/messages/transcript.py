@@ -139,7 +139,7 @@ class Transcript:
         callee = self.facts.slots.callee(call)
         if callee is None or callee in above or len(above) > _DEEPEST or not self._writes.does_write(callee):
             return
-        inside = {**arguments, **self._given(call, callee)}
+        inside = {**arguments, **self.given(call)}
         for stored in self._direct(callee, inside):
             slot = self._outside(stored.slot, callee, inside) if stored.slot is not None else None
             if slot is not None:
@@ -150,9 +150,13 @@ class Transcript:
     def seen_from(self, call: cst.Call, slot: Slot) -> Slot | None:
         """A slot of the function that `call` runs as the caller names it; None for what lives in that function only."""
         callee = self.facts.slots.callee(call)
-        return self._outside(slot, callee, self._given(call, callee)) if callee is not None else None
+        return self._outside(slot, callee, self.given(call)) if callee is not None else None
 
-    def _given(self, call: cst.Call, callee: Scope) -> Arguments:
+    def given(self, call: cst.Call) -> Arguments:
+        """What the parameters of the function that `call` runs hold, as the caller writes it."""
+        callee = self.facts.slots.callee(call)
+        if callee is None:
+            return {}
         return {**_defaults(self.facts.slots, callee), **dict(self.facts.slots.bindings(call, callee))}
 
     def _outside(self, slot: Slot, callee: Scope, arguments: Arguments) -> Slot | None:
