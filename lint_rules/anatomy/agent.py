@@ -106,7 +106,11 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        return Facts(self.module, self.vocabulary)
+        from lint_rules.anatomy.messages.wrappers import wrapped_requests
+
+        facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
+        facts.learn_wrapped([*wrapped_requests(self)])
+        return facts
 
     @cached_property
     def callers(self) -> list[Caller]:

@@ -166,6 +166,8 @@ DECODERS = frozenset(
         "ast.literal_eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
+DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
+"""Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})
 
 SCHEMA_NAMES = frozenset(

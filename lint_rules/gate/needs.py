@@ -113,10 +113,11 @@ class Needs(Surroundings):
     def _asking(self) -> list[ast.Call | ast.keyword]:
         """The calls that may ask a model, or those of their keywords that show it."""
         requests = written(words.ENDPOINT_ENDS, self.imported)
-        names = {name for name in self.called if name in requests or may_ask(name)}
+        names = {name for name in self.called if name in requests or may_ask(name) or name in self.asking_elsewhere}
         keywords = {"messages", *(_BODIES if self.shows_request else ())}
         return [
             *[node for node in self.nodes[ast.Call] if called_name(node) in names],
+            *self.answering,
             *[node for node in self.nodes[ast.keyword] if node.arg in keywords],
         ]
 
@@ -232,7 +233,7 @@ class Needs(Surroundings):
 
     def races(self) -> bool:
         """Concurrent writes, or a lock that is held for some of them; a longer copy may be stored for many users."""
-        return (self._writes and (self._runs_beside or self._locks())) or self.overlaps_turns()
+        return (self.agent and self._writes and (self._runs_beside or self._locks())) or self.overlaps_turns()
 
     def overlaps_turns(self) -> bool:
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
@@ -263,7 +264,9 @@ class Needs(Surroundings):
 
     def keeps_run_state(self) -> bool:
         """Runs that may overlap."""
-        return (self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))) or self.overlaps_turns()
+        return (
+            self.agent and self._writes and (self._runs_beside or self.has(ast.AsyncFunctionDef))
+        ) or self.overlaps_turns()
 
     def copies_history(self) -> bool:
         return self._copies and self._writes
@@ -310,7 +313,8 @@ class Needs(Surroundings):
         return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(forms.is_repeated, self.nodes[ast.BinOp]))
 
     def offers_tools(self) -> bool:
-        return self.asks and (not self.keywords.isdisjoint({"tools", "functions"}) or "bind_tools" in self.called)
+        offered = not {"tools", "functions"}.isdisjoint(self.keywords | self.texts)
+        return self.asks and (offered or "bind_tools" in self.called)
 
     def picks_messages(self) -> bool:
         """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
@@ -320,11 +324,14 @@ class Needs(Surroundings):
         return ast.Name in places and self.has(ast.BinOp) and "len" in self.called
 
     def parses_calls(self) -> bool:
-        """JSON that a model wrote is decoded, or put back for lack of a default."""
-        return self._decodes() or ("get" in self.called and any(map(forms.has_default_text, self.nodes[ast.BoolOp])))
+        """JSON that a model wrote is decoded, here or in what is called of another file, or has a default text."""
+        if self._decodes() or ("get" in self.called and any(map(forms.has_default_text, self.nodes[ast.BoolOp]))):
+            return True
+        return self.calls and self.decodes_elsewhere()
 
     def _decodes(self) -> bool:
         decoding = self._calls_of(words.DECODERS, _DECODERS)
+        decoding += [node for _, node in self.calls_ending(words.DECODING_METHODS)]
         if decoding and (self.agent or self._runs_tools(decoding)):
             return True
         return self.agent and self.has(*_TRIES) and bool(self._calls_of(words.ENCODERS, _ENCODERS))

@@ -110,16 +110,47 @@ class Surroundings(Evidence):
         sources = map(self._nearby, self._modules()) if self._nearby is not None else ()
         return any(source is not None and _holds_memory(source) for source in sources)
 
+    @cached_property
+    def asks(self) -> bool:
+        """Whether any call can ask a model, also by a function of another file, or by one that nobody knows."""
+        return super().asks or (self.agent and (self.turns_elsewhere() or bool(self.answering)))
+
+    @cached_property
+    def answering(self) -> list[ast.Call]:
+        """The calls whose result may be a reply that is read, and stored in the history that they were handed."""
+        if self.called.isdisjoint(_GROWERS) or not self._reads_parts():
+            return []
+        bound = (node.value for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr) for node in self.nodes[kind])
+        values = (value.value if type(value) is ast.Await else value for value in bound)
+        return [value for value in values if type(value) is ast.Call and (value.args or value.keywords)]
+
+    @cached_property
+    def asking_elsewhere(self) -> frozenset[str]:
+        """The names of what is called here, and defined in a file of the project that asks a model."""
+        found: set[str] = set()
+        for module, source in self._sources():
+            named = self.called & _defined(source)
+            if named and (seen(source).asks or self._asks_beyond(module, source)):
+                found |= named
+        return frozenset(found)
+
+    def decodes_elsewhere(self) -> bool:
+        """What is called here is defined in a file of the project that decodes JSON."""
+        return any(
+            _DECODES.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
+        )
+
+    def _sources(self) -> Iterator[tuple[str, bytes]]:
+        """The modules of the project that this file imports, with their sources."""
+        for module in self._modules() if self._nearby is not None else ():
+            outside = module.partition(".")[0] in sys.stdlib_module_names
+            source = self._nearby(module) if self._nearby is not None and not outside else None
+            if source is not None:
+                yield module, source
+
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
-        if self._nearby is None:
-            return False
-        for module in self._modules():
-            source = self._nearby(module) if module.partition(".")[0] not in sys.stdlib_module_names else None
-            if source is not None and not self.called.isdisjoint(_defined(source)):
-                if seen(source).asks or self._asks_beyond(module, source):
-                    return True
-        return False
+        return bool(self.asking_elsewhere)
 
     def _asks_beyond(self, module: str, source: bytes) -> bool:
         """Whether a file asks a model that another one imports, which is imported here as `module`."""
@@ -214,6 +245,7 @@ def seen(source: bytes) -> Seen:
     return Seen(evidence.agent, evidence.asks, evidence.message_fields)
 
 
+_GROWERS = frozenset({"append", "extend", "insert"})
 _SENT = frozenset({"role", "content", "tool_calls", "tool_call_id", "arguments", "name", "id", "input"})
 
 
@@ -305,6 +337,7 @@ _HANDS_ON = re.compile(
 _NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULTILINE)
 _LONGEST = 1200
 """Bytes that a function may have which is looked into."""
+_DECODES = re.compile(rb"\b(?:%s)\(" % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS)))
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _TAGS = frozenset({"role", "type"})
 

@@ -34,16 +34,19 @@ class Way:
     told: bool = False
     script: bool = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it ends where somebody handles the error."""
+        return self.told or self.handling is not None
+
 
 def way_of_error(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope]) -> Way:
     """Follow an error from `node` outwards: handlers up to the round loop, then the calls of the function."""
     seen.add(function)
     loop = _loop_around(anatomy, node, function)
-    handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
-    if handling is not None:
-        return Way(handling=handling) if handling.ending in SILENT else Way(told=True)
-    if kept_by_gather(anatomy.module, node) or _caught_by_decorator(anatomy, function) or _raises_by_contract(function):
-        return Way(told=True)
+    way = way_inside(anatomy, node, function, loop)
+    if way.is_over:
+        return way
     if loop is not None:
         return Way(loop=loop)
     sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
@@ -55,6 +58,15 @@ def way_of_error(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set
     if function.kind == "module":
         return Way(script=True)
     return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None)
+
+
+def way_inside(anatomy: Anatomy, node: cst.CSTNode, function: Scope, loop: RoundLoop | None = None) -> Way:
+    """What becomes of an error as far as the function, or a loop in it, reaches; an empty way where it leaves that."""
+    handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
+    if handling is not None:
+        return Way(handling=handling) if handling.ending in SILENT else Way(told=True)
+    gathered = kept_by_gather(anatomy.module, node)
+    return Way(told=gathered or _caught_by_decorator(anatomy, function) or _raises_by_contract(function))
 
 
 def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundLoop | None:

@@ -13,9 +13,11 @@ from lint_rules.anatomy.vocabulary import LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
+_TAKING = frozenset({"pop", "popitem", "clear", "update"})
 NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
 _SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
 
@@ -92,9 +94,26 @@ def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
         value = ex.argument(call, keyword)
         if value is not None:
             return value
+        for arg in call.args:
+            value = _always_holds(anatomy, arg.value, keyword) if arg.star == "**" else None
+            if value is not None:
+                return value
     if ex.called_name(call) in LANGCHAIN_CALLS:
         return _bound_to(anatomy, ex.receiver(call))
     return None
+
+
+def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
+    """The value of a key in a dict that is made with it, and out of which nothing is taken later; else None."""
+    slot = anatomy.facts.slots.of(spread) if isinstance(spread, (cst.Name, cst.Attribute)) else None
+    made = [ex.dict_items(value).get(key) for value in anatomy.facts.assigned(slot)] if slot is not None else []
+    if slot is None or len(made) != 1 or key in anatomy.facts.members(slot):
+        return None
+    bases = [part.value for part in anatomy.module.nodes_of(cst.Attribute) if part.attr.value in _TAKING]
+    taken = any(anatomy.facts.slots.of(base) == slot for base in bases)
+    deleted = any(isinstance(part, cst.Subscript) and anatomy.facts.slots.of(part.value) == slot
+                  for node in anatomy.module.nodes_of(cst.Del) for part in walk(node))  # fmt: skip
+    return None if taken or deleted else made[0]
 
 
 def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 from typing import cast
 
 import libcst as cst
 
 from lint_rules.anatomy.values.flows import Flows
-from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
@@ -56,17 +56,30 @@ class Facts(Flows):
         placed = [
             (order[node], flow, node) for kind, flow in self._flows().items() for node in self._telling_nodes(kind)
         ]
-        steps = [(flow, node, scope_of[node]) for _, flow, node in sorted(placed)]
-        self._waiting.update(range(len(steps)))
-        self._settle(steps)
+        self._steps = [(flow, node, scope_of[node]) for _, flow, node in sorted(placed)]
+        self._waiting.update(range(len(self._steps)))
+        self._settle()
         if self._learn_sent():
-            self._settle(steps)
+            self._settle()
         if self._learn_called():
-            self._settle(steps)
+            self._settle()
         self._memo = {}
 
-    def _settle(self, steps: list[tuple[Callable[..., None], cst.CSTNode, Scope]]) -> None:
-        waiting = self._waiting
+    def learn_wrapped(self, requests: Sequence[LLMCall]) -> None:
+        """Takes in the requests that functions of other files make; then all is known that will be."""
+        self._memo = None
+        for request in requests:
+            self._llm_call(request.node, request)
+            if request.history is not None:
+                sent = Evidence(f"is sent to `{request.name}`", request.node, used=True)
+                self.use(request.history, Kind.HISTORY, sent)
+        if requests:
+            self._settle()
+        self._memo = {}
+        self._steps = []
+
+    def _settle(self) -> None:
+        waiting, steps = self._waiting, self._steps
         for _ in range(_MOST_PASSES):
             self._changed = False
             for number, (flow, node, scope) in enumerate(steps):

@@ -337,7 +337,8 @@ class Flows(Forms):
         if node not in self.calls:
             self.calls[node] = found
             self._changed = True
-        self.learn(("call", node), Kind.REPLY, Evidence(found.reason, node))
+        for kind in found.gives:
+            self.learn(("call", node), kind, Evidence(found.reason, node))
         how = f"is sent as `{found.keyword}=` to `{found.name}`" if found.keyword else f"is sent to `{found.name}`"
         evidence = Evidence(how, node, used=True)
         sent = found.history

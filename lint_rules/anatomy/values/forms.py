@@ -18,12 +18,12 @@ from lint_rules.syntax.names import written
 from lint_rules.syntax.word import meaning
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
-_DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS)
+_DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS) | words.DECODING_METHODS
 _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
 _MODEL_STARTS = ("Chat", "create_react")
 _TELLING = frozenset(
-    {"dict", "next", "pop", "popleft", "replace"}
+    {"dict", "json", "next", "pop", "popleft", "replace"}
     | words.MESSAGE_CLASSES
     | words.MODEL_FACTORIES
     | words.TEXT_FUNCTIONS
@@ -185,6 +185,8 @@ class Forms(Known):
             found.update({k: e for k, e in kinds.items() if k in _COPIED})
         if name in words.TEXT_FUNCTIONS or (name.startswith(_TEXT_STARTS) and not found):
             found.update(self._text_of(node))
+        elif name == "json" and base is not None and Kind.REPLY in (kinds := self.kinds(base)):
+            found[Kind.REPLY] = Evidence("is the body of", node, False, kinds[Kind.REPLY])
         elif name in {"pop", "popleft"} and base is not None:
             kinds = self.kinds(base)
             found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
@@ -218,7 +220,9 @@ class Forms(Known):
         return self.module.imports.resolve(ex.dotted(node.func) or "").startswith(("langchain", "langgraph"))
 
     def decoder(self, node: cst.BaseExpression) -> str | None:
-        """The full name of a JSON (or literal) decoder that `node` calls, else None."""
+        """The full name of a JSON (or literal) decoder that `node` calls, that of a method alone, else None."""
+        if type(node) is cst.Call and (name := ex.called_name(node)) in words.DECODING_METHODS:
+            return name
         full = self._full_name(node, _DECODERS)
         return full if full in words.DECODERS else None
 

@@ -69,13 +69,17 @@ class Evidence:
 
 @record
 class LLMCall:
-    """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known."""
+    """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known.
+
+    `gives` says what comes of it: the reply, or only its text or calls.
+    """
 
     node: cst.Call
     name: str
     reason: str
     keyword: str | None = None
     history: cst.BaseExpression | None = None
+    gives: frozenset[Kind] = frozenset({Kind.REPLY})
 
 
 Kinds = Mapping[Kind, Evidence]
