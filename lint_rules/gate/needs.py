@@ -187,8 +187,10 @@ class Needs(Surroundings):
 
     @cached_property
     def _cuts(self) -> bool:
-        """A list that loses its front: by a slice, by `del` or by `pop`."""
+        """A list that loses its front: by a slice, by `del` or by `pop`; or that is gone through from its end."""
         if any(map(forms.is_cut, self.nodes[ast.Subscript])):
+            return True
+        if self.nodes[ast.Break] and ("reversed" in self.called or any(map(forms.turns, self.nodes[ast.Subscript]))):
             return True
         return not self.called.isdisjoint({"pop", "popleft"}) and any(map(forms.pops, self.nodes[ast.Call]))
 

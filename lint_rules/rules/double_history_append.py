@@ -57,8 +57,10 @@ told, and what a flag was set to, holds at the next. Helpers of the file are rea
 Loops count when they go over tool calls, over the pieces of a reply, or come back after a failed request only;
 `@retry` functions when they store what they got before they ask. A list that is added to another, at once or one by
 one, is reported where it holds all that the other one held (loaded from it by a method of its class, or of its store),
-or messages that were appended to both before. A condition that reads the history, a counter or the number of the turn
-keeps the rule silent, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI, Anthropic, Gemini,
+or messages that were appended to both before. So is a message that a request sends beside the history that has it
+(`messages=[*history, question]`), also where a helper makes the list, or sends it. A condition that reads the history,
+a counter or the number of the turn keeps the rule silent, and so do fixed texts, which may be repeated on purpose.
+Messages of OpenAI, Anthropic, Gemini,
 Bedrock, Ollama and LangChain are known.
 
 ## Known problems

@@ -138,8 +138,8 @@ class Flows(Forms):
             slot = self.slots.of(node.target)
             kinds = self.kinds(node.value)
             pair = ex.member(node.target)
-            if pair is not None and pair[1] == "arguments" and not self.is_self(pair[0]):
-                self._mark(pair[0], Kind.CALL, Evidence("its `arguments` are put together from pieces", node, True))
+            if pair is not None and (pair[1] == "arguments" or Kind.ARGUMENTS_TEXT in kinds):
+                self._mark(pair[0], Kind.CALL, Evidence(f"its `{pair[1]}` are put together from pieces", node, True))
             if Kind.HISTORY in kinds and slot is not None:
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
                 self.learn(slot, Kind.HISTORY, evidence)
