@@ -128,7 +128,13 @@ class ReplyPlaces:
             return False
         if self._pieces(node, base):
             return False
-        return stores_by_name(node)
+        return stores_by_name(node) or self._hands_on(node)
+
+    def _hands_on(self, node: cst.Call) -> bool:
+        """`to_thread(self.keep, reply)`: whether a function that stores is handed on with the reply."""
+        function = self.anatomy.facts.slots.function
+        handed = (arg.value for arg in node.args if isinstance(arg.value, (cst.Name, cst.Attribute)))
+        return any((run := function(value)) is not None and self.anatomy.writes.does_write(run) for value in handed)
 
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
         """A local list that pieces of the reply are put into is no store."""
