@@ -18,7 +18,6 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.keepers import givers
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_store, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
@@ -74,7 +73,6 @@ class _Search:
         self.lasting = Lasting(anatomy)
         self.resources = Resources(anatomy)
         self.places = ReplyPlaces(anatomy)
-        self._givers = givers(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
@@ -197,7 +195,7 @@ class _Search:
         return stores_by_name(node) and (
             _WHOLE.search(ex.called_name(node)) is not None
             or is_store(base)
-            or (own is not None and (own in self._givers or self._is_asked_with(own, node)))
+            or (own is not None and (own in self.anatomy.givers or self._is_asked_with(own, node)))
         )
 
     def _is_never_taken_from(self, slot: Slot) -> bool:
@@ -352,7 +350,7 @@ class _Search:
             slot = facts.slots.of(place)
             if slot is not None and self.lasting.keeps(slot) is not None and Kind.HISTORY in facts.of(slot):
                 return True
-            if slot is not None and (slot in self._givers or self._is_asked_with(slot, handover)):
+            if slot is not None and (slot in self.anatomy.givers or self._is_asked_with(slot, handover)):
                 return True
         return isinstance(handover, cst.Call) and (
             self.resources.is_read_again(handover)

@@ -55,6 +55,8 @@ For a reply, three facts: a user's message is stored in a list that lives on (an
 session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place
 that shows or returns the reply and on to the end of the turn, past everything that could store it. Helpers and callers
 of the file are followed. An `if` around the append counts as the program's own wish, unless it asks for tool calls.
+In place of the list may stand a store: an object of this file or another, or a table, which is told the question, gives
+what is sent, and is told nothing but questions anywhere in the file.
 A list that begins anew in each turn, an object made for one task, a question beside the conversation
 (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
@@ -73,9 +75,9 @@ The request is recognised in the calls of OpenAI (chat completions, responses), 
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 
 ## Known problems
-A history that another file loads and saves is not seen as one that lives on. Nor is a caller in another file, which
-may store the reply: the method that asks would be reported. Messages deleted by a clean-up, and a list rebound to new
-messages in other ways, are not seen.
+A store is asked for a reply only where it is told the question in the function that asks. A caller in another file,
+which may store the reply, is not seen: the method that asks would be reported. Messages deleted by a clean-up, and a
+list rebound to new messages in other ways, are not seen.
 
 ## Fix safety
 There is no fix: where the message belongs depends on what the path means.
