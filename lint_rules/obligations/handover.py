@@ -37,14 +37,15 @@ _WHOLE = re.compile(
 )
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
 _DEEPEST = 3
-Way = Literal["leaves", "handler", "yield", "error"]
+Way = Literal["leaves", "handler", "yield", "error", "early"]
 
 
 @record
 class Unhanded:
     """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
 
-    On the way "error" that is the hand-over, and `handover` the request whose error does not come to it.
+    On the way "early" that is where a reply is put into the list, after the hand-over. On the way "error" that is the
+    hand-over, and `handover` the request whose error does not come to it.
     """
 
     leaves: cst.CSTNode
@@ -273,6 +274,7 @@ class _Search:
         starts = self.anatomy.points(function, [s.node for s in stored])
         ends = set(self.anatomy.points(function, handovers))
         if not again.leads(starts, ends, exceptions=False):
+            yield from self._too_early(again, slot, stored, handovers)
             return
         loops = self._loops_over(slot, handovers)
         ends.update(self.anatomy.points(function, loops))
@@ -291,6 +293,25 @@ class _Search:
             yield closed
         elif not around and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return))):
             yield from self._thrown(again, slot, stored, handovers, barred, (loops or handovers)[-1])
+
+    def _too_early(
+        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode]
+    ) -> Iterator[Unhanded]:
+        """A reply that is put into a list which was written out before, and which goes nowhere afterwards."""
+        function = again.function
+        written = {save.node for save in self.anatomy.storage.saves(function) if save.outside}
+        replies = [one for one in stored if self._is_reply(one)]
+        after = self.anatomy.points(function, [one.node for one in replies])
+        users = [
+            node
+            for node in function.nodes_of(cst.Name)
+            if self.anatomy.facts.slots.of(node) in self._views(slot)
+            and not any(self.anatomy.module.inside(node, one.node) for one in stored)
+        ]
+        if not written.issuperset(handovers) or self._kept_one_by_one(function, slot, handovers):
+            return
+        if not again.leads(after, set(self.anatomy.points(function, users)), exceptions=False):
+            yield Unhanded(replies[0].node, "early", slot, replies[0], handovers[-1], function)
 
     def _thrown(
         self,

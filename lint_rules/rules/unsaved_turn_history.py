@@ -8,6 +8,7 @@ Reports messages of a turn that never reach the history with which the next turn
 - messages that wait in a local list, a copy, or a list that was loaded, and a way out (a return, a break, a handler, an
   error) before they are stored; in a generator also the code after a `yield`, which does not run when the consumer
   stops early;
+- a reply that is put into a list after that was written to its file or table;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - a coroutine that stores messages, and is called without `await`, or handed to a thread, which drops it.
@@ -199,6 +200,13 @@ def _waiting(found: Unhanded) -> Draft:
             Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
         )
         return Draft(found.leaves, message, f"store `{waiting}` in a `finally`, or each message as it comes", notes)
+    if found.way == "early":
+        message = (
+            f"`{waiting}` is written before this reply is put into it, and not again:"
+            " the next turn begins with the question, and without the answer"
+        )
+        cure = f"write `{waiting}` again behind this"
+        return Draft(found.leaves, message, cure, (Note(found.handover, "written here"),))
     how = _HOW[found.way]
     message = (
         f"{how} before `{waiting}` is stored: the replies and tool results in it are lost,"
