@@ -224,6 +224,13 @@ class Anatomy:
         return Turns(self.races)
 
     @cached_property
+    def givers(self) -> set[Slot]:
+        """The objects of which a method gives a history."""
+        from lint_rules.anatomy.turns.keepers import givers
+
+        return givers(self)
+
+    @cached_property
     def stored_turns(self) -> StoredTurns:
         from lint_rules.anatomy.turns.stored_turns import StoredTurns
 

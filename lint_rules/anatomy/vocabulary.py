@@ -159,6 +159,11 @@ TASKS = frozenset(
     }
 )  # fmt: skip
 CALLBACKS = frozenset({"add_done_callback", "do", "add_job"})
+AWAITED = (
+    "redis.asyncio.", "aioredis.", "aiosqlite.", "asyncpg.", "pymongo.AsyncMongoClient", "agents.SQLiteSession",
+    "agents.Session", "agents.extensions.memory.",
+)  # fmt: skip
+"""What makes objects of libraries whose methods store only when they are awaited."""
 
 DECODERS = frozenset(
     {

@@ -428,15 +428,17 @@ class Needs(Surroundings):
         """A turn, a generator, a coroutine not awaited; or a result that holds the new messages (Pydantic AI)."""
         if "new_messages" in self.attributes and any(map(forms.takes_new, self.nodes[ast.Assign])):
             return True
-        return self.agent and (
-            self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks or self._forgets_to_await()
-        )
+        if self.agent and (self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks):
+            return True
+        return self._forgets_to_await()
 
     def _forgets_to_await(self) -> bool:
-        coroutines = {node.name for node in self.nodes[ast.AsyncFunctionDef]}
-        return bool(coroutines) and any(
-            type(node.value) is ast.Call and called_name(node.value) in coroutines for node in self.nodes[ast.Expr]
-        )
+        """A coroutine function, of this file or of one that it imports from, that is named without `await`."""
+        awaited = {node.value.func for node in self.nodes[ast.Await] if type(node.value) is ast.Call}
+        named = {node.id for node in self.nodes[ast.Name] if node not in awaited}
+        named |= {node.attr for node in self.nodes[ast.Attribute] if node not in awaited}
+        own = {node.name for node in self.nodes[ast.AsyncFunctionDef]} if self.agent else set()
+        return not named.isdisjoint(own) or self.stores_by_coroutine(named)
 
     def catches(self) -> bool:
         return self.has(*_TRIES)

@@ -83,11 +83,18 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
         yield from _named(inside.value)
     for value in _values(anatomy, slot):
         for part in ex.alternatives(value):
-            if type(part) is cst.Call and type(part.func) is cst.Name:
-                yield part.func.value
+            made = _default(part)
+            if type(made) is cst.Call and type(made.func) is cst.Name:
+                yield made.func.value
             inner = anatomy.facts.slots.of(part)
             if inner is not None:
                 yield from _class_names(anatomy, inner, seen)
+
+
+def _default(value: cst.BaseExpression) -> cst.BaseExpression:
+    """`Session()` of `sessions.setdefault(key, Session())`, of which the others are, too; else the value."""
+    given = ex.positional(value) if type(value) is cst.Call and ex.called_name(value) in {"setdefault", "get"} else []
+    return ex.inner(given[1]) if len(given) == 2 else value
 
 
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
