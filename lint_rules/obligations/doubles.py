@@ -6,7 +6,6 @@ place after another, and both sides of a call; `repeated` and `added_whole` find
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
@@ -16,21 +15,21 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.passing import parameter_path, passed_arguments, resolved
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.copies import Path, path_of
-from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.added_whole import AddedWhole
 from lint_rules.obligations.again import Again
+from lint_rules.obligations.joined import Joined, Joins
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
 from lint_rules.obligations.repeated import Repeated
+from lint_rules.obligations.saved_first import SavedFirst
 from lint_rules.obligations.stores import Stores
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import AnyOf
 from lint_rules.syntax.module import Scope
 
 _Alike = tuple[Stored, Same]
 """A place, and what its message is made of."""
-_Places = dict[tuple[object, "Slot | None"], list[_Alike]]
-"""The places of each message in each list."""
 _MOST_ALIKE = 12
 """So many places of one message are compared with each other; a longer list is a table of texts."""
 
@@ -46,14 +45,17 @@ def doubles(anatomy: Anatomy) -> Iterator[Double]:
 
 def _all(anatomy: Anatomy) -> Iterator[Double]:
     handing = _hand_append_on(anatomy)
+    joins, saves = Joins(anatomy), SavedFirst(anatomy)
     for function in anatomy.module.functions:
-        if function.kind != "class" and (anatomy.transcript.stored(function) or function in handing):
+        if function.kind == "class":
+            continue
+        if anatomy.transcript.stored(function) or function in handing or joins.of(function):
             places = Places(anatomy, function)
             yield from Repeated(places).all()
             sequence = _Sequence(places)
             yield from sequence.all()
             yield from sequence.in_bulk()
-            yield from sequence.sent()
+            yield from sequence.along(joins, saves)
             yield from (double for stored in places.all for double in _returned(places, stored))
             yield from AddedWhole(places).all()
             yield from _by_callback(anatomy, function)
@@ -117,7 +119,7 @@ class _Sequence:
                         yield Double(How.AGAIN, then, first.node)
                         break
 
-    def _alike(self, wanted: Callable[[Stored], bool]) -> _Places:
+    def _alike(self, wanted: Callable[[Stored], bool]) -> dict[tuple[object, Slot | None], list[_Alike]]:
         """The places of each message in each list, in source order."""
         found: defaultdict[tuple[object, Slot | None], dict[cst.CSTNode, _Alike]] = defaultdict(dict)
         for stored in self.places.all:
@@ -152,52 +154,6 @@ class _Sequence:
                         yield Double(How.IN_BULK, stored, there.node)
                         break
 
-    def sent(self) -> Iterator[Double]:
-        """What is sent beside a history that holds it already: `messages=[*history, question]`."""
-        lists = [(value, site) for value, site in self._sent_lists() if not ex.reads_place(value)]
-        alike = self._alike(lambda stored: True) if lists else {}
-        for value, site in lists if alike else ():
-            parts = list(_sent_parts(value))
-            whole = [self.places.facts.slots.of(part) for part, is_list in parts if is_list]
-            histories = {self._named_here(slot, site) for slot in whole if slot is not None} - {None}
-            for slot, (part, is_list) in itertools.product(histories, parts):
-                double = self._beside(part, slot, site, alike) if not is_list else None
-                if double is not None:
-                    yield double
-
-    def _sent_lists(self) -> Iterator[tuple[cst.BaseExpression, cst.Call | None]]:
-        """The lists that this function sends; with the call in it where a helper makes the list, or sends it."""
-        requests, calls = self.places.facts.calls, self.places.anatomy.calls
-        for call in self.function.nodes_of(cst.Call):
-            request = requests.get(call)
-            if request is not None and request.history is not None:
-                value = self.places.bound_to(request.history)
-                yield value, None
-                if isinstance(value, cst.Call) and (maker := self.places.facts.slots.callee(value)) is not None:
-                    for given in maker.nodes_of(cst.Return):
-                        if given.value is not None:
-                            yield self.places.bound_to(given.value), value
-        for site in calls.calls[self.function]:
-            for call in calls.llm_calls[site.callee]:
-                request = requests.get(call)
-                if request is not None and request.history is not None:
-                    yield self.places.bound_to(request.history), site.node
-
-    def _named_here(self, slot: Slot, site: cst.Call | None) -> Slot | None:
-        return slot if site is None else self.places.anatomy.transcript.seen_from(site, slot)
-
-    def _beside(
-        self, part: cst.BaseExpression, slot: Slot | None, site: cst.Call | None, alike: _Places
-    ) -> Double | None:
-        transcript = self.places.anatomy.transcript
-        for message in transcript.messages.of(part, transcript.given(site) if site is not None else None):
-            then = Stored(site or part, self.function, slot, "append", message, None)
-            for key, same in self.places.identities(then).items():
-                for first, other in alike.get((key, slot), ()):
-                    if self._follows(first, then, other.until(same)):
-                        return Double(How.AGAIN, then, first.node)
-        return None
-
     def _are_one(self, held: _Alike, there: _Alike, move: Move) -> bool:
         """Whether one message gets into both lists, and both are as they were when one is added to the other."""
         emptied = self.again.unstored(held[0].slot) | self.again.unstored(move.target)
@@ -207,6 +163,54 @@ class _Sequence:
                 if self.again.follows(last[0].node, move.node, emptied):
                     return True
         return False
+
+    def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
+        """What is put beside a history that holds it already, or stored where a function of another file does so."""
+        elsewhere = list(joins.stored_elsewhere(self.function))
+        stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
+        for joined in joins.of(self.function):
+            then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
+            for first, slots in self._said_before(then, [*stored, *saves.before(self.function, joined)]):
+                if self._is_along(first, joined, slots):
+                    yield Double(How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT, then, first.node)
+                    break
+        own = self.places.all if elsewhere else []
+        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere)):
+            for then in then_ones:
+                for first, slots in self._said_before(then, first_ones):
+                    if self._follows(first, then, slots):
+                        yield Double(How.AGAIN, then, first.node)
+                        break
+
+    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
+        """The places that put the same message into the same list, and what it is made of."""
+        place = self.places.anatomy.aliases.of
+        mine = self.places.identities(then)
+        for first in stored if mine else ():
+            if first.slot is not None and then.slot is not None and place(first.slot) == place(then.slot):
+                for key, same in self.places.identities(first).items():
+                    if key in mine:
+                        yield first, same.until(mine[key])
+
+    def _is_along(self, first: Stored, joined: Joined, slots: frozenset[Slot]) -> bool:
+        if first.node is joined.node or self._is_optional(first):
+            return False
+        anew = self.again.renewed(slots)
+        avoiding = AnyOf(self.again.unstored(first.slot), self.again.unstored(joined.slot), anew)
+        here = first.node
+        for taken in joined.taken:
+            if set(self.again.points(taken)).isdisjoint(self.again.points(joined.node)):
+                if not self.again.follows(here, taken, avoiding):
+                    return False
+                bound = ex.targets(taken) if isinstance(taken, (cst.Assign, cst.AnnAssign)) else []
+                slots_of = (self.places.facts.slots.of(target) for target in bound)
+                here, avoiding = (
+                    taken,
+                    AnyOf(anew, *(self.again.unstored(slot) for slot in slots_of if slot is not None)),
+                )
+        if joined.list is not None and joined.taken:
+            avoiding = AnyOf(avoiding, self.again.unstored(joined.list))
+        return self.again.follows(here, joined.node, avoiding)
 
     def _is_same_list(self, first: Stored, then: Stored) -> bool:
         """Whether two places write to the list of one object: `a.messages` and `b.messages` are two."""
@@ -307,26 +311,6 @@ def _appends_and_calls(anatomy: Anatomy, function: Scope, target: Path, callback
                 if again.follows(other, call, avoiding) or again.follows(call, other, avoiding):
                     return call
     return None
-
-
-def _sent_parts(value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, bool]]:
-    """The messages that a list is made of, and the lists whose newest messages are in it (True)."""
-    value = ex.inner(value)
-    if isinstance(value, cst.List):
-        for element in value.elements:
-            if isinstance(element, cst.StarredElement):
-                yield from _sent_parts(element.value)
-            else:
-                yield element.value, False
-    elif ex.reads_place(value):
-        cut = ex.slice_of(value)
-        if cut is None:
-            yield value, True
-        elif isinstance(value, cst.Subscript) and cut.upper is None:
-            yield value.value, True
-    else:
-        for source in sources(value):
-            yield from _sent_parts(source)
 
 
 def _contents(value: cst.BaseExpression) -> list[cst.BaseExpression]:

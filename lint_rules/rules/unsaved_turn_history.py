@@ -9,6 +9,8 @@ Reports messages of a turn that never reach the history with which the next turn
   error) before they are stored; in a generator also the code after a `yield`, which does not run when the consumer
   stops early;
 - a reply that is put into a list after that was written to its file or table;
+- messages that are appended to a copy: a name of the lasting list was bound to a part of it
+  (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - a coroutine that stores messages, and is called without `await`, or handed to a thread, which drops it.
@@ -21,6 +23,7 @@ booking, a payment) run a second time, as nothing tells the model of the first.
 ## Symptoms
 - the agent forgets its own answers
 - the model answers the question before again
+- the agent forgets its answers from some length of the talk on, and works well before
 - a tool runs a second time in the next turn
 - Python: `RuntimeWarning: coroutine '...' was never awaited`
 
@@ -72,6 +75,13 @@ For coroutines: the function, of this file or another, adds to a history, or to 
 again. Of a store whose code is not at hand, the same method is awaited elsewhere in the file, or it is one of a library
 whose methods are coroutines. Under a decorator that is not known, a function may run by itself, and is silent.
 
+For a copy: a name stands for a list that lives on (an attribute, a global, an entry of one, a list with which the
+caller goes on), and on some path for a copy of it: a slice, a sum, a comprehension, what a helper of the project gives
+back. Reported is the copy, where an append gets into the lasting list on one path and into the copy on another, or
+comes after one that got into the lasting list; and a new list that `talks.get(key, [])` gives, where nothing ever puts
+one into `talks`. Silent: the list is put there, returned, or handed to somebody who may keep it, or cut in place, or
+something is appended through another name of the lasting list.
+
 The request is recognised in the calls of OpenAI (chat completions, responses), Anthropic, Gemini, Bedrock, Mistral,
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 
@@ -98,6 +108,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.replaced_by_new import Replaced, replaced_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.repeated_requests import RepeatedRequest, repeated_requests
+from lint_rules.anatomy.turns.detached import Detached, detached_names
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.obligations.handover import Unhanded, unhanded_turns
@@ -116,6 +127,8 @@ _HOW = {
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for forgotten in forgotten_replies(anatomy):
         yield _reply(forgotten)
+    for detached in detached_names(anatomy):
+        yield _detached(detached)
     for repeated in repeated_requests(anatomy):
         yield _round(anatomy, repeated)
     for unhanded in unhanded_turns(anatomy):
@@ -137,6 +150,24 @@ def _reply(found: Forgotten) -> Draft:
         notes.append(Note(found.inner, "it comes back from here"))
     notes.append(Note(found.user.node, f"the user's message stays in `{history}`"))
     return Draft(found.leaves, message, cure, tuple(n for n in notes if n.node is not found.leaves))
+
+
+def _detached(found: Detached) -> Draft:
+    name, place = describe(found.name), describe(found.place)
+    last = "the list that the caller goes on with" if place == name else f"`{place}`"
+    message = (
+        f"`{name}` is a copy from here on: what is appended to it never gets into {last},"
+        " and later turns do not know of it"
+    )
+    cure = f"cut the list in place (`{name}[:] = ...`), or put the copy back before the turn ends"
+    notes = [Note(found.lost.node, "goes into the copy only")]
+    if found.new:
+        message = f"`{name}` is a new list in each turn, as nothing is ever put into {last}: no turn knows of another"
+        cure = f"`{place}.setdefault(key, [])`, or put the list there before the turn ends"
+        notes = [Note(found.lost.node, "goes into the new list only")]
+    if found.meant is not None:
+        notes.append(Note(found.meant, f"here `{name}` stands for the list that lasts"))
+    return Draft(found.node, message, cure, tuple(notes))
 
 
 def _named(stored: Stored, slot: Slot) -> str:
