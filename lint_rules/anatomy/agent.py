@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -54,6 +55,10 @@ class Neighbour:
     def defines(self, keyword: str, name: str) -> bool:
         """Whether `class Name` or `def name` stands in it, without a keyword `name = `."""
         return (keyword, name) in definitions(self.source)
+
+    def inherits(self, cls: str) -> bool:
+        """Whether a class in it derives from any other."""
+        return re.search(rb"^[ \t]*class[ \t]+%s[ \t]*\(" % cls.encode(), self.source, re.MULTILINE) is not None
 
     @cached_property
     def may_ask(self) -> bool:

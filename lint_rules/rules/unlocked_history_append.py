@@ -105,6 +105,7 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.creations import Creation, creations
+from lint_rules.anatomy.turns.cursors import Cursor, cursors
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.resets import Reset, resets_beside
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
@@ -129,6 +130,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
         yield _stale_rewrite(races, rewrite)
+    for cursor in cursors(races):
+        reported.add(cursor.node)
+        yield _read_too_far(anatomy, cursor)
     for made in creations(races):
         reported.add(made.node)
         yield _made_twice(anatomy, made)
@@ -190,8 +194,7 @@ def _outside_call(races: Races, found: OutsideCall) -> Draft:
 def _no_lock(races: Races, found: NoLock) -> Draft:
     write, first, second = found.writes[0], found.first, found.second
     what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
-    harm = schedules.LOST if found.losing else schedules.PARTED
-    message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {harm}"
+    message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {found.harm}"
     notes = [started(first), *([started(second)] if second is not None else [])]
     notes += [Note(w.node, "also written here") for w in found.writes[1:4]]
     notes.append(_why(write))
@@ -211,6 +214,18 @@ def _made_twice(anatomy: Anatomy, made: Creation) -> Draft:
     notes = (Note(made.look, "nothing is found here"), Note(made.made, "others run meanwhile"), started(made.start))
     cure = "hold one lock for each key from the look to the store"
     return Draft(made.node, message, cure, beside(made.node, notes), "medium")
+
+
+def _read_too_far(anatomy: Anatomy, cursor: Cursor) -> Draft:
+    message = (
+        f"`{describe(cursor.slot)}` is set to the length that `{describe(cursor.history)}` has now, but what lay behind"
+        f" it was read in line {anatomy.line(cursor.read)}: messages that were added meanwhile are never read"
+    )
+    other = cursor.other
+    beside_it = started(other) if isinstance(other, Start) else Note(other, "messages may be added here meanwhile")
+    notes = (Note(cursor.read, "read here"), Note(cursor.wait, "others run meanwhile"), beside_it)
+    cure = "note how much was read: `seen += len(new)`"
+    return Draft(cursor.node, message, cure, beside(cursor.node, notes), "medium")
 
 
 def _begun_anew(anatomy: Anatomy, reset: Reset) -> Draft:
@@ -242,15 +257,17 @@ def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
 def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     if rewrite.stored:
         return _lost_update(races.anatomy, rewrite)
-    message = (
-        f"`{rewrite.name}` is rewritten from what was read in line {races.anatomy.line(rewrite.read)}, before"
-        f" {rewrite.waited}: messages that were added meanwhile are lost"
-    )
-    notes = (
-        Note(rewrite.read, "read here"),
-        Note(rewrite.wait, "others run meanwhile"),
-        _other(rewrite),
-    )
+    line = races.anatomy.line(rewrite.read)
+    if rewrite.wait is None:
+        message = f"`{rewrite.name}` is rewritten from what was read in line {line}: {schedules.LOST}"
+    else:
+        message = (
+            f"`{rewrite.name}` is rewritten from what was read in line {line}, before"
+            f" {rewrite.waited}: messages that were added meanwhile are lost"
+        )
+    notes = [Note(rewrite.read, "read here"), _other(rewrite)]
+    if rewrite.wait is not None:
+        notes.insert(1, Note(rewrite.wait, "others run meanwhile"))
     cure = "hold one lock from the read to the write, or cut exactly what was read: `h[:len(read)] = [...]`"
     fix = new_lock(races, rewrite.slot) if rewrite.slot is not None else None
     return Draft(rewrite.node, message, cure, beside(rewrite.node, notes), rewrite.confidence, fix)

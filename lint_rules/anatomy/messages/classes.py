@@ -47,14 +47,57 @@ def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> 
     """The function or method of another file that a call runs, and that file. `asking`: if it may ask a model."""
     found = anatomy.imported_function(ex.dotted(call.func) or "", asking=asking)
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if found is None and base is not None else None
-    if slot is None or anatomy.facts.slots.callee(call) is not None:
+    if found is not None or base is None or anatomy.facts.slots.callee(call) is not None:
         return found
-    methods = (
-        (there, there.module.method(cls, ex.called_name(call)))
-        for there, cls in classes_of(anatomy, slot, asking=asking)
-    )
-    return next(((there, method) for there, method in methods if method is not None), None)
+    objects = objects_of(anatomy, base, asking=asking)
+    methods = (method_of(there, cls, ex.called_name(call), asking=asking) for there, cls in objects)
+    return next((found for found in methods if found is not None), None)
+
+
+def objects_of(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool = False) -> Iterator[FoundClass]:
+    """The classes that an object may belong to, where another file defines its methods: of a class of this file, too.
+
+    Of `super()`, those that the class around it inherits from.
+    """
+    cls = own_class(anatomy, base)
+    if cls is not None:
+        yield from bases_elsewhere(anatomy, cls, asking)
+        return
+    slot = anatomy.facts.slots.of(base)
+    yield from classes_of(anatomy, slot, asking=asking) if slot is not None else ()
+
+
+def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
+    """The class of this file that an object belongs to, `super()` as well."""
+    if isinstance(base, cst.Call) and ex.called_name(base) == "super":
+        return anatomy.module.scope_of[base].owner
+    return anatomy.facts.slots.instance(base)
+
+
+def method_of(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) -> FoundClass | None:
+    """The method that objects of a class have under a name, and its file: also of a base class in another file."""
+    method = anatomy.module.method(cls, name)
+    if method is not None:
+        return anatomy, method
+    inherited = (method_of(there, base, name, asking=asking) for there, base in bases_elsewhere(anatomy, cls, asking))
+    return next((found for found in inherited if found is not None), None)
+
+
+def bases_elsewhere(anatomy: Anatomy, cls: Scope, asking: bool = False) -> Iterator[FoundClass]:
+    """The classes of other files that a class inherits from, itself or by its bases here, and their files."""
+    for name in _imported_bases(anatomy, cls):
+        found = anatomy.imported_class(name, asking=asking)
+        if found is not None:
+            yield found
+
+
+def _imported_bases(anatomy: Anatomy, cls: Scope) -> Iterator[str]:
+    """The names, as they stand in the file, of classes that other files of the project define."""
+    for here in (cls, *anatomy.module.base_classes(cls)):
+        for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
+            name = ex.dotted(base.value) or ""
+            if anatomy.defined_elsewhere(name, "class") is not None:
+                yield name
 
 
 def _global_name(anatomy: Anatomy, slot: Slot) -> str:
@@ -91,10 +134,36 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
 
 
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
-    """What a slot is assigned, or what a function gives back."""
-    if slot[0] != "return":
-        return anatomy.facts.assigned(slot)
-    return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+    """What a slot is assigned, what a function gives back, or what the containers hold that loops run over."""
+    if slot[0] == "return":
+        return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+    given = anatomy.facts.assigned(slot)
+    return given if given or slot[0] != "var" else [v for loop in _loops(slot) for v in _elements(anatomy, loop.iter)]
+
+
+def _loops(slot: Slot) -> Iterator[cst.For]:
+    """The loops that give values to a name: `for module in modules`, `for name, module in modules.items()`."""
+    for loop in slot[1].nodes_of(cst.For):
+        if ex.target_names(loop.target)[-1:] == [slot[2]]:
+            yield loop
+
+
+def _elements(anatomy: Anatomy, container: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What the file puts into a container: in a display, under a key, at its end."""
+    facts, container = anatomy.facts, ex.inner(container)
+    while isinstance(container, cst.Call):
+        whole = container.args[0].value if container.args else ex.receiver(container)
+        if whole is None:
+            return
+        container = ex.inner(whole)
+    slot = facts.slots.of(container)
+    for value in (container, *(facts.assigned(slot) if slot is not None else ())):
+        if isinstance(value, (cst.List, cst.Tuple, cst.Set, cst.Dict)):
+            yield from (element.value for element in value.elements)
+    if slot is not None:
+        yield from facts.assigned(("item", slot))
+        yield from facts.members(slot).values()
+        yield from (call.args[0].value for call in facts.put(slot))
 
 
 def _named(annotation: cst.BaseExpression) -> Iterator[str]:
@@ -102,7 +171,7 @@ def _named(annotation: cst.BaseExpression) -> Iterator[str]:
     if type(annotation) is cst.Name:
         yield annotation.value
     elif type(annotation) is cst.SimpleString:
-        yield ex.text(annotation) or ""
+        yield from ex.quoted_names(ex.text(annotation) or "")
     elif type(annotation) is not cst.Subscript or ex.last_name(annotation.value) not in LISTS | _MAPPINGS:
         for part in children(annotation):
             yield from _named(part)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import classes_of, method_of
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -34,19 +34,21 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
     place = anatomy.aliases.of(slot)
     if not anatomy.aliases.is_lasting(place, function):
         return None
-    for where, cls in classes_of(anatomy, slot):
-        method = where.module.method(cls, ex.called_name(call))
+    for found in classes_of(anatomy, slot):
+        method = method_of(*found, ex.called_name(call))
         if method is not None:
-            return next(_done_by(where, cls, method, place), None)
+            return next(_done_by(*method, place), None)
     return None
 
 
-def _done_by(where: Anatomy, cls: Scope, method: Scope, place: Slot) -> Iterator[Store]:
+def _done_by(where: Anatomy, method: Scope, place: Slot) -> Iterator[Store]:
     """What a method does to each history that the objects of its class keep."""
     reach = where.calls.may_run(method)
+    line = {method.owner, *(where.module.base_classes(method.owner) if method.owner is not None else ())}
     given = [where.facts.slots.of(node.value) for node in method.nodes_of(cst.Return) if node.value is not None]
     for kept, writes in where.writes.by_slot.items():
-        if root_object(kept)[:2] == ("attr", cls):
+        root = root_object(kept)
+        if root[0] == "attr" and root[1] in line:
             grown = [write for write in writes if write.function in reach and grows(where, write)]
             if grown:
                 yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown))

@@ -9,10 +9,11 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
+from lint_rules.anatomy.messages.classes import method_of, objects_of, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import as_part_of, store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
@@ -237,20 +238,34 @@ class Turns:
             return None
         found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
         if found is not None:
-            turns = found[0].turns.open_in(found[1])
+            turns = found[0].turns.open_in(found[1], call)
             shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
             return _led_by(call, function, shared[0].slot, shared) if shared else None
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if base is not None else None
-        place = self.anatomy.aliases.of(slot) if slot is not None else None
-        if slot is None or place is None or not self.anatomy.aliases.is_lasting(place, function):
-            return None
-        for where, cls in classes_of(self.anatomy, slot, asking=True):
-            method = where.module.method(cls, ex.called_name(call))
-            turns = where.turns.open_in(method) if method is not None else []
-            if turns:
-                return _led_by(call, function, as_part_of(turns[0].slot, place), turns)
+        for where, cls in objects_of(self.anatomy, base, asking=True) if base is not None else ():
+            method = method_of(where, cls, ex.called_name(call), asking=True)
+            turns = method[0].turns.open_in(method[1], call) if method is not None else []
+            slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
+            if slot is not None:
+                return _led_by(call, function, slot, turns)
         return None
+
+    def _seen_here(self, kept: Slot, base: cst.BaseExpression, function: Scope) -> Slot | None:
+        """A history of an object of another file, as this one has it; None where the object ends with the run."""
+        cls = own_class(self.anatomy, base)
+        if cls is not None and cls is function.owner:
+            return self._inherited(kept, cls)
+        slot = self.facts.slots.of(base)
+        place = self.anatomy.aliases.of(slot) if slot is not None else None
+        if place is None or not self.anatomy.aliases.is_lasting(place, function):
+            return None
+        return as_part_of(kept, place) if cls is None else self._inherited(kept, cls)
+
+    def _inherited(self, kept: Slot, cls: Scope) -> Slot:
+        """A history of a base class in another file, as one of the class here."""
+        if kept[0] in {"member", "item"}:
+            return (kept[0], self._inherited(kept[1], cls), *kept[2:])
+        return self.facts.slots.attribute(cls, kept[2]) if kept[0] == "attr" else kept
 
     def _kept_elsewhere(self, function: Scope) -> list[Turn]:
         """`memory.add(key, question)`, `ask(memory.get(key))`, `memory.add(key, answer)` of another file."""
@@ -279,8 +294,11 @@ class Turns:
                 return True
         return False
 
-    def open_in(self, function: Scope) -> list[Turn]:
-        """The turns on a lasting history that running a function comes to, and that nothing there keeps apart."""
+    def open_in(self, function: Scope, call: cst.Call | None = None) -> list[Turn]:
+        """The turns on a lasting history that running a function comes to, and that nothing there keeps apart.
+
+        Without those that the constants of a `call` leave out.
+        """
         reach = self.anatomy.unguarded.reach(function, None)
         return [
             turn
@@ -289,7 +307,18 @@ class Turns:
             if root_object(turn.slot)[0] in {"var", "attr"}
             and not self.is_apart(turn)
             and not self.begins(turn, function)
+            and not (call is not None and self.leaves_out(call, function, turn))
         ]
+
+    def leaves_out(self, call: cst.Call, function: Scope, turn: Turn) -> bool:
+        """Whether a call of a function tells it by a constant to run no such turn: `chat(text, remember=False)`."""
+        told = told_by(self.anatomy, call, function)
+        if turn.function is function:
+            root, kinds = root_object(turn.slot), (cst.Name, cst.Attribute)
+            nodes = [n for n in function.nodes if isinstance(n, kinds) and self.facts.slots.of(n) == root] if told else []
+        else:
+            nodes = [s.node for s in self.graph.calls[function] if turn.function in self.graph.reachable(s.callee)]
+        return leaves_out(self.anatomy, function, told, nodes)
 
     def are_told_by(self, start: Start) -> bool:
         """Whether the file that calls a function of this one shows its turns: it sees what is asked, and of what."""

@@ -6,6 +6,7 @@ A function that some callers call under a lock and some do not is no defect itse
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import libcst as cst
 
@@ -14,8 +15,10 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.locks import UNKNOWN
+from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -44,12 +47,15 @@ class OutsideCall:
 
 @record
 class NoLock:
-    """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times."""
+    """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times.
+
+    `harm` is the order of steps that shows what comes of it.
+    """
 
     writes: list[HistoryWrite]
     first: Start
     second: Start | None
-    losing: bool
+    harm: str
 
 
 Unlocked = Bare | OutsideCall | NoLock
@@ -136,21 +142,35 @@ def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
 
 
 def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
-    losing = any(w.kind in LOSING for w in history.writes)
+    taken = any(map(_takes_last, history.writes))
+    harm = schedules.LOST if any(w.kind in LOSING for w in history.writes) else schedules.TAKEN if taken else None
     for function, writes in races.by_function(history.writes).items():
-        writers = _concurrent_writers(races, history, function)
+        writers = _concurrent_writers(races, history, function, losing=harm is not None)
         if writers is None:
             continue
         started = [start for start in writers if start is not None]
         threads = any(start.kind == "thread" for start in started)
         turn = any(races.graph.reaches_llm(start.function) for start in started)
-        harmful = (threads and losing) or (turn and hold_tool_messages(races.anatomy, history.writes))
-        if harmful or _rewritten_later(races, writes):
-            yield NoLock(writes, *writers, losing)
+        parted = turn and hold_tool_messages(races.anatomy, history.writes)
+        if (threads and harm is not None) or parted or _rewritten_later(races, writes):
+            yield NoLock(writes, *writers, harm or schedules.PARTED)
 
 
-def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> tuple[Start, Start | None] | None:
-    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
+def _takes_last(write: HistoryWrite) -> bool:
+    """`history.pop()`, `del history[-2]`: what is there by then may be a message of others."""
+    if isinstance(write.node, cst.Call) and ex.called_name(write.node) == "pop":
+        return not write.node.args or (ex.integer(write.node.args[0].value) or 0) < 0
+    place = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None
+    return place is not None and (ex.integer(place) or 0) < 0
+
+
+def _concurrent_writers(
+    races: Races, history: SharedHistory, function: Scope, *, losing: bool
+) -> tuple[Start, Start | None] | None:
+    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself.
+
+    With `losing` also two threads that both come to this function.
+    """
     here = _starts_of(races, function)
     if not here:
         return None
@@ -167,7 +187,16 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
         return here[0], others[0]
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
         return here[0], None
-    return None
+    pairs = combinations((start for start in here if start.kind == "thread"), 2) if losing else ()
+    return next((pair for pair in pairs if _are_apart(races, *pair)), None)
+
+
+def _are_apart(races: Races, one: Start, other: Start) -> bool:
+    """Whether two starts are of two functions that may run at the same time, none of which starts the other."""
+    if one.function is other.function or not races.joins.may_meet(one, other):
+        return False
+    pairs = ((one, other), (other, one))
+    return not any(races.module.scope_of[a.node].function in races.graph.may_run(b.function) for a, b in pairs)
 
 
 def _starts_of(races: Races, function: Scope) -> list[Start]:
