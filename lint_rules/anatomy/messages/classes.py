@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import children
@@ -34,37 +34,61 @@ def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterato
 
     By what makes it, by annotation, and by what functions give back. `asking`: only those of files that ask a model.
     """
+    yield from _classes_of(anatomy, slot, asking)
+    for call in _givers(anatomy, slot, set()):
+        given = _giver(anatomy, call)
+        if given is not None:
+            there, place = given[0], ("return", given[1])
+            cls = there.facts.slots.classes.get(place)
+            yield from [(there, cls)] if cls is not None else _classes_of(there, place, asking)
+
+
+def _classes_of(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
+    """Those that are told by this file, or by the one that a global comes from."""
     names = class_names(anatomy, slot)
     elsewhere = anatomy.imported_value(_global_name(anatomy, slot))
     if elsewhere is not None:
         there, same = elsewhere
         cls = there.facts.slots.classes.get(same)
-        yield from [(there, cls)] if cls is not None else classes_of(there, same, asking=asking)
+        yield from [(there, cls)] if cls is not None else _classes_of(there, same, asking)
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
+
+
+def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
+    """The function of another file that a call runs, where that file may be about messages at all."""
+    plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
+    if plain is not None:
+        return anatomy.imported_function(ex.dotted(call.func) or "") if plain[0].tells else None
+    base, name = ex.receiver(call), ex.called_name(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    if slot is None or anatomy.facts.slots.callee(call) is not None:
+        return None
+    made = anatomy.defined_elsewhere(_global_name(anatomy, slot), "")
+    near = [anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot)]
+    if not any(found[0].tells and found[0].defines("def", name) for found in (made, *near) if found is not None):
+        return None
+    methods = (method_of(there, cls, name) for there, cls in _classes_of(anatomy, slot, asking=False))
+    return next((found for found in methods if found is not None), None)
 
 
 def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:
     """The function or method of another file that a call runs, and that file. `asking`: if it may ask a model."""
     found = anatomy.imported_function(ex.dotted(call.func) or "", asking=asking)
-    base = ex.receiver(call)
-    if found is not None or base is None or anatomy.facts.slots.callee(call) is not None:
-        return found
-    objects = objects_of(anatomy, base, asking=asking)
-    methods = (method_of(there, cls, ex.called_name(call), asking=asking) for there, cls in objects)
-    return next((found for found in methods if found is not None), None)
+    return found or next(methods_elsewhere(anatomy, call, asking=asking), None)
 
 
-def objects_of(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool = False) -> Iterator[FoundClass]:
-    """The classes that an object may belong to, where another file defines its methods: of a class of this file, too.
-
-    Of `super()`, those that the class around it inherits from.
-    """
-    cls = own_class(anatomy, base)
-    if cls is not None:
-        yield from bases_elsewhere(anatomy, cls, asking)
+def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> Iterator[FoundClass]:
+    """The methods of other files that a call may run, and their files: also one that a class of this file inherits."""
+    base, name = ex.receiver(call), ex.called_name(call)
+    if base is None or anatomy.facts.slots.callee(call) is not None:
         return
-    slot = anatomy.facts.slots.of(base)
-    yield from classes_of(anatomy, slot, asking=asking) if slot is not None else ()
+    cls, slot = own_class(anatomy, base), anatomy.facts.slots.of(base)
+    if cls is not None:
+        methods = iter([inherited(anatomy, cls, name, asking=asking)])
+    else:
+        objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
+        methods = (method_of(*found, name) for found in objects)
+    yield from (found for found in methods if found is not None)
 
 
 def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
@@ -74,30 +98,50 @@ def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
     return anatomy.facts.slots.instance(base)
 
 
-def method_of(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) -> FoundClass | None:
+def method_of(anatomy: Anatomy, cls: Scope, name: str) -> FoundClass | None:
     """The method that objects of a class have under a name, and its file: also of a base class in another file."""
     method = anatomy.module.method(cls, name)
-    if method is not None:
-        return anatomy, method
-    inherited = (method_of(there, base, name, asking=asking) for there, base in bases_elsewhere(anatomy, cls, asking))
-    return next((found for found in inherited if found is not None), None)
+    return (anatomy, method) if method is not None else inherited(anatomy, cls, name)
 
 
-def bases_elsewhere(anatomy: Anatomy, cls: Scope, asking: bool = False) -> Iterator[FoundClass]:
-    """The classes of other files that a class inherits from, itself or by its bases here, and their files."""
-    for name in _imported_bases(anatomy, cls):
-        found = anatomy.imported_class(name, asking=asking)
-        if found is not None:
-            yield found
+def inherited(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) -> FoundClass | None:
+    """The method that a class has from base classes in other files; with `asking`, of those that may ask a model."""
+
+    def may_have(near: Neighbour, base: str) -> bool:
+        return (near.may_ask or not asking) and (near.defines("def", name) or near.inherits(base))
+
+    methods = (method_of(*base, name) for base in bases_elsewhere(anatomy, cls, may_have))
+    return next((found for found in methods if found is not None), None)
 
 
-def _imported_bases(anatomy: Anatomy, cls: Scope) -> Iterator[str]:
-    """The names, as they stand in the file, of classes that other files of the project define."""
+def bases_elsewhere(
+    anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, str], bool]
+) -> Iterator[FoundClass]:
+    """The classes of other files that a class inherits from, itself or by its bases here, and their files.
+
+    Those that are `wanted`, by their file before it is analysed, and their name there.
+    """
     for here in (cls, *anatomy.module.base_classes(cls)):
         for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
             name = ex.dotted(base.value) or ""
-            if anatomy.defined_elsewhere(name, "class") is not None:
-                yield name
+            near = anatomy.defined_elsewhere(name, "class")
+            found = anatomy.imported_class(name) if near is not None and wanted(*near) else None
+            if found is not None:
+                yield found
+
+
+def given_elsewhere(anatomy: Anatomy, call: cst.Call) -> Slot | None:
+    """Where that lives, as this file has it, which a function of another gives back and keeps."""
+    found = _giver(anatomy, call)
+    if found is None:
+        return None
+    there, function = found
+    kept = there.aliases.of(("return", function))
+    if root_object(kept)[0] not in {"attr", "var"} or not there.aliases.is_lasting(kept, function):
+        return None
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    return as_part_of(kept, anatomy.aliases.of(slot)) if slot is not None else kept
 
 
 def _global_name(anatomy: Anatomy, slot: Slot) -> str:
@@ -131,6 +175,18 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
             inner = anatomy.facts.slots.of(part)
             if inner is not None:
                 yield from _class_names(anatomy, inner, seen)
+
+
+def _givers(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[cst.Call]:
+    """The calls, of what is no function of this file, that may give the object in a slot."""
+    if slot[0] == "call":
+        yield slot[1]
+    elif slot not in seen:
+        seen.add(slot)
+        for value in _values(anatomy, slot):
+            for part in ex.alternatives(value):
+                inner = anatomy.facts.slots.of(part)
+                yield from _givers(anatomy, inner, seen) if inner is not None else ()
 
 
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import libcst as cst
@@ -26,8 +26,10 @@ _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_pro
 class Aliases:
     """The places of one file."""
 
-    def __init__(self, graph: CallGraph) -> None:
+    def __init__(self, graph: CallGraph, given_elsewhere: Callable[[cst.Call], Slot | None] = lambda _: None) -> None:
+        """`given_elsewhere` tells where that lives which a function of another file gives back."""
         self.graph = graph
+        self._given_elsewhere = given_elsewhere
         self.facts = graph.facts
         self.slots = graph.facts.slots
         self.module = graph.facts.module
@@ -68,6 +70,8 @@ class Aliases:
             return ("member", base, slot[2]) if cls is None else ("attr", cls, slot[2])
         if slot[0] == "return":
             return self._of_function(slot[1])
+        if slot[0] == "call":
+            return self._given_elsewhere(slot[1])
         if slot[0] == "attr":
             method = self.module.method(slot[1], slot[2])
             return self._of_function(method) if method is not None and decorators(method) else None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import FoundClass, class_names, method_of, own_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import class_names, inherited, own_class, run_elsewhere
 from lint_rules.anatomy.program.concurrency import Begun, Caller, Passing, Start, StartKind, begun_elsewhere
 from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
@@ -102,9 +102,9 @@ def _named(anatomy: Anatomy, func: cst.BaseExpression) -> Iterator[tuple[str, st
         return
     own, slot = own_class(anatomy, func.value), slots.of(func.value)
     if own is not None:
-        inherited = method_of(anatomy, own, name)
-        if inherited is not None and inherited[0] is not anatomy:
-            yield inherited[0].module.path, inherited[1].qualname
+        there = inherited(anatomy, own, name) if anatomy.module.method(own, name) is None else None
+        if there is not None:
+            yield there[0].module.path, there[1].qualname
     for cls in class_names(anatomy, slot) if slot is not None and own is None else ():
         found = anatomy.defined_elsewhere(cls, "class")
         if found is None:
@@ -112,16 +112,11 @@ def _named(anatomy: Anatomy, func: cst.BaseExpression) -> Iterator[tuple[str, st
         if found[0].defines("def", name):
             yield found[0].path, f"{found[1]}.{name}"
             continue
-        inherited = _inherited(anatomy, cls, name) if found[0].inherits(found[1]) else None
-        if inherited is not None:
+        whole = anatomy.imported_class(cls) if found[0].inherits(found[1]) else None
+        there = inherited(*whole, name) if whole is not None else None
+        if there is not None:
             yield found[0].path, f"{found[1]}.{name}"
-            yield inherited[0].module.path, inherited[1].qualname
-
-
-def _inherited(anatomy: Anatomy, cls: str, name: str) -> FoundClass | None:
-    """The method of a class in another file that it inherits from a third one."""
-    found = anatomy.imported_class(cls)
-    return method_of(*found, name) if found is not None else None
+            yield there[0].module.path, there[1].qualname
 
 
 def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]:

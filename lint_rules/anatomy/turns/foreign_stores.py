@@ -10,7 +10,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, method_of
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -54,10 +54,3 @@ def _done_by(where: Anatomy, method: Scope, place: Slot) -> Iterator[Store]:
                 yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown))
             elif kept in given:
                 yield Store(as_part_of(kept, place), False)
-
-
-def as_part_of(slot: Slot, place: Slot) -> Slot:
-    """The history of an object of another file, as the place here that the object lives in has it."""
-    if slot[0] in {"member", "item"}:
-        return (slot[0], as_part_of(slot[1], place), *slot[2:])
-    return ("member", place, slot[2]) if slot[0] == "attr" else slot

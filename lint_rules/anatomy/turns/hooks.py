@@ -9,26 +9,26 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import FoundClass, bases_elsewhere, method_of, own_class
+from lint_rules.anatomy.messages.classes import FoundClass, bases_elsewhere, inherited, own_class
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, begun_elsewhere
 from lint_rules.finding import Span
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.twins import Unplaced
 
 
-def hooks(anatomy: Anatomy, cls: Scope, inherited: FoundClass) -> Iterator[tuple[Scope, bool]]:
+def hooks(anatomy: Anatomy, cls: Scope, found: FoundClass) -> Iterator[tuple[Scope, bool]]:
     """The methods of a class that one which it inherits from another file comes to, by `self`.
 
     With each whether that is in a thread of its own.
     """
-    there, function = inherited
+    there, function = found
     yield from _overridden(anatomy, cls, there, there.unguarded.reach(function, None))
 
 
 def begun_by_bases(anatomy: Anatomy) -> Iterator[Start]:
     """A start for each method here that a thread, a task or a handler of a base class in another file comes to."""
     for cls in anatomy.module.classes:
-        for there, base in bases_elsewhere(anatomy, cls):
+        for there, base in bases_elsewhere(anatomy, cls, lambda near, _: near.starts_runs):
             unguarded = there.unguarded
             line = {base, *there.module.base_classes(base)}
             for start in unguarded.starts:
@@ -44,8 +44,8 @@ def begun_through_bases(anatomy: Anatomy) -> Iterator[Start]:
     for begun, many in begun_elsewhere(anatomy.calls):
         if isinstance(begun.target, cst.Attribute):
             cls = own_class(anatomy, begun.target.value)
-            inherited = method_of(anatomy, cls, begun.target.attr.value) if cls is not None else None
-            for method, _ in hooks(anatomy, cls, inherited) if cls is not None and inherited is not None else ():
+            found = inherited(anatomy, cls, begun.target.attr.value) if cls is not None else None
+            for method, _ in hooks(anatomy, cls, found) if cls is not None and found is not None else ():
                 yield Start(method, begun.node, begun.kind, many, begun.target)
 
 
@@ -59,8 +59,8 @@ def comes_to(anatomy: Anatomy, caller: Caller) -> Iterator[tuple[Scope, Caller]]
         function = module.method(cls, name)
     if function is not None:
         yield function, caller
-    inherited = method_of(anatomy, cls, name) if function is None and cls is not None else None
-    for method, thread in hooks(anatomy, cls, inherited) if cls is not None and inherited is not None else ():
+    found = inherited(anatomy, cls, name) if function is None and cls is not None else None
+    for method, thread in hooks(anatomy, cls, found) if cls is not None and found is not None else ():
         yield method, replace(caller, on_loop=caller.on_loop and not thread)
 
 

@@ -9,17 +9,17 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.messages.classes import method_of, objects_of, own_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import methods_elsewhere, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
-from lint_rules.anatomy.turns.foreign_stores import as_part_of, store_of
+from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -242,9 +242,8 @@ class Turns:
             shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
             return _led_by(call, function, shared[0].slot, shared) if shared else None
         base = ex.receiver(call)
-        for where, cls in objects_of(self.anatomy, base, asking=True) if base is not None else ():
-            method = method_of(where, cls, ex.called_name(call), asking=True)
-            turns = method[0].turns.open_in(method[1], call) if method is not None else []
+        for there, method in methods_elsewhere(self.anatomy, call, asking=True):
+            turns = there.turns.open_in(method, call)
             slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
             if slot is not None:
                 return _led_by(call, function, slot, turns)
@@ -313,12 +312,20 @@ class Turns:
     def leaves_out(self, call: cst.Call, function: Scope, turn: Turn) -> bool:
         """Whether a call of a function tells it by a constant to run no such turn: `chat(text, remember=False)`."""
         told = told_by(self.anatomy, call, function)
+        if not told:
+            return False
+        sites = self.graph.calls[function]
         if turn.function is function:
-            root, kinds = root_object(turn.slot), (cst.Name, cst.Attribute)
-            nodes = [n for n in function.nodes if isinstance(n, kinds) and self.facts.slots.of(n) == root] if told else []
+            root = root_object(turn.slot)
+            nodes = self._mentions(function, root)
+            nodes += [site.node for site in sites if self._mentions(site.callee, root)]
         else:
-            nodes = [s.node for s in self.graph.calls[function] if turn.function in self.graph.reachable(s.callee)]
+            nodes = [site.node for site in sites if turn.function in self.graph.reachable(site.callee)]
         return leaves_out(self.anatomy, function, told, nodes)
+
+    def _mentions(self, function: Scope, slot: Slot) -> list[cst.CSTNode]:
+        names = (node for node in function.nodes if isinstance(node, (cst.Name, cst.Attribute)))
+        return [node for node in names if self.facts.slots.of(node) == slot]
 
     def are_told_by(self, start: Start) -> bool:
         """Whether the file that calls a function of this one shows its turns: it sees what is asked, and of what."""

@@ -252,6 +252,13 @@ def root_object(slot: Slot) -> Slot:
     return root
 
 
+def as_part_of(slot: Slot, place: Slot) -> Slot:
+    """The history of an object of another file, as the place here that the object lives in has it."""
+    if slot[0] in {"member", "item"}:
+        return (slot[0], as_part_of(slot[1], place), *slot[2:])
+    return ("member", place, slot[2]) if slot[0] == "attr" else slot
+
+
 def describe(slot: Slot) -> str:
     """The slot as a person writes it: `self.history`, `messages`, `opts.history`, `sessions[...]`."""
     kind = slot[0]
