@@ -70,7 +70,6 @@ def is_request(names: Collection[str]) -> bool:
     return "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names)
 
 
-
 ASKING = frozenset(
     {
         "ask", "ask_tool", "achat", "acomplete", "acompletion", "agenerate", "ainvoke", "call", "call_llm", "chat",

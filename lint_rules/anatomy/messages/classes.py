@@ -114,9 +114,7 @@ def inherited(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) 
     return next((found for found in methods if found is not None), None)
 
 
-def bases_elsewhere(
-    anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, str], bool]
-) -> Iterator[FoundClass]:
+def bases_elsewhere(anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, str], bool]) -> Iterator[FoundClass]:
     """The classes of other files that a class inherits from, itself or by its bases here, and their files.
 
     Those that are `wanted`, by their file before it is analysed, and their name there.

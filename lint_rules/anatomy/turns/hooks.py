@@ -64,9 +64,7 @@ def comes_to(anatomy: Anatomy, caller: Caller) -> Iterator[tuple[Scope, Caller]]
         yield method, replace(caller, on_loop=caller.on_loop and not thread)
 
 
-def _overridden(
-    anatomy: Anatomy, cls: Scope, there: Anatomy, reach: dict[Scope, bool]
-) -> Iterator[tuple[Scope, bool]]:
+def _overridden(anatomy: Anatomy, cls: Scope, there: Anatomy, reach: dict[Scope, bool]) -> Iterator[tuple[Scope, bool]]:
     """The methods of a class whose names are those of methods that a base class runs, or calls on itself."""
     found: dict[str, bool] = {}
     for function, thread in reach.items():
@@ -90,7 +88,9 @@ def _called_on_self(there: Anatomy, function: Scope) -> Iterable[str]:
 def _passing(anatomy: Anatomy, method: Scope, there: Anatomy, start: Start) -> Passing:
     by = there.module.scope_of[start.node].function.name
     at = span_of(there, start.node)
-    return Passing(anatomy.module.path, method.qualname, there.module.path, at, by, False, False, (), {}, handed_on=True)
+    return Passing(
+        anatomy.module.path, method.qualname, there.module.path, at, by, False, False, (), {}, handed_on=True
+    )
 
 
 def span_of(anatomy: Anatomy, call: cst.CSTNode) -> Span:

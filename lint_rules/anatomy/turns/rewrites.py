@@ -302,7 +302,7 @@ def _checked(races: Races, call: cst.CSTNode) -> bool:
     return isinstance(races.module.parent.get(call), (cst.If, cst.UnaryOperation, cst.BooleanOperation, cst.Assert))
 
 
-def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode, str] | None:
+def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode | Start, str] | None:
     """Another function that adds to the kept history and can run meanwhile."""
     cls = races.facts.slots.classes.get(keeper)
     for node in races.module.nodes_of(cst.Call):
@@ -320,7 +320,7 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
 
 
 def _grown_by_others(races: Races, function: Scope, keeper: Slot) -> tuple[Start, str] | None:
-    """What runs a function beside those who have its object, too: it was handed over, and locks itself when it grows."""
+    """What runs a function beside those who have its object, too: it was handed over, and locks itself."""
     start = next((start for start in races.starts_reaching(function) if not start.on_loop), None)
     given = (races.facts.slots.of(value) for value in races.facts.assigned(keeper))
     handed = keeper[0] == "attr" and any(slot is not None and is_parameter(slot) for slot in given)

@@ -110,12 +110,14 @@ class Unguarded:
         return looped or starts_several(start) or self._per_event(where, set()) or self._is_called_back(start, where)
 
     def _is_called_back(self, start: Start, where: Scope) -> bool:
-        """What it is given, a function starts a task for, and does not wait: one that is called in a loop, or by others.
+        """A function starts a task for what it is given, and does not wait: it is called in a loop, or by others.
 
         By others, if it is a public method that nobody here calls.
         """
         sites = self.graph.sites[where]
-        if not any(self._is_repeated(site, start) for site in sites) and (where.owner is None or not self.races.is_public(where) or sites):
+        if not any(self._is_repeated(site, start) for site in sites) and (
+            where.owner is None or not self.races.is_public(where) or sites
+        ):
             return False
         given = {p.name.value for p in parameters(where)[where.owner is not None :]}
         used = {part.value for part in walk(start.node) if isinstance(part, cst.Name)}

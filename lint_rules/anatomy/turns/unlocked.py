@@ -5,7 +5,7 @@ A function that some callers call under a lock and some do not is no defect itse
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 import libcst as cst
@@ -59,6 +59,8 @@ class NoLock:
 
 
 Unlocked = Bare | OutsideCall | NoLock
+_Writers = tuple[Start, Start | None] | None
+_Writing = Callable[[Races, SharedHistory, Scope], _Writers]
 
 
 def unlocked(races: Races, history: SharedHistory) -> Iterator[Unlocked]:
@@ -144,8 +146,13 @@ def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
 def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
     taken = any(map(_takes_last, history.writes))
     harm = schedules.LOST if any(w.kind in LOSING for w in history.writes) else schedules.TAKEN if taken else None
+    found = list(_unlocked_writes(races, history, harm, _concurrent_writers))
+    yield from found or (_unlocked_writes(races, history, harm, _two_threads) if harm is not None else ())
+
+
+def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, writing: _Writing) -> Iterator[NoLock]:
     for function, writes in races.by_function(history.writes).items():
-        writers = _concurrent_writers(races, history, function, losing=harm is not None)
+        writers = writing(races, history, function)
         if writers is None:
             continue
         started = [start for start in writers if start is not None]
@@ -164,13 +171,8 @@ def _takes_last(write: HistoryWrite) -> bool:
     return place is not None and (ex.integer(place) or 0) < 0
 
 
-def _concurrent_writers(
-    races: Races, history: SharedHistory, function: Scope, *, losing: bool
-) -> tuple[Start, Start | None] | None:
-    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself.
-
-    With `losing` also two threads that both come to this function.
-    """
+def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:
+    """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
     here = _starts_of(races, function)
     if not here:
         return None
@@ -181,13 +183,18 @@ def _concurrent_writers(
         start
         for write in history.writes
         for start in _starts_of(races, write.function)
-        if start not in here and start.function is not here[0].function
+        if start not in here and start.function is not here[0].function and races.joins.may_meet(here[0], start)
     ]
     if others:
         return here[0], others[0]
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
         return here[0], None
-    pairs = combinations((start for start in here if start.kind == "thread"), 2) if losing else ()
+    return None
+
+
+def _two_threads(races: Races, _: SharedHistory, function: Scope) -> _Writers:
+    """Two threads that both come to a function."""
+    pairs = combinations((start for start in _starts_of(races, function) if start.kind == "thread"), 2)
     return next((pair for pair in pairs if _are_apart(races, *pair)), None)
 
 
