@@ -114,10 +114,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if _of_text(found) and found.turn.slot in common:
             continue
         notes = [started(found.start)]
+        if found.start.switch is not None:
+            notes.append(Note(found.start.switch, "this lets several run at a time"))
         if found.other is not None:
             notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
         notes.append(Note(found.turn.asks[0], "the model is asked here"))
-        notes.append(Note(found.turn.grows[0], f"`{describe(found.turn.slot)}` grows here"))
+        grows = found.turn.there or [(anatomy.module, node) for node in found.turn.grows[:1]]
+        notes += [Note(node, f"`{describe(found.turn.slot)}` grows here", module) for module, node in grows]
         confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
         cure = _ARM_LATER if found.how == "rearmed" else _HELP
         yield Draft(found.node, _message(found), cure, beside(found.node, notes), confidence)

@@ -50,7 +50,7 @@ class Keepers:
         return method if method is not None and method.kind == "function" else None
 
     def locks_itself(self, keeper: Slot) -> bool:
-        """Whether an object of another file holds a lock of its own where its history grows: several threads have it."""
+        """Whether an object of another file holds its own lock where its history grows: several threads have it."""
         for there, cls in classes_of(self._anatomy, keeper):
             for method in cls.methods.values():
                 puts = [call for call in method.nodes_of(cst.Call) if ex.called_name(call) in _GROWERS]

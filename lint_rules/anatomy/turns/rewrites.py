@@ -33,8 +33,8 @@ _DEEPEST = 4
 class Rewrite:
     """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it.
 
-    `other` is a write, or the start of which several runs overlap. Threads need no `wait`. `stored`: what was read is what a store outside the
-    program had, and the whole of it is saved there again.
+    `other` is a write, or the start of which several runs overlap. Threads need no `wait`. `stored`: what was read is
+    what a store outside the program had, and the whole of it is saved there again.
     """
 
     node: cst.CSTNode

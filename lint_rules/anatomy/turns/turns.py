@@ -21,9 +21,11 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object, whole_of
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+_MOST_NOTES = 3
 
 
 @record
@@ -33,7 +35,7 @@ class Turn:
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
     asked with what was loaded before. `outside`: the history lies outside of the program. `kept`: the provider, or its
-    library, keeps it.
+    library, keeps it. `there`: where the history gets longer in the other file that runs it all.
     """
 
     function: Scope
@@ -46,6 +48,7 @@ class Turn:
     loaded: bool = False
     outside: bool = False
     kept: bool = False
+    there: tuple[tuple[SourceModule, cst.CSTNode], ...] = ()
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -240,13 +243,13 @@ class Turns:
         if found is not None:
             turns = found[0].turns.open_in(found[1], call)
             shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
-            return _led_by(call, function, shared[0].slot, shared) if shared else None
+            return _led_by(call, function, shared[0].slot, shared, found[0].module) if shared else None
         base = ex.receiver(call)
         for there, method in methods_elsewhere(self.anatomy, call, asking=True):
             turns = there.turns.open_in(method, call)
             slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
             if slot is not None:
-                return _led_by(call, function, slot, turns)
+                return _led_by(call, function, slot, turns, there.module)
         return None
 
     def _seen_here(self, kept: Slot, base: cst.BaseExpression, function: Scope) -> Slot | None:
@@ -386,7 +389,7 @@ def are_answered(turns: Iterable[Turn]) -> bool:
     return any(turn.questions for turn in listed) and any(turn.answers for turn in listed)
 
 
-def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> Turn:
+def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn], module: SourceModule) -> Turn:
     """The turn that a call runs in another file."""
     both = are_answered(turns)
     return Turn(
@@ -399,6 +402,7 @@ def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> T
         both,
         loaded=any(turn.loaded for turn in turns) and not both,
         kept=all(turn.kept for turn in turns),
+        there=tuple((module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
     )
 
 
