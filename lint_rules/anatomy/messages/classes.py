@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
-from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import children
@@ -188,11 +188,16 @@ def _givers(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[cst.Call]
 
 
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
-    """What a slot is assigned, what a function gives back, or what the containers hold that loops run over."""
+    """What a slot is assigned, what a function gives back, what callers hand over, or what loops run over."""
     if slot[0] == "return":
         return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
     given = anatomy.facts.assigned(slot)
-    return given if given or slot[0] != "var" else [v for loop in _loops(slot) for v in _elements(anatomy, loop.iter)]
+    if given or slot[0] != "var":
+        return given
+    if is_parameter(slot) and anatomy.elements.annotation(slot) is None:
+        bindings = (anatomy.facts.slots.bindings(site.node, slot[1]) for site in anatomy.calls.sites[slot[1]])
+        return [value for bound in bindings for parameter, value in bound if parameter == slot]
+    return [value for loop in _loops(slot) for value in _elements(anatomy, loop.iter)]
 
 
 def _loops(slot: Slot) -> Iterator[cst.For]:

@@ -18,11 +18,15 @@ from lint_rules.syntax.record import record
 
 @record
 class Store:
-    """What a call does to the history that is `slot` here: it gives it, or `grows` it, maybe by messages of `tools`."""
+    """What a call does to the history that is `slot` here: it gives it, or `grows` it, maybe by messages of `tools`.
+
+    `locked`: under a lock of the other file.
+    """
 
     slot: Slot
     grows: bool
     tools: bool = False
+    locked: bool = False
 
 
 def store_of(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
@@ -51,6 +55,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot) -> Iterator[Store]:
         if root[0] == "attr" and root[1] in line:
             grown = [write for write in writes if write.function in reach and grows(where, write)]
             if grown:
-                yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown))
+                locked = all(where.races.locks.held(write.node, write.function) for write in grown)
+                yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown), locked)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False)

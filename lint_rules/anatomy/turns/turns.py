@@ -92,7 +92,9 @@ class Turns:
                 turns.append(
                     Turn(function, history.slot, asks, grown, tools, before or whole, after or whole, loaded=loaded)
                 )
-        found = [*turns, *self._emptied(function), *foreign, *self._kept_elsewhere(function)]
+        known = {turn.slot for turn in turns}
+        kept = [turn for turn in self._kept_elsewhere(function) if turn.slot not in known]
+        found = [*turns, *self._emptied(function), *foreign, *kept]
         told = {ask for turn in found for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
 
