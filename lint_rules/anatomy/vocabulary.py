@@ -7,6 +7,7 @@ generate_content), AWS (Bedrock converse), Mistral, Ollama, LiteLLM and LangChai
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -62,6 +63,12 @@ REQUEST_KEYWORDS = frozenset(
     }
 )  # fmt: skip
 """Keywords that, beside the history, show that a call is a request to a model."""
+
+
+def is_request(names: Collection[str]) -> bool:
+    """Whether what is given under these names is a request to a model."""
+    return "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names)
+
 
 ASKING = frozenset(
     {

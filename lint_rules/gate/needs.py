@@ -123,8 +123,8 @@ class Needs(Surroundings):
 
     @cached_property
     def _runs_beside(self) -> bool:
-        """Something that runs concurrently, in this file or in one that imports it."""
-        return self.starts_runs or self.is_run_beside
+        """Something that runs concurrently: in this file, one that imports it, or one that a class inherits from."""
+        return self.starts_runs or self.is_run_beside or any(map(runs_beside, self.bases_elsewhere()))
 
     @cached_property
     def starts_runs(self) -> bool:

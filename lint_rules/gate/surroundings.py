@@ -197,6 +197,11 @@ class Surroundings(Evidence):
                 for part in value.elts if isinstance(value, (ast.Tuple, ast.List)) else (value,):
                     yield _maker(part)
 
+    def bases_elsewhere(self) -> Iterator[bytes]:
+        """The sources of the project from which classes of this file inherit."""
+        bases = (base for node in self.nodes[ast.ClassDef] for base in node.bases)
+        return self._sources_of({base.id for base in bases if type(base) is ast.Name})
+
     def defaults_elsewhere(self) -> bool:
         """A default argument that is an object of a class of another file, with signs of an agent."""
         made = {_maker(value) for node in self.nodes[ast.arguments] for value in (*node.defaults, *node.kw_defaults)}

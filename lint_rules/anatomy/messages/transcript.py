@@ -147,6 +147,11 @@ class Transcript:
         for site in self._graph.calls[callee]:
             yield from self._ran(site.node, place, function, inside, (*above, callee))
 
+    def seen_from(self, call: cst.Call, slot: Slot) -> Slot | None:
+        """A slot of the function that `call` runs as the caller names it; None for what lives in that function only."""
+        callee = self.facts.slots.callee(call)
+        return self._outside(slot, callee, self.given(call)) if callee is not None else None
+
     def given(self, call: cst.Call) -> Arguments:
         """What the parameters of the function that `call` runs hold, as the caller writes it."""
         callee = self.facts.slots.callee(call)
