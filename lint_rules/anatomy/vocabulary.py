@@ -178,6 +178,9 @@ DECODERS = frozenset(
         "ast.literal_eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
+SERVER_CALL = "call_tool"
+SERVER_LIBRARIES = ("mcp", "fastmcp")
+"""What runs a tool on a server of the Model Context Protocol, and its clients (Python SDK, FastMCP)."""
 DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
 """Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})

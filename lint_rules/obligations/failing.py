@@ -13,8 +13,10 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.rounds.error_ways import kept_by_gather
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
@@ -88,6 +90,7 @@ class Failing:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._raised: dict[tuple[Scope, Slot], Fault | None] = {}
+        self._elsewhere: dict[Anatomy, Failing] = {}
 
     def at(self, hand: InHand, point: Point, function: Scope) -> Iterator[Fault]:
         """What fails at a point for the call in hand: a tool looked up or run, arguments parsed, a `raise`."""
@@ -110,15 +113,32 @@ class Failing:
             yield Fault(call, call, _ANY, tool=True)
         elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
             yield Fault(call, call, _ANY)
+        elif self._asks_server(hand, call):
+            yield Fault(call, call, _ANY, tool=True)
         else:
-            callee = self._facts.slots.callee(call)
-            if callee is None or (callee.is_async and not self._is_awaited(call, function)):
+            yield from self._of_callee(hand, call, function)
+
+    def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
+        """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
+        callee, there = self._facts.slots.callee(call), self
+        found = run_elsewhere(self._anatomy, call) if callee is None and any(map(hand.mentions, call.args)) else None
+        if found is not None:
+            callee, there = found[1], self._elsewhere.setdefault(found[0], Failing(found[0]))
+        if callee is None or (callee.is_async and not self._is_awaited(call, function)):
+            return
+        for slot, value in there._facts.slots.bindings(call, callee):
+            inside = there._raised_by(callee, slot) if hand.mentions(value) else None
+            if inside is not None:
+                cause = inside.cause if there is self else call
+                yield Fault(call, cause, inside.names, inside.parsing, inside.tool)
                 return
-            for slot, value in self._facts.slots.bindings(call, callee):
-                inside = self._raised_by(callee, slot) if hand.mentions(value) else None
-                if inside is not None:
-                    yield Fault(call, inside.cause, inside.names, inside.parsing, inside.tool)
-                    return
+
+    def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
+        """Whether a session of MCP runs the tool: it raises where the server refuses, is gone or takes too long."""
+        if ex.called_name(call) != SERVER_CALL or not any(hand.mentions(arg.value) for arg in call.args):
+            return False
+        imported = self._anatomy.module.imports.full.values()
+        return self._facts.slots.callee(call) is None and any(name.startswith(SERVER_LIBRARIES) for name in imported)
 
     def _is_awaited(self, call: cst.Call, function: Scope) -> bool:
         """`await run(call)`, `await gather(*(run(c) for c in calls))`: what else a coroutine becomes is unknown."""
