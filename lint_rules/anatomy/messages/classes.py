@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
-from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import children
@@ -171,9 +171,19 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
             made = _default(part)
             if type(made) is cst.Call and type(made.func) is cst.Name:
                 yield made.func.value
+            elif type(made) is cst.Call and (name := _alternatively(anatomy, made)):
+                yield name
             inner = anatomy.facts.slots.of(part)
             if inner is not None:
                 yield from _class_names(anatomy, inner, seen)
+
+
+def _alternatively(anatomy: Anatomy, call: cst.Call) -> str:
+    """`Client` of `Client.connect(...)`, a class method of another file: most of these make an object."""
+    base = ex.receiver(call)
+    found = anatomy.imported_class(base.value) if type(base) is cst.Name and base.value[:1].isupper() else None
+    method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
+    return base.value if type(base) is cst.Name and method is not None and is_class_method(method) else ""
 
 
 def _default(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -147,8 +147,17 @@ class Slots:
         return None if slot is None else self.classes.get(slot)
 
     def constructed(self, call: cst.Call) -> Scope | None:
-        """The class of this file that `call` makes an object of."""
-        return self._class_by_name(call.func) if type(call.func) is cst.Name else None
+        """The class of this file that `call` makes an object of: `Session()`, `cls()`, `cls.__new__(cls)`."""
+        made = call.args[0].value if call.args and ex.called_name(call) == "__new__" else call.func
+        return (self._class_by_name(made) or self._own_class(made)) if type(made) is cst.Name else None
+
+    def _own_class(self, name: cst.Name) -> Scope | None:
+        """The class that a name stands for as the first parameter of one of its class methods."""
+        function = self.module.scope_of[name].function
+        listed = parameters(function) if function.owner is not None else []
+        if not listed or listed[0].name.value != name.value or not is_class_method(function):
+            return None
+        return function.owner
 
     def _class_by_name(self, name: cst.Name) -> Scope | None:
         owner = self.module.scope_binding(self.module.scope_of[name], name.value)
@@ -224,6 +233,11 @@ class Slots:
                 yield self.parameter(callee, name), arg.value
             elif name is not None and rest is not None:
                 yield ("member", self.parameter(callee, rest), name), arg.value
+
+
+def is_class_method(function: Scope) -> bool:
+    """Whether the first parameter is the class itself."""
+    return any(isinstance(d, cst.Name) and d.value == "classmethod" for d in decorators(function))
 
 
 def is_method(function: Scope) -> bool:
