@@ -22,7 +22,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
@@ -56,14 +56,23 @@ class Fault:
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
 
-        None where it ends elsewhere, or where a `finally` on its way is `settled`.
+        None where it ends elsewhere, or where a `finally` on its way is `settled`. A handler that only raises it again
+        takes nothing.
         """
         queue = deque(target for target, kind in point.successors if kind in {"exception", "raise"})
         seen = set(queue)
         while queue:
             target = queue.popleft()
-            if target is graph.raises or self._is_taken(target.statement):
+            if target is graph.raises:
                 return target
+            if self._is_taken(target.statement):
+                again = [] if any(map(settled, _inside(graph, target))) else _raised_again(graph, target)
+                if not again:
+                    return target
+                following = [t for p in again for t, kind in p.successors if kind in {"exception", "raise"}]
+                queue.extend(t for t in following if t not in seen)
+                seen.update(following)
+                continue
             if isinstance(target.statement, cst.ExceptHandler):
                 continue
             if settled(target) or not _is_in_finally(module, target):
@@ -77,6 +86,22 @@ class Fault:
         if not isinstance(handler, cst.ExceptHandler):
             return False
         return bool(exceptions.caught(handler) & (self.names | exceptions.CATCH_ALL))
+
+
+def _inside(graph: Graph, handler: Point) -> Iterator[Point]:
+    """The points of the body of a handler."""
+    if isinstance(handler.statement, cst.ExceptHandler):
+        yield from (point for node in walk_scope(handler.statement.body) for point in graph.at(node))
+
+
+def _raised_again(graph: Graph, handler: Point) -> list[Point]:
+    """The `raise` in which a handler ends, whatever happens; nothing where it may end otherwise."""
+    node = handler.statement
+    last = last_statement(node.body) if isinstance(node, cst.ExceptHandler) else None
+    if not isinstance(last, cst.Raise) or last.exc is not None:
+        return []
+    leaving = (cst.Return, cst.Continue, cst.Break)
+    return [] if any(isinstance(p.statement, leaving) for p in _inside(graph, handler)) else [*graph.at(last)]
 
 
 def _is_in_finally(module: SourceModule, point: Point) -> bool:
