@@ -172,7 +172,8 @@ class _Sequence:
             then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
             for first, slots in self._said_before(then, [*stored, *saves.before(self.function, joined)]):
                 if self._is_along(first, joined, slots):
-                    yield Double(How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT, then, first.node)
+                    how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
+                    yield Double(how, then, first.node, inner=joined.inner)
                     break
         own = self.places.all if elsewhere else []
         for first_ones, then_ones in ((elsewhere, own), (own, elsewhere)):

@@ -43,8 +43,8 @@ class Joined:
     """`node` puts `message` beside what the history in `slot` held when it was taken: by the statements `taken`, in
     their order, from list to list (none: at `node`).
 
-    `list` is what both are put into, if that has a name. `inner` is where it is done, in the file `where`, if a
-    function that is called at `node` does it.
+    `list` is what both are put into, if that has a name. `inner` is where it is done, and in which file, if a function
+    that is called at `node` does it.
     """
 
     node: cst.CSTNode
@@ -52,8 +52,7 @@ class Joined:
     message: Message
     taken: tuple[cst.CSTNode, ...] = ()
     list: Slot | None = None
-    inner: cst.CSTNode | None = None
-    where: Anatomy | None = None
+    inner: tuple[cst.CSTNode, Anatomy] | None = None
 
 
 _Part = tuple[Slot, tuple[cst.CSTNode, ...]]
@@ -275,9 +274,10 @@ class Joins:
                 content = there._parameter(one.message.content, callee)
                 said = given.get(content) if content is not None else None
                 if said is not None:
-                    message, inner = replace(one.message, node=call, content=said), one.inner or one.node
+                    message = replace(one.message, node=call, content=said)
+                    inner = one.inner or (one.node, there.anatomy)
                     for slot, taken in self._outside(one.slot, call, there, callee):
-                        yield Joined(call, slot, message, taken, None, inner, one.where or there.anatomy)
+                        yield Joined(call, slot, message, taken, None, inner)
 
     def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
         """A history of a function as one that calls it names it."""

@@ -47,13 +47,14 @@ class How(Enum):
 class Double:
     """`stored` is the place to report, `other` what makes it the second time: a loop, a decorator, another place.
 
-    `where` is the file of `other`, if it is another one.
+    `where` is the file of `other`, if it is another one. `inner`: what is called at the place does it there, in a file.
     """
 
     how: How
     stored: Stored
     other: cst.CSTNode
     where: Anatomy | None = None
+    inner: tuple[cst.CSTNode, Anatomy] | None = None
 
 
 @record

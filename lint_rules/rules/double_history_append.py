@@ -169,6 +169,9 @@ def _draft(anatomy: Anatomy, double: Double) -> Draft:
     message, cure, other = _SAYS[double.how]
     slot = double.stored.slot
     notes = [Note(double.other, other, double.where.module if double.where is not None else None)]
+    if double.inner is not None:
+        node, where = double.inner
+        notes.append(Note(node, "put beside it here", where.module if where is not anatomy else None))
     evidence = anatomy.facts.of(slot).get(Kind.HISTORY) if slot is not None else None
     if evidence is not None and slot is not None and evidence.root.node not in {double.stored.node, double.other}:
         notes.append(Note(evidence.root.node, f"`{describe(slot)}` is the message history: {evidence.clause}"))
