@@ -400,7 +400,8 @@ def _said(anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str])
     made: set[cst.CSTNode] = set()
     bound: set[str] = set()
     for each in function.nodes_of(cst.Dict, cst.Call):
-        if each is not node and _is_assistant(anatomy, each) and holds(_values(each), node, names):
+        is_other = each is not node and each not in anatomy.facts.calls  # what a model is asked with, it has not said
+        if is_other and _is_assistant(anatomy, each) and holds(_values(each), node, names):
             made.add(each)
     for node in function.nodes_of(cst.Assign, cst.AnnAssign):
         if node.value is not None and ex.inner(node.value) in made:
