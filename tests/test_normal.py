@@ -30,6 +30,23 @@ def stays(source: str) -> None:
     same(source, source)
 
 
+# -- tuples -------------------------------------------------------------------------------------------------------
+
+
+def test_names_that_are_bound_together_are_bound_one_after_the_other() -> None:
+    same(
+        "def f(h):\n    old, new = h[:-5], g(h)\n    return new",
+        "def f(h):\n    old = h[:-5]\n    new = g(h)\n    return new",
+    )
+
+
+def test_names_stay_together_where_one_looks_at_another() -> None:
+    stays("def f(a, b):\n    a, b = b, a\n    return a")
+    stays("a, b = x, f()")
+    stays("def f(a, x):\n    a, x.b = 1, 2")
+    stays("def f(x):\n    a, b = x")
+
+
 # -- displays -----------------------------------------------------------------------------------------------------
 
 

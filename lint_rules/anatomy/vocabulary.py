@@ -7,6 +7,7 @@ generate_content), AWS (Bedrock converse), Mistral, Ollama, LiteLLM and LangChai
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -62,6 +63,12 @@ REQUEST_KEYWORDS = frozenset(
     }
 )  # fmt: skip
 """Keywords that, beside the history, show that a call is a request to a model."""
+
+
+def is_request(names: Collection[str]) -> bool:
+    """Whether what is given under these names is a request to a model."""
+    return "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names)
+
 
 ASKING = frozenset(
     {
@@ -162,6 +169,11 @@ TASKS = frozenset(
     }
 )  # fmt: skip
 CALLBACKS = frozenset({"add_done_callback", "do", "add_job"})
+AWAITED = (
+    "redis.asyncio.", "aioredis.", "aiosqlite.", "asyncpg.", "pymongo.AsyncMongoClient", "agents.SQLiteSession",
+    "agents.Session", "agents.extensions.memory.",
+)  # fmt: skip
+"""What makes objects of libraries whose methods store only when they are awaited."""
 
 DECODERS = frozenset(
     {
@@ -169,6 +181,8 @@ DECODERS = frozenset(
         "ast.literal_eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
+DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
+"""Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})
 
 SCHEMA_NAMES = frozenset(

@@ -113,7 +113,7 @@ class Needs(Surroundings):
     def _asking(self) -> list[ast.Call | ast.keyword]:
         """The calls that may ask a model, or those of their keywords that show it."""
         requests = written(words.ENDPOINT_ENDS, self.imported)
-        names = {name for name in self.called if name in requests or may_ask(name)} | self.askers_elsewhere
+        names = {name for name in self.called if name in requests or may_ask(name) or name in self.asking_elsewhere}
         keywords = {"messages", *(_BODIES if self.shows_request else ())}
         return [
             *[node for node in self.nodes[ast.Call] if called_name(node) in names],
@@ -123,8 +123,8 @@ class Needs(Surroundings):
 
     @cached_property
     def _runs_beside(self) -> bool:
-        """Something that runs concurrently, in this file or in one that imports it."""
-        return self.starts_runs or self.is_run_beside
+        """Something that runs concurrently: in this file, one that imports it, or one that a class inherits from."""
+        return self.starts_runs or self.is_run_beside or any(map(runs_beside, self.bases_elsewhere()))
 
     @cached_property
     def starts_runs(self) -> bool:
@@ -187,8 +187,10 @@ class Needs(Surroundings):
 
     @cached_property
     def _cuts(self) -> bool:
-        """A list that loses its front: by a slice, by `del` or by `pop`."""
+        """A list that loses its front: by a slice, by `del` or by `pop`; or that is gone through from its end."""
         if any(map(forms.is_cut, self.nodes[ast.Subscript])):
+            return True
+        if self.nodes[ast.Break] and ("reversed" in self.called or any(map(forms.turns, self.nodes[ast.Subscript]))):
             return True
         return not self.called.isdisjoint({"pop", "popleft"}) and any(map(forms.pops, self.nodes[ast.Call]))
 
@@ -311,7 +313,8 @@ class Needs(Surroundings):
         return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(forms.is_repeated, self.nodes[ast.BinOp]))
 
     def offers_tools(self) -> bool:
-        return self.asks and (not self.keywords.isdisjoint({"tools", "functions"}) or "bind_tools" in self.called)
+        offered = not {"tools", "functions"}.isdisjoint(self.keywords | self.texts)
+        return self.asks and (offered or "bind_tools" in self.called)
 
     def picks_messages(self) -> bool:
         """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""
@@ -321,11 +324,14 @@ class Needs(Surroundings):
         return ast.Name in places and self.has(ast.BinOp) and "len" in self.called
 
     def parses_calls(self) -> bool:
-        """JSON that a model wrote is decoded, or put back for lack of a default."""
-        return self._decodes() or ("get" in self.called and any(map(forms.has_default_text, self.nodes[ast.BoolOp])))
+        """JSON that a model wrote is decoded, here or in what is called of another file, or has a default text."""
+        if self._decodes() or ("get" in self.called and any(map(forms.has_default_text, self.nodes[ast.BoolOp]))):
+            return True
+        return self.calls and self.decodes_elsewhere()
 
     def _decodes(self) -> bool:
         decoding = self._calls_of(words.DECODERS, _DECODERS)
+        decoding += [node for _, node in self.calls_ending(words.DECODING_METHODS)]
         if decoding and (self.agent or self._runs_tools(decoding)):
             return True
         return self.agent and self.has(*_TRIES) and bool(self._calls_of(words.ENCODERS, _ENCODERS))
@@ -422,15 +428,17 @@ class Needs(Surroundings):
         """A turn, a generator, a coroutine not awaited; or a result that holds the new messages (Pydantic AI)."""
         if "new_messages" in self.attributes and any(map(forms.takes_new, self.nodes[ast.Assign])):
             return True
-        return self.agent and (
-            self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks or self._forgets_to_await()
-        )
+        if self.agent and (self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks):
+            return True
+        return self._forgets_to_await()
 
     def _forgets_to_await(self) -> bool:
-        coroutines = {node.name for node in self.nodes[ast.AsyncFunctionDef]}
-        return bool(coroutines) and any(
-            type(node.value) is ast.Call and called_name(node.value) in coroutines for node in self.nodes[ast.Expr]
-        )
+        """A coroutine function, of this file or of one that it imports from, that is named without `await`."""
+        awaited = {node.value.func for node in self.nodes[ast.Await] if type(node.value) is ast.Call}
+        named = {node.id for node in self.nodes[ast.Name] if node not in awaited}
+        named |= {node.attr for node in self.nodes[ast.Attribute] if node not in awaited}
+        own = {node.name for node in self.nodes[ast.AsyncFunctionDef]} if self.agent else set()
+        return not named.isdisjoint(own) or self.stores_by_coroutine(named)
 
     def catches(self) -> bool:
         return self.has(*_TRIES)

@@ -124,27 +124,47 @@ class Surroundings(Evidence):
         values = (value.value if type(value) is ast.Await else value for value in bound)
         return [value for value in values if type(value) is ast.Call and (value.args or value.keywords)]
 
+    @cached_property
+    def asking_elsewhere(self) -> frozenset[str]:
+        """The names of what is called here, and defined in a file of the project that asks a model."""
+        found: set[str] = set()
+        for module, source in self._sources():
+            named = self.called & _defined(source)
+            if named and (seen(source).asks or self._asks_beyond(module, source)):
+                found |= named
+        return frozenset(found)
+
+    def decodes_elsewhere(self) -> bool:
+        """What is called here is defined in a file of the project that decodes JSON."""
+        return any(
+            _DECODES.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
+        )
+
+    def _sources(self) -> Iterator[tuple[str, bytes]]:
+        """The modules of the project that this file imports, with their sources."""
+        for module in self._modules() if self._nearby is not None else ():
+            outside = module.partition(".")[0] in sys.stdlib_module_names
+            source = self._nearby(module) if self._nearby is not None and not outside else None
+            if source is not None:
+                yield module, source
+
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
-        return bool(self.askers_elsewhere)
-
-    @cached_property
-    def askers_elsewhere(self) -> frozenset[str]:
-        """What is called here, as far as it is defined in files of the project that ask a model."""
-        found: set[str] = set()
-        nearby = self._nearby
-        for module in self._modules() if nearby is not None else ():
-            known = nearby is not None and module.partition(".")[0] not in sys.stdlib_module_names
-            source = nearby(module) if nearby is not None and known else None
-            called = self.called & _defined(source) if source is not None else None
-            if source is not None and called and (seen(source).asks or self._asks_beyond(module, source)):
-                found |= called
-        return frozenset(found)
+        return bool(self.asking_elsewhere)
 
     def _asks_beyond(self, module: str, source: bytes) -> bool:
         """Whether a file asks a model that another one imports, which is imported here as `module`."""
         inner = (self._nearby(name) for name in imported_by(module, source)) if self._nearby is not None else ()
         return any(found is not None and seen(found).asks for found in inner)
+
+    def stores_by_coroutine(self, named: Collection[str]) -> bool:
+        """Whether a file that this one imports from, with signs of an agent here or there, defines a coroutine function
+        of one of these names."""
+        for module in self._homes() if self._nearby is not None else ():
+            source = self._nearby(module) if self._nearby is not None else None
+            if source is not None and not _coroutines(source).isdisjoint(named) and (self.agent or seen(source).agent):
+                return True
+        return False
 
     def _modules(self) -> set[str]:
         """The modules that this file imports, as written: `core` and `core.llm` for `from core import llm`."""
@@ -176,6 +196,11 @@ class Surroundings(Evidence):
                 value = node.value
                 for part in value.elts if isinstance(value, (ast.Tuple, ast.List)) else (value,):
                     yield _maker(part)
+
+    def bases_elsewhere(self) -> Iterator[bytes]:
+        """The sources of the project from which classes of this file inherit."""
+        bases = (base for node in self.nodes[ast.ClassDef] for base in node.bases)
+        return self._sources_of({base.id for base in bases if type(base) is ast.Name})
 
     def defaults_elsewhere(self) -> bool:
         """A default argument that is an object of a class of another file, with signs of an agent."""
@@ -310,6 +335,12 @@ def _defined(source: bytes) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
+def _coroutines(source: bytes) -> frozenset[str]:
+    """The names of the coroutine functions of a source."""
+    return frozenset(name.decode() for name in _COROUTINE.findall(source))
+
+
+@lru_cache(maxsize=256)
 def _holds_memory(source: bytes) -> bool:
     """Whether a source makes an object of a library that keeps a conversation."""
     return _LIBRARIES.search(source) is not None and _MEMORIES.search(source) is not None
@@ -319,6 +350,7 @@ _LIBRARIES = re.compile(rb"\b(?:langchain|llama_index)")
 _MEMORIES = re.compile(rb"(?:Memory|MemoryBuffer|MessageHistory)\(")
 _CALLED = re.compile(rb"(\w+)\(")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ ]+)?(def|class)[ ]+(\w+)\b", re.MULTILINE)
+_COROUTINE = re.compile(rb"^[ \t]*async[ ]+def[ ]+(\w+)\b", re.MULTILINE)
 _HANDS_ON = re.compile(
     rb"""["']role["']\s*:\s*[a-zA-Z_]|return\s*\{\s*["']role["']|__init__\([^()]*\brole="""
     rb"""|\b(?:messages|input|contents)=\w|:\s*(?:return\s+)?[\w.]+\.(?:append|extend|insert)\("""
@@ -326,6 +358,7 @@ _HANDS_ON = re.compile(
 _NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULTILINE)
 _LONGEST = 1200
 """Bytes that a function may have which is looked into."""
+_DECODES = re.compile(rb"\b(?:%s)\(" % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS)))
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _TAGS = frozenset({"role", "type"})
 

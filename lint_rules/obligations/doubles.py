@@ -18,11 +18,14 @@ from lint_rules.anatomy.values.copies import Path, path_of
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.added_whole import AddedWhole
 from lint_rules.obligations.again import Again
+from lint_rules.obligations.joined import Joined, Joins
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
 from lint_rules.obligations.repeated import Repeated
+from lint_rules.obligations.saved_first import SavedFirst
 from lint_rules.obligations.stores import Stores
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import AnyOf
 from lint_rules.syntax.module import Scope
 
 _Alike = tuple[Stored, Same]
@@ -42,13 +45,17 @@ def doubles(anatomy: Anatomy) -> Iterator[Double]:
 
 def _all(anatomy: Anatomy) -> Iterator[Double]:
     handing = _hand_append_on(anatomy)
+    joins, saves = Joins(anatomy), SavedFirst(anatomy)
     for function in anatomy.module.functions:
-        if function.kind != "class" and (anatomy.transcript.stored(function) or function in handing):
+        if function.kind == "class":
+            continue
+        if anatomy.transcript.stored(function) or function in handing or joins.of(function):
             places = Places(anatomy, function)
             yield from Repeated(places).all()
             sequence = _Sequence(places)
             yield from sequence.all()
             yield from sequence.in_bulk()
+            yield from sequence.along(joins, saves)
             yield from (double for stored in places.all for double in _returned(places, stored))
             yield from AddedWhole(places).all()
             yield from _by_callback(anatomy, function)
@@ -156,6 +163,54 @@ class _Sequence:
                 if self.again.follows(last[0].node, move.node, emptied):
                     return True
         return False
+
+    def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
+        """What is put beside a history that holds it already, or stored where a function of another file does so."""
+        elsewhere = list(joins.stored_elsewhere(self.function))
+        stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
+        for joined in joins.of(self.function):
+            then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
+            for first, slots in self._said_before(then, [*stored, *saves.before(self.function, joined)]):
+                if self._is_along(first, joined, slots):
+                    yield Double(How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT, then, first.node)
+                    break
+        own = self.places.all if elsewhere else []
+        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere)):
+            for then in then_ones:
+                for first, slots in self._said_before(then, first_ones):
+                    if self._follows(first, then, slots):
+                        yield Double(How.AGAIN, then, first.node)
+                        break
+
+    def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
+        """The places that put the same message into the same list, and what it is made of."""
+        place = self.places.anatomy.aliases.of
+        mine = self.places.identities(then)
+        for first in stored if mine else ():
+            if first.slot is not None and then.slot is not None and place(first.slot) == place(then.slot):
+                for key, same in self.places.identities(first).items():
+                    if key in mine:
+                        yield first, same.until(mine[key])
+
+    def _is_along(self, first: Stored, joined: Joined, slots: frozenset[Slot]) -> bool:
+        if first.node is joined.node or self._is_optional(first):
+            return False
+        anew = self.again.renewed(slots)
+        avoiding = AnyOf(self.again.unstored(first.slot), self.again.unstored(joined.slot), anew)
+        here = first.node
+        for taken in joined.taken:
+            if set(self.again.points(taken)).isdisjoint(self.again.points(joined.node)):
+                if not self.again.follows(here, taken, avoiding):
+                    return False
+                bound = ex.targets(taken) if isinstance(taken, (cst.Assign, cst.AnnAssign)) else []
+                slots_of = (self.places.facts.slots.of(target) for target in bound)
+                here, avoiding = (
+                    taken,
+                    AnyOf(anew, *(self.again.unstored(slot) for slot in slots_of if slot is not None)),
+                )
+        if joined.list is not None and joined.taken:
+            avoiding = AnyOf(avoiding, self.again.unstored(joined.list))
+        return self.again.follows(here, joined.node, avoiding)
 
     def _is_same_list(self, first: Stored, then: Stored) -> bool:
         """Whether two places write to the list of one object: `a.messages` and `b.messages` are two."""

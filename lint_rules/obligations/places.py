@@ -33,6 +33,8 @@ class How(Enum):
     PER_CALL = "once for each tool call"
     PER_CHUNK = "once for each piece of the stream"
     AGAIN = "a second time"
+    SENT = "beside the history that holds it"
+    SAVED = "beside the history that was loaded with it"
     RETRY = "once for each attempt"
     RETRIED = "once for each attempt of the whole function"
     RETURNED = "by the function that gives it back, too"
@@ -85,7 +87,11 @@ class Places:
         return {place.slot for place in stored if place.write and place.write.function is not self.function}
 
     def value(self, stored: Stored) -> cst.BaseExpression | None:
-        """What a place stores, as written in this function."""
+        """What a place stores, as written in this function; of several messages at once, the one in question."""
+        message = stored.message.node if stored.message is not None else None
+        if stored.write is not None and stored.write.node is stored.node and stored.kind == "extend":
+            if message is not None and self.module.inside(message, stored.node):
+                return message
         if stored.write is not None and stored.write.node is stored.node:
             return stored.write.value
         content = stored.message.content if stored.message is not None else None
@@ -129,6 +135,7 @@ class Places:
         found: dict[Identity, Same] = {}
         content = message.content
         if message.role in {"user", "assistant"} and content is not None and self._is_here(content):
+            content = _text_of(content)
             made = self.again.parts(value) if isinstance(value, cst.Name) else set[Slot]()
             for origin, same in self._origins(content):
                 found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
@@ -165,3 +172,13 @@ class Places:
         """The call that a name was bound to."""
         value = self.bound_to(value)
         return value if isinstance(value, cst.Call) else None
+
+
+def _text_of(content: cst.BaseExpression) -> cst.BaseExpression:
+    """`text` of the contents `[text]`, `[{"type": "text", "text": text}]` and `[Part(text=text)]`; others are as is."""
+    here = ex.inner(content)
+    if isinstance(here, cst.List) and len(here.elements) == 1 and not isinstance(here.elements[0], cst.StarredElement):
+        only = ex.inner(here.elements[0].value)
+        inside = ex.dict_items(only).get("text") or (ex.argument(only, "text") if isinstance(only, cst.Call) else None)
+        return inside or (only if ex.reads_place(only) else content)
+    return content

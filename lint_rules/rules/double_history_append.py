@@ -1,8 +1,9 @@
 """# double-history-append (AGL605)
 
 ## What it does
-Reports a message that is stored in the history twice: the whole reply once for each of its tool calls, a growing
-answer once for each piece of a stream, a question once for each attempt, or the same message by two places.
+Reports a message that is stored in the history twice, or sent twice: the whole reply once for each of its tool calls,
+a growing answer once for each piece of a stream, a question once for each attempt, the same message by two places, or
+a question that is put into the history and then sent beside it once more.
 
 ## Why is this bad
 The model reads everything it said twice and takes it for what was meant. A reply with tool calls that stands there
@@ -12,6 +13,7 @@ is loaded, extended and added whole doubles with each turn.
 ## Symptoms
 - messages stand in the history twice
 - the history doubles with each turn
+- the user's question comes twice in each request, and the model remarks on it
 - OpenAI: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.
   The following tool_call_ids did not have response messages`
 - Anthropic: `` `tool_use` ids must be unique ``
@@ -57,12 +59,23 @@ told, and what a flag was set to, holds at the next. Helpers of the file are rea
 Loops count when they go over tool calls, over the pieces of a reply, or come back after a failed request only;
 `@retry` functions when they store what they got before they ask. A list that is added to another, at once or one by
 one, is reported where it holds all that the other one held (loaded from it by a method of its class, or of its store),
-or messages that were appended to both before. A condition that reads the history, a counter or the number of the turn
+or messages that were appended to both before.
+
+A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
+well: `[*history, message]`, a list that the history was put into, a chain that gets both, a conversation begun with
+the history, or a function, also of another file, that does so with what it is handed. It is there twice if a place put
+the same message into that history before it was taken: stored it, handed it to a function of another file that does,
+or saved it where the history is loaded from (one table, key or file, by what both bodies say). Silent: the history is
+taken without its last message, before it was stored, or by a query or a comprehension that names what was saved; and a
+condition that looks into the history first.
+
+A condition that reads the history, a counter or the number of the turn
 keeps the rule silent, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI, Anthropic, Gemini,
 Bedrock, Ollama and LangChain are known.
 
 ## Known problems
-Two names for one list (but for a list that a helper hands back), and a store that removes doubles by id, are not seen.
+Two names for one list (but for a list that a helper hands back), a store that removes doubles by id, and a save in a
+caller of what loads the history, are not seen.
 Errors are followed from requests, tools, JSON and what is awaited only.
 
 ## Fix safety
@@ -102,6 +115,17 @@ _SAYS = {
         "this message is in {h} already: the model reads it twice",
         "keep one of both places",
         "stored here before",
+    ),
+    How.SENT: (
+        "this message is in {h} by now, and is sent once more beside it: the model reads it twice",
+        "send {h} alone, or store the message after the request",
+        "stored here before",
+    ),
+    How.SAVED: (
+        "this message was saved before {h} loaded the history, and is sent beside it once more: the model reads it"
+        " twice",
+        "send what was loaded alone, or load before you save",
+        "saved here, before the history is loaded",
     ),
     How.RETRY: (
         "each attempt appends the same message to {h}: after a failed request the model reads it twice",
@@ -149,4 +173,6 @@ def _draft(anatomy: Anatomy, double: Double) -> Draft:
     if evidence is not None and slot is not None and evidence.root.node not in {double.stored.node, double.other}:
         notes.append(Note(evidence.root.node, f"`{describe(slot)}` is the message history: {evidence.clause}"))
     history = f"`{describe(slot)}`" if slot is not None else "the stored history"
-    return Draft(double.stored.node, message.format(h=history), cure, tuple(notes), fix=repair(anatomy, double))
+    return Draft(
+        double.stored.node, message.format(h=history), cure.format(h=history), tuple(notes), fix=repair(anatomy, double)
+    )

@@ -44,13 +44,14 @@ def run(client, messages, tools, execute):
 ```
 
 ## How it decides
-Three facts make the finding. One call is taken out of a list of calls: by element, by `next`, by a loop whose
-variables are used behind it, or by a loop that never comes to a second call. A tool message is made of it, here or in
-a function of this file. And the list is stored whole: the message itself is appended, an assistant message is made of
-all its calls or blocks, it is read out of a history, or a run of the Assistants API waits for its outputs. A history
-that is put into another provider's form with one call of each message is reported, too, and so are streamed pieces
-of the first call of each chunk that run into one text, whatever their index is. So is a tool message that is made of
-the first result in a message, where the others are never looked at.
+Three facts make the finding. One call is taken out of a list of calls: by element or a slice of one, by `next`, `max`
+or unpacking, by a loop whose variables are used behind it, or by a loop that never comes to a second call. A tool
+message is made of it, here or in a function of this file that gets it or asks for it. And the list is stored whole: the
+message itself is appended, an assistant message is made of all its calls or blocks, it is read out of a history, or a
+run of the Assistants API waits for its outputs. A history that is put into another provider's form with one call of
+each message is reported, too, and so are streamed pieces of the first call of each chunk that run into one text,
+whatever their index is. So is a tool message that is made of the first result in a message, where the others are never
+looked at.
 
 The rule is silent where only the call that runs is stored, where the rest is answered, run or cut off elsewhere, where
 the number of calls is tested, and where requests forbid parallel calls or force a certain tool. It knows the messages

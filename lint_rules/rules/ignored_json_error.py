@@ -62,6 +62,9 @@ A handler speaks for itself when it raises, returns or stores anything that says
 and more than a log reads. A `None` by which callers leave calls out of their list says nothing to the model either.
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
+In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
+told from the rest by words (`<tool_call>`, `ACTION:`) is a call: where it is passed over, and nothing is stored that
+says so, it is reported. Arguments that a function of another file parses are reported where that function gets them.
 Where there is no round loop in the file, methods and reusable functions are reported, scripts are not.
 
 ## Known problems
@@ -82,11 +85,13 @@ there one where the loop stores other messages with the answer, which it may nee
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.failed_parses import held_instead, is_dropped, is_left_out, value_instead
+from lint_rules.anatomy.calls.foreign_parses import ForeignParse, foreign_parses
 from lint_rules.anatomy.calls.hidden_arguments import hidden_arguments
 from lint_rules.anatomy.calls.model_json import is_rewritten, part_of_call, written_by_model
 from lint_rules.anatomy.calls.parse_attempts import is_attempt
@@ -116,6 +121,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield from _decoded(anatomy, node, function)
         else:
             yield from _encoded(anatomy, node, function)
+    for parse in foreign_parses(anatomy):
+        yield from _foreign(anatomy, parse)
     for first, second in hidden_arguments(anatomy):
         yield _hidden(first, second)
 
@@ -145,6 +152,26 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
             f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"
         )
         yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
+
+
+def _foreign(anatomy: Anatomy, found: ForeignParse) -> Iterator[Draft]:
+    """Text that a function of another file parses: reported where it is handed over."""
+    text, name = ex.source(found.given, 50), found.callee.name
+    note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}")
+    if found.way.handling is not None:
+        drafts = _swallowed(found.there, found.parse, text, note, found.way.handling, found.function)
+        for draft in drafts:
+            notes = tuple(replace(n, module=found.there.module) for n in draft.related if isinstance(n, Note))[1:]
+            yield Draft(found.call, f"in `{name}`, {draft.message}", _HELP, (note, *notes))
+    elif not found.way.told:
+        way = way_of_error(anatomy, found.call, anatomy.module.scope_of[found.call].function, set())
+        if way.loop is not None:
+            message = (
+                f"malformed `{text}` raises out of `{name}` and of the round loop: one bad call ends the run,"
+                " the model is never told"
+            )
+            parsed = Note(found.parse, "it is parsed here", found.there.module)
+            yield Draft(found.call, message, _HELP, (note, parsed, Note(way.loop.node, "the round loop that it ends")))
 
 
 def _swallowed(

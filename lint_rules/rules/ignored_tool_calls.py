@@ -40,8 +40,9 @@ def handle(client, messages, tools, execute):
 The value of the request is followed through the names of its function. The rule speaks when its text is read, its
 calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look.
 The tools must be functions of the program: their schemas stand in the file, or another reply to a request with the same
-tools is looked through for calls. Tools that run on the provider's servers, requests with `tool_choice`, and tools that
-may be None are left alone. Chat completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
+tools is looked through for calls. A request may be spread from a dict. Tools that run on the provider's servers,
+requests with `tool_choice`, and tools that may be None are left alone. Chat completions, the Responses API, LiteLLM,
+Ollama and LangChain's `bind_tools` are known.
 
 ## Known problems
 A function of the file that makes the request and returns the reply is followed to its callers; one that does more than
@@ -90,12 +91,22 @@ def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:
     return offer.call is not offer.request and read_of(anatomy, replace(offer, call=offer.request, way=())).calls
 
 
+def _comes_next(anatomy: Anatomy, offer: Offer, node: cst.CSTNode) -> bool:
+    """Whether a message is stored behind a request, without another one between."""
+    function = anatomy.module.scope_of[offer.call].function
+    others = [call for call in function.nodes_of(cst.Call) if call is not offer.call and anatomy.calls.asks(call)]
+    return anatomy.leads(function, [offer.call], [node], set(anatomy.points(function, others)))
+
+
 def _draft(anatomy: Anatomy, offer: Offer, text: cst.BaseExpression, handled: Offer | None) -> Draft:
     message = (
         f"the model is offered {offer.what}, but only the text of its reply is read: when it asks for a tool again,"
         " the call is lost and the answer is empty"
     )
+    function = anatomy.module.scope_of[offer.call].function
     notes = [Note(text, "the text is read here")]
+    kept = [stored.node for stored in anatomy.transcript.stored(function) if stored.role == "assistant"]
+    notes += [Note(node, "and stored as the whole reply") for node in kept if _comes_next(anatomy, offer, node)][:1]
     if handled is not None:
         notes.append(Note(handled.call, "the calls in the reply to this request are not ignored"))
     return Draft(offer.call, message, _HELP, tuple(notes), fix=repair(anatomy, offer))

@@ -54,7 +54,7 @@ A function that ends by calling itself, also through one helper, is a loop; one 
 Loops are silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is
 on some ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports
 that). Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral,
-Ollama, LiteLLM and LangChain, and of wrappers of these.
+Ollama, LiteLLM and LangChain, and of wrappers of these, also in other files of the project.
 
 ## Known problems
 A loop whose end neither the model nor a limit decides (a plan, the state of another
@@ -84,11 +84,20 @@ _HELP = "count the rounds (`for _ in range(MAX_ROUNDS)`), and tell the caller wh
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for loop in anatomy.rounds:
-        limits = Limits(anatomy, loop.node, loop.function)
-        said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
-        if said is not None and limits.limit is None and limits.waits is None:
-            yield _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))
+    found = [draft for loop in anatomy.rounds if (draft := _judge(anatomy, loop)) is not None]
+    yield from found
+    for loop in anatomy.loops_of_turns if not found else ():
+        draft = _judge(anatomy, loop)
+        if draft is not None:
+            yield draft
+
+
+def _judge(anatomy: Anatomy, loop: RoundLoop) -> Draft | None:
+    limits = Limits(anatomy, loop.node, loop.function)
+    said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
+    if said is None or limits.limit is not None or limits.waits is not None:
+        return None
+    return _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))
 
 
 def _draft(anatomy: Anatomy, loop: RoundLoop, limits: Limits, said: Note) -> Draft:

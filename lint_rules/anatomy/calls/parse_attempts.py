@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
@@ -9,9 +12,15 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
+
+_MARK = re.compile(r"(?!json|python|code|JSON)[A-Za-z_]{3,}")
+_SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
+"""What letters in a pattern do not stand for themselves: classes, names of groups."""
+_MOST_STEPS = 12
 
 
 def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
@@ -27,9 +36,10 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
     if isinstance(anatomy.module.parent.get(call), cst.Expr):
         return handling.ending is not Ending.DROPS or _falls_through(handling)
-    return Kind.ARGUMENTS_TEXT not in anatomy.facts.kinds(call.args[0].value) and (
-        Kind.MODEL_TEXT in anatomy.facts.kinds(call.args[0].value)
-    )
+    kinds = anatomy.facts.kinds(call.args[0].value)
+    if Kind.ARGUMENTS_TEXT in kinds or Kind.MODEL_TEXT not in kinds:
+        return False
+    return handling.ending is not Ending.DROPS or not is_marked(anatomy, call) or _is_told_later(anatomy, handling)
 
 
 def _falls_through(handling: Handling) -> bool:
@@ -37,6 +47,67 @@ def _falls_through(handling: Handling) -> bool:
     return not any(isinstance(n, (cst.Continue, cst.Break, cst.Return)) for n in walk(handling.handler.body)) or (
         isinstance(handling.handler, cst.With)
     )
+
+
+# -- calls in a model's text ------------------------------------------------------------------------------------
+
+
+def is_marked(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether what is parsed was told from the rest of a model's text by words: `<tool_call>`, `ACTION:`, `"tool"`.
+
+    It is then a call, and no piece of an answer. Braces and fences of code tell nothing.
+    """
+    return any(_MARK.search(_SYNTAX.sub(" ", text)) for text in _telling(anatomy, call))
+
+
+def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
+    """The strings by which a text was cut out, and those that tests around its parse look for in the model's text."""
+    facts, seen = anatomy.facts, set[Slot]()
+    queue = [call.args[0].value]
+    for outer in anatomy.module.ancestors(call):
+        if isinstance(outer, (cst.If, cst.While)):
+            queue += [part for part in walk(outer.test) if isinstance(part, (cst.Comparison, cst.Call))]
+        elif isinstance(outer, cst.For) and _is_text(anatomy, outer.iter):
+            queue.append(outer.iter)
+    while queue:
+        here = queue.pop()
+        for name in provenance.made_from(anatomy, here):
+            slot = facts.slots.of(name)
+            if slot is not None and slot not in seen and len(seen) < _MOST_STEPS:
+                seen.add(slot)
+                queue += facts.assigned(slot)
+        if _is_text(anatomy, here):
+            yield from (said for part in walk(here) for said in _words(anatomy, part))
+
+
+def _words(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
+    """A string, or that of the pattern that a name stands for."""
+    slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
+    for value in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+        if isinstance(value, cst.Call) and ex.called_name(value) == "compile" and value.args:
+            value = value.args[0].value
+        said = ex.text(value) if isinstance(value, cst.BaseString) else None
+        if said is not None:
+            yield said
+
+
+def _is_told_later(anatomy: Anatomy, handling: Handling) -> bool:
+    """Whether something that is no reply is stored behind the parse; in a loop over texts, behind all of them."""
+    module, guard = anatomy.module, handling.guard
+    function = module.scope_of[guard].function
+    loop = next((n for n in module.ancestors(guard) if isinstance(n, cst.For) and _is_text(anatomy, n.iter)), guard)
+    return any(
+        not module.inside(stored.node, loop) and module.before(loop, stored.node) and stored.role != "assistant"
+        for stored in anatomy.transcript.stored(function)
+    )
+
+
+def _is_text(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is made of a model's text."""
+    return any(isinstance(p, cst.BaseExpression) and Kind.MODEL_TEXT in anatomy.facts.kinds(p) for p in walk(value))
+
+
+# -- text that grows --------------------------------------------------------------------------------------------
 
 
 def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:

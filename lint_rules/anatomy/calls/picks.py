@@ -1,4 +1,7 @@
-"""One tool call taken out of several: `calls[0]`, `next(...)`, the last one of a loop, a loop that ends after one."""
+"""One tool call taken out of several: `calls[0]`, `next(...)`, `call, *_ = calls`, `for call in calls[:1]`, loops.
+
+Of a loop it is the one that is left behind, or the one after which it ends.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.pieces import reads_index
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -21,6 +25,7 @@ from lint_rules.syntax.walk import walk
 _BLOCK_LISTS = frozenset({"content", "output", "parts"})
 """Parts of a message among which its calls may stand."""
 _ONE_CALL = frozenset({"toolUse", "function_call", "functionCall"})
+_CHOOSERS = frozenset({"next", "max", "min"})
 _CHOOSING = frozenset({"id", "name", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
 """What a test asks for that looks one certain call up."""
 
@@ -29,7 +34,8 @@ _CHOOSING = frozenset({"id", "name", "call_id", "tool_call_id", "tool_use_id", "
 class Pick:
     """One call taken out of the list at `way`. `node` is the place, `calls` the list.
 
-    What stands for the call: the expression `node` itself, and `names`, in `loop` or, with `after`, behind it.
+    What stands for the call: the expression `node` itself, and `names`: in `loop`, or with `after` as `node` binds
+    them, outside of the loop, if there is one.
     """
 
     node: cst.CSTNode
@@ -38,19 +44,18 @@ class Pick:
     function: Scope
     which: str
     names: frozenset[Slot] = frozenset()
-    loop: cst.For | None = None
+    loop: cst.For | cst.BaseExpression | None = None
     after: bool = False
 
     def uses(self, anatomy: Anatomy) -> list[cst.CSTNode]:
         """The nodes that stand for the picked call."""
         if not self.names:
             return [self.node]
-        assert self.loop is not None
-        if not self.after:
+        if self.loop is not None and not self.after:
             named = (anatomy.facts.names.get(slot, ()) for slot in self.names)
             return [name for names in named for name in anatomy.module.those_inside(names, self.loop)]
         read = (n for slot in self.names for n in anatomy.readers(self.function, slot).get(self.node, ()))
-        return [name for name in read if not anatomy.module.inside(name, self.loop)]
+        return [name for name in read if self.loop is None or not anatomy.module.inside(name, self.loop)]
 
 
 def picks(anatomy: Anatomy, identity: Identity) -> Iterator[Pick]:
@@ -63,6 +68,10 @@ def picks(anatomy: Anatomy, identity: Identity) -> Iterator[Pick]:
         way = identity.of(loop.iter)
         if way is not None and anatomy.facts.is_kind(loop.iter, Kind.CALLS) and len(ex.target_names(loop.target)) == 1:
             yield from _last(anatomy, loop, way)
+    for assign in anatomy.module.nodes_of(cst.Assign):
+        yield from _unpacked(anatomy, identity, assign)
+    for part in anatomy.module.nodes_of(cst.For, cst.CompFor):
+        yield from _only(anatomy, identity, part)
 
 
 def calls_of(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> frozenset[Slot]:
@@ -73,7 +82,9 @@ def calls_of(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> frozenset[Slot]:
 
 def _first(anatomy: Anatomy, identity: Identity, node: cst.Subscript) -> Pick | None:
     """`calls[0]`, `calls[-1]`, `content[0]["toolUse"]`."""
-    at = ex.integer(ex.index(node))
+    place = ex.index(node)
+    named = type(place) is cst.Name and anatomy.facts.is_kind(node.value, Kind.CALLS)
+    at = constant(anatomy, place) if named else ex.integer(place)
     if at not in {0, -1} or _is_stored_into(anatomy, node):
         return None
     way = identity.of(node.value)
@@ -93,12 +104,18 @@ def _is_stored_into(anatomy: Anatomy, node: cst.Subscript) -> bool:
 
 
 def _next(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> Pick | None:
-    """`next(b for b in content if b.type == "tool_use")`, `next(iter(calls))`; not a look-up by id or name."""
-    if type(node) is not cst.Call or type(node.func) is not cst.Name or node.func.value != "next" or not node.args:
+    """`next(b for b in content if b.type == "tool_use")`, `max(calls, key=len)`; not a look-up by id or name."""
+    if type(node) is not cst.Call or type(node.func) is not cst.Name or node.func.value not in _CHOOSERS:
+        return None
+    if len(ex.positional(node)) != 1 and (node.func.value != "next" or not node.args):
         return None
     given = node.args[0].value
-    if isinstance(given, cst.Name):
+    if isinstance(given, cst.Name) and node.func.value == "next":
         return None  # an iterator goes on where it was
+    if isinstance(given, cst.Call) and ex.called_name(given) == "filter" and len(given.args) == 2:
+        if _looks_up(given.args[0].value):
+            return None
+        given = given.args[1].value
     way = identity.of(given)
     if way is None or not anatomy.facts.is_kind(given, Kind.CALLS):
         return None
@@ -109,7 +126,51 @@ def _next(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> Pick | Non
             return None
     elif isinstance(given, cst.Call) and given.args:
         calls = given.args[0].value
-    return Pick(node, calls, way, anatomy.module.scope_of[node].function, "first")
+    which = "first" if node.func.value == "next" else "chosen"
+    return Pick(node, calls, way, anatomy.module.scope_of[node].function, which)
+
+
+def _unpacked(anatomy: Anatomy, identity: Identity, node: cst.Assign) -> Iterator[Pick]:
+    """`call, *_ = calls`, `*_, call = calls`, where nobody reads the rest."""
+    target = node.targets[0].target
+    parts = target.elements if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) == 2 else ()
+    rest = next((part.value for part in parts if isinstance(part, cst.StarredElement)), None)
+    one = next((part.value for part in parts if isinstance(part, cst.Element)), None)
+    if not isinstance(rest, cst.Name) or not isinstance(one, cst.Name):
+        return
+    way = identity.of(node.value) if anatomy.facts.is_kind(node.value, Kind.CALLS) else None
+    slot, left = anatomy.facts.slots.of(one), anatomy.facts.slots.of(rest)
+    function = anatomy.module.scope_of[node].function
+    if way is not None and slot is not None and left is not None and node not in anatomy.readers(function, left):
+        which = "first" if parts[0].value is one else "last"
+        yield Pick(node, node.value, way, function, which, frozenset({slot}), after=True)
+
+
+def _only(anatomy: Anatomy, identity: Identity, loop: cst.For | cst.CompFor) -> Iterator[Pick]:
+    """`for call in calls[:1]`, also with the slice in a name."""
+    iterable = loop.iter
+    if isinstance(iterable, cst.Name) and anatomy.facts.is_kind(iterable, Kind.CALLS):
+        slot = anatomy.facts.slots.of(iterable)
+        values = anatomy.facts.assigned(slot) if slot is not None else []
+        iterable = ex.inner(values[0]) if len(values) == 1 else iterable
+    calls, which = _slice_of_one(iterable)
+    way = identity.of(calls) if calls is not None and anatomy.facts.is_kind(calls, Kind.CALLS) else None
+    region = loop if isinstance(loop, cst.For) else anatomy.module.parent[loop]
+    if calls is not None and way is not None and isinstance(region, (cst.For, cst.BaseExpression)):
+        function = anatomy.module.scope_of[iterable].function
+        yield Pick(iterable, calls, way, function, which, calls_of(anatomy, loop), region)
+
+
+def _slice_of_one(value: cst.BaseExpression) -> tuple[cst.BaseExpression | None, str]:
+    """The list of which `xs[:1]`, `xs[-1:]` or `islice(xs, 1)` is one element, and which."""
+    if isinstance(value, cst.Call) and ex.called_name(value) == "islice" and len(value.args) == 2:
+        return (value.args[0].value if ex.integer(value.args[1].value) == 1 else None), "first"
+    part = ex.slice_of(value)
+    if part is None or not isinstance(value, cst.Subscript):
+        return None, ""
+    if ex.integer(part.upper) == 1 and (part.lower is None or ex.integer(part.lower) == 0):
+        return value.value, "first"
+    return (value.value if part.upper is None and ex.integer(part.lower) == -1 else None), "last"
 
 
 def _looks_up(test: cst.BaseExpression) -> bool:

@@ -46,7 +46,7 @@ class Rest:
         )
 
     def _cuts(self, node: cst.Subscript) -> bool:
-        return ex.slice_of(node) is not None and self._is_list(node.value)
+        return ex.slice_of(node) is not None and node is not self._pick.node and self._is_list(node.value)
 
     def _replaces(self, node: cst.Assign) -> bool:
         targets = (target.target for target in node.targets)

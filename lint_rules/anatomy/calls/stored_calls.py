@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
@@ -106,7 +107,7 @@ class StoredCalls:
                     yield given, site
 
     def ways(self, way: Way) -> Iterator[Way]:
-        """An object seen from the function that reads it, and from its callers."""
+        """An object seen from the function that reads it, from its callers, and from where it was given back."""
         return islice(self._seen_from(way, 0), _MOST_CALLERS)
 
     def _seen_from(self, way: Way, depth: int) -> Iterator[Way]:
@@ -115,6 +116,16 @@ class StoredCalls:
         if root[0] == "var" and depth < _DEEPEST:
             for given, _ in self._given(way, root[1]):
                 yield from self._seen_from((*given, *way[1:]), depth + 1)
+        elif root[0] == "call" and depth < _DEEPEST:
+            for given in self._given_back(root[1]):
+                yield from self._seen_from((*given, *way[1:]), depth + 1)
+
+    def _given_back(self, call: cst.Call) -> set[Way]:
+        """What a function of this file gives back, where it is always the same object."""
+        callee = self._anatomy.facts.slots.callee(call)
+        values = [node.value for node in callee.nodes_of(cst.Return) if node.value] if callee is not None else []
+        ways = {self._identity.of(value) for value in values if not handlers.is_neutral(value)}
+        return {way for way in ways if way is not None} if len(ways) == 1 else set()
 
     def _rebuilt(self) -> Iterator[Storage]:
         """`{"role": "assistant", "content": reply.content}`: an assistant message made of all the parts of another."""

@@ -21,7 +21,7 @@ _PURE = frozenset(
         "len", "bool", "any", "all", "enumerate", "list", "tuple", "sorted", "reversed", "iter", "next", "zip", "str",
         "repr", "isinstance", "hasattr", "getattr", "set", "type", "dumps", "loads", "get", "append", "extend", "add",
         "dict", "range", "min", "max", "model_dump", "cast", "copy", "deepcopy", "join", "format", "filter", "map",
-        "sum", "update",
+        "sum", "update", "islice",
     }
 )  # fmt: skip
 _ASSIGNMENTS = frozenset({cst.Assign, cst.AnnAssign, cst.NamedExpr})
@@ -30,7 +30,7 @@ _DEEPEST = 3
 
 
 def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], depth: int = 0) -> cst.CSTNode | None:
-    """The tool message that a function, or one of this file that it hands the call to, makes of a tool call.
+    """The tool message that a function makes of a tool call, or one of this file that it hands the call to or back to.
 
     `uses` are the nodes that stand for the call. What is assigned from it (arguments, results) counts as of it.
     """
@@ -48,7 +48,10 @@ def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], dep
         names = [name for slot in given for name in anatomy.facts.names.get(slot, ())]
         if given and answered(anatomy, callee, names, depth + 1) is not None:
             return node
-    return None
+    given_back = any(isinstance(node, cst.Return) for node in of_it.nodes) and function.kind == "function"
+    sites = anatomy.calls.sites[function] if given_back and depth < _DEEPEST else ()
+    found = (answered(anatomy, site.caller, [site.node], depth + 1) for site in sites)
+    return next((answer for answer in found if answer is not None), None)
 
 
 def rebuilt(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode]) -> cst.CSTNode | None:

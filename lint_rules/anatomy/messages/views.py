@@ -68,7 +68,7 @@ class Views:
         if callee is None or callee.name == "__init__":
             return None
         for slot, value in self.facts.slots.bindings(call, callee):
-            if self.facts.is_kind(value, Kind.HISTORY) and path_of(value) and self._renews(callee, slot):
+            if self.facts.is_kind(value, Kind.HISTORY) and path_of(value) and self.renews(callee, slot):
                 return value
         return None
 
@@ -94,12 +94,16 @@ class Views:
                 return value
         return None
 
-    def _renews(self, callee: Scope, parameter: Slot) -> bool:
-        """Whether a function of this file returns a list of its own, never the one it got, nor one it keeps."""
+    def renews(self, callee: Scope, parameter: Slot) -> bool:
+        """Whether a function of this file returns a list of its own, perhaps the one it got, and none that it keeps."""
         returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
         slots = [self.facts.slots.of(value) for value in returned]
         own = [s for s in slots if s is not None and s[0] == "var" and s[1] is callee and s != parameter]
-        made = [v for v in returned if isinstance(v, (cst.List, cst.ListComp, cst.BinaryOperation))]
+        made = [
+            v
+            for v in returned
+            if isinstance(v, (cst.List, cst.ListComp, cst.BinaryOperation)) or ex.slice_of(v) is not None
+        ]
         return bool(own or made) and not any(s is not None and s[0] == "attr" for s in slots)
 
 

@@ -16,9 +16,9 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
@@ -29,31 +29,49 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     """The calls of a file that ask a model through functions of others."""
     facts = anatomy.facts
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
-        if call in facts.calls or not call.args or facts.slots.callee(call) or facts.slots.constructed(call):
+        callee = facts.slots.callee(call)
+        known = callee is not None and not _is_bodiless(callee)
+        if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
         found = run_elsewhere(anatomy, call, asking=True)
-        request = _by_body(call, *found) if found is not None else _by_use(anatomy, call)
+        request = _by_body(anatomy, call, *found) if found is not None else _by_use(anatomy, call)
         if request is not None:
             yield request
 
 
-def _by_body(call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:
-    """A function that sends what it is handed, and gives back what the model says; not one that runs a whole turn."""
+def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:
+    """A function that sends what it is handed, and gives back what the model says; not one that runs a whole turn.
+
+    Or what it sends is kept there, and what it gives back is read as a reply here.
+    """
     facts = there.facts
     given = _SAID & facts.of(("return", function)).keys()
-    if not given or not there.calls.reaches_llm(function):
+    if not there.calls.reaches_llm(function) or _takes_turn(there, function):
         return None
+    reason = f"runs `{function.qualname}` of another file, which asks a model"
     for slot, value in facts.slots.bindings(call, function):
-        if Kind.HISTORY in facts.of(slot) and not any(w.kind in GROWING for w in there.writes.by_slot.get(slot, ())):
-            reason = f"runs `{function.qualname}` of another file, which asks a model"
+        if Kind.HISTORY in facts.of(slot) and given:
             return LLMCall(call, ex.called_name(call), reason, None, value, given)
-    return None
+    is_read = Kind.REPLY in anatomy.facts.kinds(call)
+    return LLMCall(call, ex.called_name(call), reason) if is_read else None
+
+
+def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function stores messages in what it was given, in its object or in a global."""
+    grown = (write.slot for write in anatomy.writes.reached_from(function) if write.kind in GROWING)
+    return not all(map(_is_local, grown))
+
+
+def _is_local(slot: Slot) -> bool:
+    """Whether a slot lies in what a function has made itself."""
+    root = root_object(slot)
+    return root[0] == "var" and root[1].kind == "function" and root[2] not in parameter_names(root[1])
 
 
 def _by_use(anatomy: Anatomy, call: cst.Call) -> LLMCall | None:
     """A call of which nobody knows what it does, but that its result is a reply to the history that it is handed."""
     facts = anatomy.facts
-    if not facts.read_as_reply(call):
+    if Kind.REPLY not in facts.kinds(call):
         return None
     sent = next((arg.value for arg in call.args if Kind.HISTORY in facts.kinds(arg.value)), None)
     if sent is None or not _is_stored(anatomy, call, facts.slots.of(sent)) or _is_defined(anatomy, call):

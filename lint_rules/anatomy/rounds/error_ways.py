@@ -15,7 +15,7 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -34,16 +34,19 @@ class Way:
     told: bool = False
     script: bool = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it ends where somebody handles the error."""
+        return self.told or self.handling is not None
+
 
 def way_of_error(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope]) -> Way:
     """Follow an error from `node` outwards: handlers up to the round loop, then the calls of the function."""
     seen.add(function)
     loop = _loop_around(anatomy, node, function)
-    handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
-    if handling is not None:
-        return Way(handling=handling) if handling.ending in SILENT else Way(told=True)
-    if _kept_by_gather(anatomy, node) or _caught_by_decorator(anatomy, function) or _raises_by_contract(function):
-        return Way(told=True)
+    way = way_inside(anatomy, node, function, loop)
+    if way.is_over:
+        return way
     if loop is not None:
         return Way(loop=loop)
     sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
@@ -55,6 +58,15 @@ def way_of_error(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set
     if function.kind == "module":
         return Way(script=True)
     return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None)
+
+
+def way_inside(anatomy: Anatomy, node: cst.CSTNode, function: Scope, loop: RoundLoop | None = None) -> Way:
+    """What becomes of an error as far as the function, or a loop in it, reaches; an empty way where it leaves that."""
+    handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
+    if handling is not None:
+        return Way(handling=handling) if handling.ending in SILENT else Way(told=True)
+    gathered = kept_by_gather(anatomy.module, node)
+    return Way(told=gathered or _caught_by_decorator(anatomy, function) or _raises_by_contract(function))
 
 
 def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundLoop | None:
@@ -74,9 +86,9 @@ def _raises_by_contract(function: Scope) -> bool:
     return text is not None and re.search(r"raises?\b.*(JSONDecodeError|ValueError)", text, re.I | re.S) is not None
 
 
-def _kept_by_gather(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
     """`gather(..., return_exceptions=True)` hands errors over as values."""
-    for outer in anatomy.module.ancestors(node):
+    for outer in module.ancestors(node):
         if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
             kept = ex.argument(outer, "return_exceptions")
             return kept is not None and ex.dotted(kept) == "True"

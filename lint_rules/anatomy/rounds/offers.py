@@ -13,9 +13,12 @@ from lint_rules.anatomy.vocabulary import LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions")
+_CHOICES = ("tool_choice", "function_call")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
+_TAKING = frozenset({"pop", "popitem", "clear", "update"})
 NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
 _SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
 
@@ -51,7 +54,7 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
         if call not in anatomy.facts.calls:
             continue
         tools = _tools_of(anatomy, call)
-        if tools is None or _forbidden(call):
+        if tools is None or _forbidden(anatomy, call):
             continue
         requests.append((call, tools))
         if not _may_be_none(anatomy, tools):
@@ -92,9 +95,26 @@ def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
         value = ex.argument(call, keyword)
         if value is not None:
             return value
+        for arg in call.args:
+            value = _always_holds(anatomy, arg.value, keyword) if arg.star == "**" else None
+            if value is not None:
+                return value
     if ex.called_name(call) in LANGCHAIN_CALLS:
         return _bound_to(anatomy, ex.receiver(call))
     return None
+
+
+def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
+    """The value of a key in a dict that is made with it, and out of which nothing is taken later; else None."""
+    slot = anatomy.facts.slots.of(spread) if isinstance(spread, (cst.Name, cst.Attribute)) else None
+    made = [ex.dict_items(value).get(key) for value in anatomy.facts.assigned(slot)] if slot is not None else []
+    if slot is None or len(made) != 1 or key in anatomy.facts.members(slot):
+        return None
+    bases = [part.value for part in anatomy.module.nodes_of(cst.Attribute) if part.attr.value in _TAKING]
+    taken = any(anatomy.facts.slots.of(base) == slot for base in bases)
+    deleted = any(isinstance(part, cst.Subscript) and anatomy.facts.slots.of(part.value) == slot
+                  for node in anatomy.module.nodes_of(cst.Del) for part in walk(node))  # fmt: skip
+    return None if taken or deleted else made[0]
 
 
 def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:
@@ -106,13 +126,20 @@ def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExp
     for value in made:
         value = ex.inner(value)
         if isinstance(value, cst.Call) and ex.called_name(value) == "bind_tools" and value.args:
-            return None if _forbidden(value) else value.args[0].value
+            return None if _forbidden(anatomy, value) else value.args[0].value
     return None
 
 
-def _forbidden(call: cst.Call) -> bool:
-    choice = ex.argument(call, "tool_choice") or ex.argument(call, "function_call")
-    return choice is not None and ex.text(choice) != "auto"
+def _forbidden(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a request says which tool may be called, or may say so in what is spread."""
+    choices = [choice for keyword in _CHOICES if (choice := ex.argument(call, keyword)) is not None]
+    for arg in call.args if not choices else ():
+        slot = anatomy.facts.slots.of(arg.value) if arg.star == "**" else None
+        shown = [arg.value, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+        parts = [ex.dict_items(value) for value in shown]
+        parts += [anatomy.facts.members(slot)] if slot is not None else []
+        choices += [items[keyword] for items in parts for keyword in _CHOICES if keyword in items]
+    return any(ex.text(ex.dict_items(choice).get("type", choice)) != "auto" for choice in choices)
 
 
 def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:

@@ -101,11 +101,11 @@ class _Reader:
                 return value, way
 
     def _is_text(self, node: cst.BaseExpression, way: tuple[str, ...]) -> bool:
-        """`message.content` of chat completions and chat models; `content` alone may be the blocks of a message.
+        """`message.content` of chat completions and chat models, `content[0].text` of a message of blocks.
 
         The `text` of a wrapper's reply may be anything, calls among it.
         """
-        if way[-1] == "output_text" or "choices" in way:
+        if way[-1] == "output_text" or "choices" in way or (self._blocks and way == ("content", "[]", "text")):
             return True
         gone_through = isinstance(self._module.parent[node], (cst.For, cst.CompFor))
         known = self._blocks or gone_through or self._anatomy.facts.is_kind(node, Kind.CALLS)

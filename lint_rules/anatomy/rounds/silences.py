@@ -92,7 +92,23 @@ class _Way:
             parts = list(ex.dict_items(value).values())
         if any(self._says_how_it_ended(part) for part in parts):
             return None
-        return next((part for part in parts if self._is_first_value(part) or self._is_last_text(part)), None)
+        for part in parts:
+            if self._is_first_value(part):
+                return part
+            made = self._made_behind(part)
+            if self._is_last_text(made):
+                return made
+        return None
+
+    def _made_behind(self, part: cst.BaseExpression) -> cst.BaseExpression:
+        """What a name was given behind the loop; without what stands there for nothing: `reply.content or ""`."""
+        named = self.anatomy.assigned(part) if isinstance(part, cst.Name) else None
+        if named is not None and not self.anatomy.module.inside(named, self.loop.node):
+            return self._made_behind(named)
+        part = ex.inner(part)
+        if isinstance(part, cst.BooleanOperation) and isinstance(part.operator, cst.Or) and is_neutral(part.right):
+            return self._made_behind(part.left)
+        return part
 
     def _says_how_it_ended(self, part: cst.BaseExpression) -> bool:
         """A flag or a word that is set where the loop is left: `done = True`, `status = "answered"`."""
@@ -211,7 +227,7 @@ class _Way:
         for outer in self.anatomy.module.ancestors(node):
             if isinstance(outer, (cst.If, cst.While, cst.IfExp, cst.Assert)):
                 return here is outer.test
-            if isinstance(outer, cst.BooleanOperation):
+            if isinstance(outer, cst.BooleanOperation) and not is_neutral(outer.right):
                 return True
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 return False

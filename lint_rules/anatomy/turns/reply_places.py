@@ -13,6 +13,7 @@ from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -51,6 +52,7 @@ class ReplyPlaces:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
+        self._resources = Resources(anatomy)
 
     def derived(
         self,
@@ -97,10 +99,20 @@ class ReplyPlaces:
         places += [n for n in function.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
         return [place for place in places if place is not call]
 
-    def stores(self, function: Scope, slot: Slot, call: cst.Call, taken: set[str]) -> set[Point]:
-        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls."""
+    def stores(
+        self,
+        function: Scope,
+        slot: Slot | None,
+        call: cst.Call,
+        taken: set[str],
+        also: Iterable[cst.CSTNode] = (),
+    ) -> set[Point]:
+        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls.
+
+        `also` are other nodes that store it.
+        """
         module = self.anatomy.module
-        places = self.kept(function, call, taken, slot)
+        places = [*self.kept(function, call, taken, slot), *also]
         found = set(self.anatomy.points(function, places))
         for place in places:
             for outer in module.ancestors(place):
@@ -129,7 +141,13 @@ class ReplyPlaces:
             return False
         if self._pieces(node, base):
             return False
-        return stores_by_name(node)
+        return stores_by_name(node) or self._hands_on(node) or bool(self._resources.of(node).made)
+
+    def _hands_on(self, node: cst.Call) -> bool:
+        """`to_thread(self.keep, reply)`: whether a function that stores is handed on with the reply."""
+        function = self.anatomy.facts.slots.function
+        handed = (arg.value for arg in node.args if isinstance(arg.value, (cst.Name, cst.Attribute)))
+        return any((run := function(value)) is not None and self.anatomy.writes.does_write(run) for value in handed)
 
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
         """A local list that pieces of the reply are put into is no store."""

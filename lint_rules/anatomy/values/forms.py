@@ -18,7 +18,7 @@ from lint_rules.syntax.names import written
 from lint_rules.syntax.word import meaning
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
-_DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS)
+_DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS) | words.DECODING_METHODS
 _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
 _MODEL_STARTS = ("Chat", "create_react")
@@ -220,7 +220,9 @@ class Forms(Known):
         return self.module.imports.resolve(ex.dotted(node.func) or "").startswith(("langchain", "langgraph"))
 
     def decoder(self, node: cst.BaseExpression) -> str | None:
-        """The full name of a JSON (or literal) decoder that `node` calls, else None."""
+        """The full name of a JSON (or literal) decoder that `node` calls, that of a method alone, else None."""
+        if type(node) is cst.Call and (name := ex.called_name(node)) in words.DECODING_METHODS:
+            return name
         full = self._full_name(node, _DECODERS)
         return full if full in words.DECODERS else None
 
@@ -240,9 +242,9 @@ class Forms(Known):
 
     @cached_property
     def has_bodies(self) -> bool:
-        """Whether the file puts `messages` for a `model` into a dict, as requests over plain HTTP do."""
+        """Whether the file puts `messages` and parameters into a dict, as requests over plain HTTP do."""
         made = chain(self.module.nodes_of(cst.Dict), self.module.nodes_of(cst.Call))
-        return any({"messages", "model"} <= ex.dict_items(node).keys() for node in made)
+        return any(words.is_request(ex.dict_items(node)) for node in made)
 
     @cached_property
     def endpoint_names(self) -> frozenset[str]:

@@ -86,9 +86,13 @@ class Slots:
         """The slot of `base.name` (or `base["name"]`)."""
         cls = self.instance(base)
         if cls is not None:
-            return ("attr", self._declaring(cls, name), name)
+            return self.attribute(cls, name)
         slot = self.of(base)
         return None if slot is None else ("member", slot, name)
+
+    def attribute(self, cls: Scope, name: str) -> Slot:
+        """An attribute of the objects of a class."""
+        return ("attr", self._declaring(cls, name), name)
 
     def parameter(self, function: Scope, name: str) -> Slot:
         return ("var", function, name)
@@ -159,7 +163,8 @@ class Slots:
         if type(annotation) is cst.Subscript and type(annotation.value) is cst.Name:
             return self.annotated(ex.index(annotation)) if annotation.value.value in _WRAPPERS else None
         if type(annotation) is cst.SimpleString:
-            return self.module.class_named(ex.text(annotation) or "")
+            named = map(self.module.class_named, ex.quoted_names(ex.text(annotation) or ""))
+            return next((cls for cls in named if cls is not None), None)
         return None
 
     # -- functions that calls lead to -------------------------------------------------------------------------
@@ -228,6 +233,11 @@ def is_method(function: Scope) -> bool:
     return not any(isinstance(d, cst.Name) and d.value == "staticmethod" for d in decorators(function))
 
 
+def is_parameter(slot: Slot) -> bool:
+    """Whether a slot is what a function is given."""
+    return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
+
+
 def whole_of(slot: Slot) -> Iterator[Slot]:
     """A slot, and what it is a part of, up to a variable or attribute."""
     yield slot
@@ -240,6 +250,13 @@ def root_object(slot: Slot) -> Slot:
     """The variable or attribute that a slot is a part of."""
     *_, root = whole_of(slot)
     return root
+
+
+def as_part_of(slot: Slot, place: Slot) -> Slot:
+    """The history of an object of another file, as the place here that the object lives in has it."""
+    if slot[0] in {"member", "item"}:
+        return (slot[0], as_part_of(slot[1], place), *slot[2:])
+    return ("member", place, slot[2]) if slot[0] == "attr" else slot
 
 
 def describe(slot: Slot) -> str:

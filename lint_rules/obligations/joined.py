@@ -1,0 +1,394 @@
+"""Messages that are sent beside a history: one list or request holds all that the history does, and they as well.
+
+`[*history, {"role": "user", "content": text}]`, `messages.extend(history)` and then `messages.append(...)`, and a call
+of a function, also of another file, that does so with what it gets. Whether the history holds the message by then, is
+for `doubles` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.growth import keeps_conversation
+from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.vocabulary import CONFIGURED
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+_DEEPEST = 3
+_HOPS = 2
+"""Into how many files a call is followed."""
+_BESIDE = ("chat_history", "message_history")
+"""Keywords under which calls of libraries take a history beside the new message.
+
+Source: LlamaIndex, chat engines (`chat`, `stream_chat`); Pydantic AI, `Agent.run`.
+"""
+_SAYS = frozenset({"user", "assistant"})
+
+
+@record
+class Joined:
+    """`node` puts `message` beside what the history in `slot` held when it was taken: by the statements `taken`, in
+    their order, from list to list (none: at `node`).
+
+    `list` is what both are put into, if that has a name. `inner` is where it is done, in the file `where`, if a
+    function that is called at `node` does it.
+    """
+
+    node: cst.CSTNode
+    slot: Slot
+    message: Message
+    taken: tuple[cst.CSTNode, ...] = ()
+    list: Slot | None = None
+    inner: cst.CSTNode | None = None
+    where: Anatomy | None = None
+
+
+_Part = tuple[Slot, tuple[cst.CSTNode, ...]]
+"""A history that a list holds all of, and the statements that took it from there, the first one first."""
+
+
+class Joins:
+    """Those of one file."""
+
+    def __init__(self, anatomy: Anatomy, hops: int = _HOPS) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.slots = anatomy.facts.slots
+        self.module = anatomy.module
+        self._hops = hops
+        self._known: dict[Scope, list[Joined]] = {}
+        self._elsewhere: dict[Anatomy, Joins] = {}
+
+    def of(self, function: Scope) -> list[Joined]:
+        """Those that a function makes, itself or by what it calls."""
+        found = self._known.get(function)
+        if found is None:
+            self._known[function] = []  # a function that calls itself
+            found = [
+                *self._displayed(function),
+                *self._grown(function),
+                *self._beside(function),
+                *self._called(function),
+            ]
+            found = self._known[function] = [one for one in found if not self._asks_first(one)]
+        return found
+
+    # -- in the function itself -------------------------------------------------------------------------------
+
+    def _displayed(self, function: Scope) -> Iterator[Joined]:
+        """`[*history, message]`, `history + [message]`."""
+        for node in function.nodes_of(cst.List, cst.BinaryOperation):
+            outer = self.module.parent[node]
+            if isinstance(outer, (cst.BinaryOperation, cst.StarredElement)) or not _is_put_together(node):
+                continue
+            statement = self.module.statement(node)
+            bound = [self.slots.of(t) for t in ex.targets(statement)] if isinstance(statement, cst.Assign) else []
+            for one in self._ones(node):
+                for slot, taken in self._wholes(node, 0):
+                    if slot not in bound:
+                        yield from (Joined(node, slot, message, taken) for message in self._messages(one))
+
+    def _grown(self, function: Scope) -> Iterator[Joined]:
+        """`messages.append(message)`, of a list that a history was put into."""
+        stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in GROWING]
+        lists = {one.slot for one in stored if one.slot is not None and one.slot[:2] == ("var", function)}
+        filled = {slot: list(self._filled(function, slot, stored)) for slot in lists}
+        for one in stored:
+            if one.slot is not None and one.message is not None and one.role in _SAYS:
+                for slot, taken in filled.get(one.slot, ()):
+                    if one.node not in taken:
+                        yield Joined(one.node, slot, one.message, taken, one.slot)
+
+    def _filled(self, function: Scope, slot: Slot, stored: list[Stored]) -> Iterator[_Part]:
+        """The histories that are put into a list, and where."""
+        for value in self.facts.assigned(slot):
+            statement = self.module.statement(value)
+            put_together = statement is not None and _is_put_together(ex.inner(value))
+            for part, taken in self._wholes(value, 0) if put_together else ():
+                if part != slot:
+                    yield part, (*taken, statement)
+        for one in stored:
+            if (
+                one.slot == slot
+                and one.write is not None
+                and one.write.node is one.node
+                and one.write.value is not None
+            ):
+                if one.kind == "extend":
+                    yield from ((part, (*taken, one.node)) for part, taken in self._wholes(one.write.value, 0))
+                elif (loop := self._loop(one)) is not None:
+                    yield from ((part, (*taken, loop)) for part, taken in self._wholes(loop.iter, 0))
+
+    def _loop(self, one: Stored) -> cst.For | None:
+        """The loop over a list that a message is made in of each element."""
+        outer = self.module.parent[one.node]
+        while not isinstance(outer, (cst.For, cst.FunctionDef, cst.While, cst.Module)):
+            outer = self.module.parent[outer]
+        if not isinstance(outer, cst.For):
+            return None
+        own = _made_of(outer)
+        read = {part.value for part in walk(one.write.value) if isinstance(part, cst.Name)}  # type: ignore[union-attr,arg-type]
+        tests = (node.test for node in walk(outer.body) if isinstance(node, cst.If))
+        return None if read.isdisjoint(own) or any(_compares(test, own) for test in tests) else outer
+
+    def _beside(self, function: Scope) -> Iterator[Joined]:
+        """`chain.invoke({"input": text, "history": history})`, `engine.chat(text, chat_history=history)`.
+
+        And what is said to a conversation that was begun with a history: `start_chat(history=history)`.
+        """
+        for call in function.nodes_of(cst.Call):
+            begun = self._begun_with(call)
+            values = [arg.value for arg in call.args]
+            if not begun and ex.called_name(call) in CONFIGURED and self.slots.callee(call) is None and values:
+                filled = {key: value for key, value in ex.dict_items(values[0]).items() if key != "messages"}
+                values = list(filled.values())
+                begun = [part for value in values for part in self._wholes(value, 0)] if len(values) > 1 else []
+            elif not begun and (past := _past(call)) is not None and self._runs(call, any_call=True) is None:
+                begun = list(self._wholes(past, 0))
+            for value in values if begun else ():
+                if ex.reads_place(ex.inner(value)) and not self.anatomy.is_history(value):
+                    message = Message(call, "user", content=value)
+                    own = self.slots.of(value)
+                    yield from (Joined(call, slot, message, taken) for slot, taken in begun if slot != own)
+
+    def _begun_with(self, call: cst.Call) -> list[_Part]:
+        """The history with which a conversation was begun that a method goes on with."""
+        base = ex.receiver(call)
+        found: list[_Part] = []
+        for bound in self.anatomy.definitions(base) if isinstance(base, cst.Name) else ():
+            made = ex.inner(bound.value) if bound.value is not None else None
+            past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
+            if past is not None and keeps_conversation(self.module, made):  # type: ignore[arg-type]
+                here = () if bound.point.statement is None else (bound.point.statement,)
+                found += [(slot, (*taken, *here)) for slot, taken in self._wholes(past, 0)]
+        return found
+
+    def _ones(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """The single elements of a list that is put together."""
+        node = ex.inner(node)
+        if isinstance(node, cst.BinaryOperation):
+            yield from (*self._ones(node.left), *self._ones(node.right))
+        elif isinstance(node, cst.List):
+            yield from (e.value for e in node.elements if not isinstance(e, cst.StarredElement))
+
+    def _messages(self, value: cst.BaseExpression) -> list[Message]:
+        return [m for m in self.anatomy.transcript.messages.of(value) if m.role in _SAYS and m.content is not None]
+
+    def _wholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+        """The lists of which a value holds all, or the end."""
+        for part in ex.alternatives(value) if depth <= _DEEPEST else ():
+            if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+                if not any(
+                    _compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
+                ):
+                    yield from self._wholes(part.for_in.iter, depth + 1)
+            elif isinstance(part, cst.BinaryOperation) or (copied := sources(part)):
+                inner = [part.left, part.right] if isinstance(part, cst.BinaryOperation) else copied
+                at = ex.slice_of(part)
+                for each in inner if at is None or at.upper is None else ():
+                    yield from self._wholes(each, depth + 1)
+            elif (slot := self.slots.of(part)) is not None and not self._may_miss_the_last(part):
+                yield slot, ()
+                yield from self._known_by(part, depth)
+
+    def _may_miss_the_last(self, part: cst.BaseExpression) -> bool:
+        """Whether the last message may be taken from what a name stands for: `past = past[:-1]`, `past.pop()`."""
+        values = [d.value for d in self.anatomy.definitions(part)] if isinstance(part, cst.Name) else []
+        if any(
+            value is not None and (at := ex.slice_of(value)) is not None and at.upper is not None for value in values
+        ):
+            return True
+        slot, function = self.slots.of(part), self.module.scope_of[part].function
+        taken = [
+            write.node
+            for write in self.anatomy.writes.by_slot.get(slot, ())  # type: ignore[arg-type]
+            if write.kind == "cut" and write.function is function and _takes_last(write.node)
+        ]
+        return bool(taken) and function.kind != "class" and self.anatomy.leads(function, taken, [part])
+
+    def _known_by(self, part: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+        """What a name holds that was bound to a copy, or a call gives back of what it gets."""
+        if isinstance(part, cst.Name):
+            for bound in self.anatomy.definitions(part):
+                if bound.kind == "assign" and bound.value is not None and bound.point.statement is not None:
+                    for slot, taken in self._wholes(bound.value, depth + 1):
+                        yield slot, (*taken, bound.point.statement)
+        elif isinstance(part, cst.Call):
+            found = self._runs(part, any_call=True)
+            if found is None:
+                return
+            for slot in found[0]._given_back(found[1], depth):
+                yield from self._outside(slot, part, found[0], found[1], depth + 1)
+
+    def _given_back(self, function: Scope, depth: int) -> list[Slot]:
+        """The lists of which a function gives back all."""
+        returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
+
+    # -- by what is called ------------------------------------------------------------------------------------
+
+    def _runs(self, call: cst.Call, *, any_call: bool = False) -> tuple[Joins, Scope] | None:
+        """The function that a call runs; one of another file if it is handed a history, or any one.
+
+        In another file a parameter may be one: that is where the question comes from.
+        """
+        callee = self.slots.callee(call)
+        if callee is not None:
+            return self, callee
+        handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
+        handed = handed or (self._hops < _HOPS and self._hands_on(call))
+        if not self._hops or not handed:
+            return None
+        found = run_elsewhere(self.anatomy, call)
+        if found is None:
+            return None
+        if found[0] not in self._elsewhere:
+            self._elsewhere[found[0]] = Joins(found[0], self._hops - 1)
+        return self._elsewhere[found[0]], found[1]
+
+    def _hands_on(self, call: cst.Call) -> bool:
+        """Whether a call is handed two of what its function is handed."""
+        function = self.module.scope_of[call].function
+        return sum(self._parameter(arg.value, function) is not None for arg in call.args) > 1
+
+    def _called(self, function: Scope) -> Iterator[Joined]:
+        for call in function.nodes_of(cst.Call):
+            found = self._runs(call)
+            if found is None or found[1] is function:
+                continue
+            there, callee = found
+            given = dict(there.slots.bindings(call, callee)) if there.of(callee) else {}
+            for one in there.of(callee):
+                content = there._parameter(one.message.content, callee)
+                said = given.get(content) if content is not None else None
+                if said is not None:
+                    message, inner = replace(one.message, node=call, content=said), one.inner or one.node
+                    for slot, taken in self._outside(one.slot, call, there, callee):
+                        yield Joined(call, slot, message, taken, None, inner, one.where or there.anatomy)
+
+    def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
+        """A history of a function as one that calls it names it."""
+        given = dict(there.slots.bindings(call, callee))
+        base = ex.receiver(call)
+        if slot in given:
+            yield from self._wholes(given[slot], depth)
+        elif there is self:
+            if root_object(slot)[:2] != ("var", callee):
+                yield slot, ()
+        elif slot[0] == "attr" and base is not None and (member := self.slots.member(base, slot[2])) is not None:
+            yield member, ()
+
+    def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
+        """The parameter that a value is, under whatever name."""
+        for _ in range(_DEEPEST):
+            value = ex.inner(value) if value is not None else None
+            bound = self.anatomy.definitions(value) if isinstance(value, cst.Name) else []
+            if len(bound) != 1:
+                return None
+            if bound[0].kind == "parameter" and self.module.scope_of[value].function is function:  # type: ignore[index]
+                return self.slots.parameter(function, bound[0].name)
+            value = bound[0].value if bound[0].kind == "assign" else None
+        return None
+
+    def stored_elsewhere(self, function: Scope) -> Iterator[Stored]:
+        """What functions of other files put into a list that they are handed, with a text that they are handed.
+
+        And what a history of LangChain is handed: `past.add_user_message(text)`.
+        """
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            if ex.called_name(call) == "add_user_message" and base is not None and len(call.args) == 1:
+                held = self.slots.member(base, "messages") if self._runs(call, any_call=True) is None else None
+                if held is not None:
+                    message = Message(call, "user", content=call.args[0].value)
+                    yield Stored(call, function, held, "append", message, None)
+            found = self._runs(call) if self.slots.callee(call) is None and len(call.args) > 1 else None
+            if found is None:
+                continue
+            there, callee = found
+            given = dict(there.slots.bindings(call, callee))
+            for one in there.anatomy.transcript.stored(callee):
+                if one.kind in GROWING and one.role in _SAYS and one.slot in given and one.message is not None:
+                    content = there._parameter(one.message.content, callee)
+                    slot = self.slots.of(given[one.slot])
+                    if content in given and slot is not None and there._is_certain(one):
+                        message = replace(one.message, node=call, content=given[content])
+                        yield Stored(call, function, slot, "append", message, None)
+
+    def _is_certain(self, one: Stored) -> bool:
+        """Whether no condition of its function decides whether a message is stored."""
+        outer = self.module.parent[one.node]
+        while not isinstance(outer, (cst.If, cst.FunctionDef, cst.ExceptHandler, cst.Module)):
+            outer = self.module.parent[outer]
+        return isinstance(outer, cst.FunctionDef)
+
+    # -- what tells that it is not there ----------------------------------------------------------------------
+
+    def _asks_first(self, one: Joined) -> bool:
+        """Whether a condition looks into the history, or the list, for what is there already."""
+        looked = {one.slot, one.list}
+        for outer in self.module.ancestors(one.node):
+            if isinstance(outer, cst.FunctionDef):
+                return False
+            test = outer.test if isinstance(outer, (cst.If, cst.IfExp)) else None
+            for part in walk(test) if test is not None else ():
+                inside = part.value if isinstance(part, cst.Subscript) else None
+                if isinstance(part, cst.CompFor):
+                    inside = part.iter
+                elif isinstance(part, cst.ComparisonTarget) and isinstance(part.operator, (cst.In, cst.NotIn)):
+                    inside = part.comparator
+                if inside is not None and self.slots.of(inside) in looked:
+                    return True
+        return False
+
+
+def _takes_last(cut: cst.CSTNode) -> bool:
+    """`past.pop()`, `past.remove(message)`, `del past[-1]`: not `past.pop(0)`, nor `del past[:10]`."""
+    if isinstance(cut, cst.Call):
+        return ex.called_name(cut) == "remove" or (ex.called_name(cut) == "pop" and not ex.positional(cut))
+    return isinstance(cut, cst.Del) and isinstance(cut.target, cst.Subscript) and ex.slice_of(cut.target) is None
+
+
+def _past(call: cst.Call) -> cst.BaseExpression | None:
+    """The history that a call of a library gets beside a message."""
+    given = ex.keywords(call)
+    return next((given[keyword] for keyword in _BESIDE if keyword in given), None) if len(call.args) > 1 else None
+
+
+def _made_of(loop: cst.For) -> set[str]:
+    """The names of an element of a loop, and of what is made of it there."""
+    own = set(ex.target_names(loop.target))
+    for node in walk(loop.body):
+        if isinstance(node, cst.Assign):
+            if any(isinstance(part, cst.Name) and part.value in own for part in walk(node.value)):
+                own.update(name for target in ex.targets(node) for name in ex.target_names(target))
+    return own
+
+
+def _compares(test: cst.BaseExpression, own: set[str]) -> bool:
+    """Whether a condition compares an element with something else: with what was just said, it may be."""
+    names = {part.value for part in walk(test) if isinstance(part, cst.Name)}
+    known = {name for name in names if name[:1].isupper()} | {"str", "len", "isinstance", "bool", "getattr", "hasattr"}
+    return not names <= own | known | {part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)}
+
+
+def _is_put_together(value: cst.BaseExpression) -> bool:
+    """Whether a value is a list that is made on the spot: a display, a sum, a copy, a comprehension."""
+    if isinstance(value, cst.BinaryOperation):
+        return isinstance(value.operator, cst.Add)
+    return isinstance(value, (cst.List, cst.ListComp, cst.BooleanOperation, cst.IfExp)) or bool(sources(value)) or (
+        isinstance(value, cst.Call)
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""What a program saves before it loads the history: the message is in what the store gives, and is sent beside it.
+
+`store.add(key, "user", text)`, `past = store.messages(key)`, `[*past, {"role": "user", "content": text}]`. That both
+mean one table, key or file is read in their bodies, in statements of SQL and in the classes of rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.reply_places import stores_by_name
+from lint_rules.anatomy.turns.resources import Resources, Touched, body
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.obligations.joined import Joined
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_OTHERS = frozenset({"assistant", "system", "tool", "model", "bot", "ai"})
+_RELATED = re.compile(r"related_name\s*=\s*[\"'](\w+)")
+"""What Django calls the rows that refer to an object, as an attribute of that. Source: Django, related objects."""
+_LEAVING_OUT = frozenset({"exclude", "offset", "pop"})
+_EXCEPT = re.compile(r"exclu|before|until|offset|skip|except")
+"""Words of queries that leave out what came last."""
+
+
+class SavedFirst:
+    """Finds the saves of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self.slots = anatomy.facts.slots
+        self.module = anatomy.module
+        self._resources = Resources(anatomy)
+
+    def before(self, function: Scope, joined: Joined) -> Iterator[Stored]:
+        """What `function` saves before it loads what the message is joined with, from where it saves to."""
+        load = self._load(function, joined)
+        if load is None:
+            return
+        for call in function.nodes_of(cst.Call):
+            if call is load or self.module.inside(call, load):
+                continue
+            said = [value for value in self._said(call) if self._is_read_by(load, call, value)]
+            rows = self._rows(function, call) if said else []
+            if not self._tells_apart(load, {name for _, names in rows for name in names}):
+                for node, _ in rows:
+                    messages = (Message(call, "user", content=value) for value in said)
+                    yield from (Stored(node, function, joined.slot, "append", message, None) for message in messages)
+
+    def _load(self, function: Scope, joined: Joined) -> cst.Call | None:
+        """The call that gave the history, if a store did."""
+        if joined.slot[0] == "call":
+            return joined.slot[1] if isinstance(joined.slot[1], cst.Call) else None
+        if joined.slot[0] != "return" or Kind.REPLY in self.facts.of(joined.slot):
+            return None
+        place = joined.taken[0] if joined.taken else joined.node
+        calls = (call for call in function.nodes_of(cst.Call) if self.module.inside(call, place))
+        return next((call for call in calls if self.slots.of(call) == joined.slot), None)
+
+    def _said(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """The texts of a user that a call is handed: it does not ask a model, log, or store what another one says."""
+        if is_logging(call) or self.anatomy.turns.reaches_model(call):
+            return []
+        roles = {ex.text(arg.value) for arg in call.args}
+        if not roles.isdisjoint(_OTHERS):
+            return []
+        messages = [
+            m for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value) if ex.is_dict(m.node)
+        ]
+        said = [m.content for m in messages if m.role == "user" and m.content is not None]
+        return said or [arg.value for arg in call.args if not arg.star and ex.reads_place(ex.inner(arg.value))]
+
+    def _is_read_by(self, load: cst.Call, save: cst.Call, said: cst.BaseExpression) -> bool:
+        """Whether a call gives what another one has stored, as both of their bodies tell, or how they are called."""
+        given, kept = self._resources.of(load), self._resources.of(save)
+        if self._is_related(load, kept):
+            return True
+        if given.lies_outside and kept.lies_outside:
+            return given.is_read_again_after(kept) and self._puts(given, save, said)
+        base, other = ex.receiver(load), ex.receiver(save)
+        if base is None or other is None or self._resources.runs(load) or self._resources.runs(save):
+            return False
+        same = self.slots.of(base) is not None and self.slots.of(base) == self.slots.of(other)
+        user = any(ex.text(arg.value) == "user" for arg in save.args)
+        return same and user and stores_by_name(save) and isinstance(self.module.statement(save), cst.Expr)
+
+    def _is_related(self, load: cst.Call, kept: Touched) -> bool:
+        """`talk.messages.order_by(...)`, where the rows that are made name their talk `related_name="messages"`."""
+        read = {part.attr.value for part in walk(load) if isinstance(part, cst.Attribute)}
+        for name in kept.made:
+            found = self.anatomy.defined_elsewhere(name, "class")
+            source = found[0].source.decode(errors="replace") if found is not None else self.module.text
+            if not read.isdisjoint({*_RELATED.findall(source), f"{name.lower()}_set"}):
+                return True
+        return False
+
+    def _puts(self, given: Touched, save: cst.Call, said: cst.BaseExpression) -> bool:
+        """Whether the function that a call runs puts the text there: what it does with another one is its own."""
+        found = body(self.anatomy, save)
+        if found is None:
+            return True
+        there, function = found
+        names = {
+            slot[2] for slot, value in there.facts.slots.bindings(save, function) if value is said and slot[0] == "var"
+        }
+        resources = Resources(there)
+        return any(
+            given.is_read_again_after(resources.of(call))
+            for call in function.nodes_of(cst.Call)
+            if any(isinstance(part, cst.Name) and part.value in names for arg in call.args for part in walk(arg.value))
+        )
+
+    def _rows(self, function: Scope, call: cst.Call) -> list[tuple[cst.CSTNode, set[str]]]:
+        """Where what a call makes is stored, if it makes a row, and the names of the row; else the call."""
+        statement = self.module.statement(call)
+        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        names = {name for target in targets for name in ex.target_names(target)}
+        if not names or ex.receiver(call) is not None or not ex.called_name(call)[:1].isupper():
+            return [(call, names)]
+        found: list[tuple[cst.CSTNode, set[str]]] = []
+        for other in function.nodes_of(cst.Call):
+            base = ex.receiver(other)
+            handed = [arg.value for arg in other.args] + ([base] if base is not None else [])
+            if any(isinstance(value, cst.Name) and value.value in names for value in handed) and stores_by_name(other):
+                found.append((other, names))
+        return found
+
+    def _tells_apart(self, load: cst.Call, names: set[str]) -> bool:
+        """Whether what was just saved is left out: the query names it, skips the first, or gives all but the last."""
+        found = self._resources.runs(load)
+        inside = [load, *(found.nodes if found is not None else ())]
+        for part in [*walk(load), *inside]:
+            if isinstance(part, cst.Name) and part.value in names:
+                return True
+            at = ex.slice_of(part) if isinstance(part, cst.Subscript) else None
+            if at is not None and at.upper is not None and isinstance(ex.inner(at.upper), cst.UnaryOperation):
+                return True
+            if isinstance(part, cst.Call) and ex.called_name(part) in _LEAVING_OUT:
+                return True
+            if isinstance(part, cst.Arg) and part.keyword is not None and _EXCEPT.search(part.keyword.value):
+                return True
+        return False
