@@ -246,7 +246,7 @@ class ErrorAnswers:
 def _made_of(anatomy: Anatomy, function: Scope, node: cst.CSTNode, known: Iterable[str] = ()) -> set[str]:
     """The names of a function that hold what a node gives, or names do: not what a model makes of it."""
     asks = [call for call in anatomy.turns.requests(function) if call is not node]
-    return ReplyPlaces(anatomy).derived(function, node, until=asks, known=known)
+    return ReplyPlaces(anatomy).derived(function, node, others=asks, known=known)
 
 
 def _given_as(part: Place, text: ErrorText) -> ErrorText:

@@ -61,16 +61,19 @@ class ReplyPlaces:
         region: cst.CSTNode | None = None,
         *,
         grown: bool = False,
-        until: Collection[cst.CSTNode] = (),
+        until: cst.Call | None = None,
+        others: Collection[cst.Call] = (),
         known: Iterable[str] = (),
     ) -> set[str]:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
 
         With `grown`, also those of what it is put into: `messages.extend(past)`, and of all that is told of it, such as
-        its id. What `until` give is none of it. `known` are names that hold it from the beginning, as parameters do.
+        its id. What `until` and `others` give is none of it. `known` are names that hold it from the beginning, as
+        parameters do.
         """
         module = self.anatomy.module
         names = set(known)
+        barred = [*others, *([until] if until is not None else [])]
         kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown else _BINDING
         nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
         if grown:  # nothing is made of it before it is there
@@ -84,7 +87,7 @@ class ReplyPlaces:
             before = len(names)
             for node in nodes:
                 value, targets = _bound(node)
-                if value is None or any(module.inside(other, value) for other in until):
+                if value is None or any(module.inside(other, value) for other in barred):
                     continue
                 if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
                     names.update(name for target in targets for name in _roots(target))

@@ -73,7 +73,7 @@ class StoredTurns:
 
     def _kept(self, ask: cst.Call, loads: list[cst.Call], told: list[cst.Call], function: Scope) -> Iterator[Kept]:
         for load in loads:
-            past = self._places.derived(function, load, grown=True, until=[ask])
+            past = self._places.derived(function, load, grown=True, until=ask)
             if not self._is_sent(load, ask, past):
                 continue
             taken = self._taken(function, ask, past)

@@ -228,7 +228,7 @@ class Turns:
         reads = [n for n in read_places if (slot := of(n)) is not None and aliases.of(slot) == place]
         places = ReplyPlaces(self.anatomy)
         return any(
-            holds([arg.value for arg in ask.args], read, places.derived(function, read, grown=True, until=[ask]))
+            holds([arg.value for arg in ask.args], read, places.derived(function, read, grown=True, until=ask))
             for ask in asks
             for read in reads
             if self.module.before(read, ask)
