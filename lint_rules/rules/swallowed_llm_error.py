@@ -86,7 +86,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.quiet_ends import quiet_ends
 from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
 
 _HELP = "raise the error, or log it and tell the user that the answer is incomplete"
@@ -116,23 +116,18 @@ def _as_answer(anatomy: Anatomy, kept: ErrorAnswer, texts: list[ErrorText]) -> D
     here = [text for text in texts if text.anatomy is anatomy]
     first = here[0] if here else texts[0]
     request = ex.source(first.request.func, 40)
-    notes = [
-        Note(text.node, "this text of an error", text.anatomy.module) for text in texts if text is not first or not here
-    ]
+    others = [Note(text.node, "this text of an error") for text in here]
     if here:
         message = (
             f"the text of an error of `{request}` passes for the model's answer: it is stored as what the model has"
             " said, and sent to it in all later turns"
         )
-        return Draft(
-            first.node,
-            message,
-            _HELP_TEXT,
-            (*notes, Note(kept.store, "stored here"), Note(first.request, "the request that fails")),
-        )
+        notes = [*others, Note(kept.store, "stored here"), Note(first.request, "the request that fails")]
+        return Draft(first.node, message, _HELP_TEXT, beside(first.node, notes))
     message = (
         f"what is stored here as the model's answer may be the text of an error of `{request}`, which"
         f" `{first.function.name}` gives back like an answer: it is sent to the model in all later turns"
     )
-    given = [Note(kept.given, "given here")] if kept.given is not None and kept.given is not kept.store else []
-    return Draft(kept.store, message, _HELP_TEXT, (*given, *notes))
+    given = [Note(kept.given, "given here")] if kept.given is not None else []
+    elsewhere = [Note(text.node, "this text of an error", text.anatomy.module) for text in texts]
+    return Draft(kept.store, message, _HELP_TEXT, beside(kept.store, [*given, *elsewhere]))
