@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import libcst as cst
 import pytest
 
 from lint_rules.gate.signs import Signs
 from lint_rules.syntax.bare import bare_tree
 from lint_rules.syntax.normal import normalize
+from lint_rules.syntax.walk import walk
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -248,3 +250,15 @@ def test_normal_form_of_a_fixture_is_python(path: Path) -> None:
     normalize(tree, Signs(tree).nodes)
     bare_tree(source, tree)
     ast.parse(ast.unparse(tree))
+
+
+def test_what_a_literal_substitutes_has_the_names_of_the_normal_form() -> None:
+    """The tree for the analysis reads literals off the text, where a helper that was inlined has names of its own."""
+    source = (
+        "def keep(log, said):\n    log.append(f'Bot: {said} {said.strip()!r:>{said.width}}')\n\nkeep(talk, answer)\n"
+    )
+    tree = ast.parse(source)
+    assert normalize(tree, Signs(tree).nodes)
+    names = [node.value for node in walk(bare_tree(source, tree)) if isinstance(node, cst.Name)]
+    assert "said" not in names
+    assert names.count("answer") == 3

@@ -95,6 +95,9 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 TELLING_ROLES = frozenset({"assistant", "tool", "system"})
 """Roles that only model histories have; `user` alone may be somebody's permissions."""
 
+SPEAKERS = frozenset({"assistant", "model", "ai", "bot"})
+"""What messages that a model has said are marked by, in the stores of programs, too."""
+
 MESSAGE_PARTS = frozenset(
     {"content", "tool_calls", "tool_call_id", "tool_use_id", "function_call", "parts", "reasoning_content"}
 )

@@ -443,6 +443,10 @@ class Needs(Surroundings):
     def catches(self) -> bool:
         return self.has(*_TRIES)
 
+    def keeps_answers(self) -> bool:
+        """A handler of errors in an agent; or messages that are marked as the model's, whoever asks it."""
+        return (self.agent and self.catches()) or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
+
     def chains_roles(self) -> bool:
         """`if m.role == "user": ... elif m.role == ...`."""
         return ("role" in self.attributes or "role" in self.texts) and any(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
@@ -62,14 +62,18 @@ class ReplyPlaces:
         *,
         grown: bool = False,
         until: cst.Call | None = None,
+        others: Collection[cst.Call] = (),
+        known: Iterable[str] = (),
     ) -> set[str]:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
 
         With `grown`, also those of what it is put into: `messages.extend(past)`, and of all that is told of it, such as
-        its id. What `until` gives is none of it.
+        its id. What `until` and `others` give is none of it. `known` are names that hold it from the beginning, as
+        parameters do.
         """
         module = self.anatomy.module
-        names: set[str] = set()
+        names = set(known)
+        barred = [*others, *([until] if until is not None else [])]
         kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown else _BINDING
         nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
         if grown:  # nothing is made of it before it is there
@@ -83,7 +87,7 @@ class ReplyPlaces:
             before = len(names)
             for node in nodes:
                 value, targets = _bound(node)
-                if value is None or (until is not None and module.inside(until, value)):
+                if value is None or any(module.inside(other, value) for other in barred):
                     continue
                 if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
                     names.update(name for target in targets for name in _roots(target))
@@ -216,6 +220,14 @@ def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
         base = ex.receiver(node)
         return node.args[-1].value, [base] if base is not None else []
     return None, []
+
+
+def bound_values(function: Scope, name: str) -> Iterator[cst.CSTNode]:
+    """What a name of a function is bound to, and what is put into it."""
+    for node in function.nodes_of(*_BINDING, cst.Call):
+        value, targets = _bound(node)
+        if value is not None and any(name in _roots(target) for target in targets):
+            yield value
 
 
 def _roots(target: cst.CSTNode) -> Iterator[str]:

@@ -66,6 +66,7 @@ class Turns:
         self.module = races.module
         self._found: dict[Scope, list[Turn]] = {}
         self._apart: dict[Turn, bool] = {}
+        self._requests: dict[Scope, list[cst.Call]] = {}
 
     def of(self, function: Scope) -> list[Turn]:
         """The turns that a function runs, but for those of which it only calls a function that runs them."""
@@ -128,6 +129,12 @@ class Turns:
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
         return self.asks(call) or self._runs_asker(call)
+
+    def requests(self, function: Scope) -> list[cst.Call]:
+        """The calls of a function that ask a model, here or in another file."""
+        if function not in self._requests:
+            self._requests[function] = [call for call in function.nodes_of(cst.Call) if self.reaches_model(call)]
+        return self._requests[function]
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
