@@ -9,10 +9,11 @@ from importlib.util import decode_source
 
 import libcst
 
-from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
 from lint_rules.gate import mentions
+from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
@@ -75,7 +76,11 @@ def anatomy_of(
         found = neighbours(module.path, name) if neighbours is not None and hops else None
         if found is None:
             return None
-        return Neighbour(*found, lambda: may_ask(*found), lambda: _nearby(*found, options, around, read, hops - 1))
+        source = found[1]
+        looks = Looks(
+            lambda: mentions.agent(source, options.vocabulary), lambda: may_ask(*found), lambda: runs_beside(source)
+        )
+        return Neighbour(*found, looks, lambda: _nearby(*found, options, around, read, hops - 1))
 
     def around(path: str, name: str) -> tuple[str, bytes] | None:
         return neighbours(path, name) if neighbours is not None else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import libcst as cst
 import pytest
 
 from lint_rules.gate.signs import Signs
 from lint_rules.syntax.bare import bare_tree
 from lint_rules.syntax.normal import normalize
+from lint_rules.syntax.walk import walk
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -26,6 +28,23 @@ def same(source: str, other: str) -> None:
 
 def stays(source: str) -> None:
     same(source, source)
+
+
+# -- tuples -------------------------------------------------------------------------------------------------------
+
+
+def test_names_that_are_bound_together_are_bound_one_after_the_other() -> None:
+    same(
+        "def f(h):\n    old, new = h[:-5], g(h)\n    return new",
+        "def f(h):\n    old = h[:-5]\n    new = g(h)\n    return new",
+    )
+
+
+def test_names_stay_together_where_one_looks_at_another() -> None:
+    stays("def f(a, b):\n    a, b = b, a\n    return a")
+    stays("a, b = x, f()")
+    stays("def f(a, x):\n    a, x.b = 1, 2")
+    stays("def f(x):\n    a, b = x")
 
 
 # -- displays -----------------------------------------------------------------------------------------------------
@@ -231,3 +250,15 @@ def test_normal_form_of_a_fixture_is_python(path: Path) -> None:
     normalize(tree, Signs(tree).nodes)
     bare_tree(source, tree)
     ast.parse(ast.unparse(tree))
+
+
+def test_what_a_literal_substitutes_has_the_names_of_the_normal_form() -> None:
+    """The tree for the analysis reads literals off the text, where a helper that was inlined has names of its own."""
+    source = (
+        "def keep(log, said):\n    log.append(f'Bot: {said} {said.strip()!r:>{said.width}}')\n\nkeep(talk, answer)\n"
+    )
+    tree = ast.parse(source)
+    assert normalize(tree, Signs(tree).nodes)
+    names = [node.value for node in walk(bare_tree(source, tree)) if isinstance(node, cst.Name)]
+    assert "said" not in names
+    assert names.count("answer") == 3

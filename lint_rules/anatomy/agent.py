@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -39,26 +40,46 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.values.sharing import Stores
 
 
+class Looks(NamedTuple):
+    """What can be told of a file without its analysis; each is asked when it is needed."""
+
+    tells: Callable[[], bool]
+    may_ask: Callable[[], bool]
+    starts_runs: Callable[[], bool]
+
+
 class Neighbour:
     """A file that another one imports: analysed when something is asked for that it defines."""
 
-    def __init__(
-        self, path: str, source: bytes, may_ask: Callable[[], bool], read: Callable[[], Anatomy | None]
-    ) -> None:
-        """`may_ask` tells from the `ast` whether any call in it may ask a model, and `read` analyses it."""
+    def __init__(self, path: str, source: bytes, looks: Looks, read: Callable[[], Anatomy | None]) -> None:
+        """`read` analyses it."""
         self.path = path
         self.source = source
-        self._may_ask = may_ask
+        self._looks = looks
         self._read = read
 
     def defines(self, keyword: str, name: str) -> bool:
         """Whether `class Name` or `def name` stands in it, without a keyword `name = `."""
         return (keyword, name) in definitions(self.source)
 
+    def inherits(self, cls: str) -> bool:
+        """Whether a class in it derives from any other."""
+        return re.search(rb"^[ \t]*class[ \t]+%s[ \t]*\(" % cls.encode(), self.source, re.MULTILINE) is not None
+
     @cached_property
     def may_ask(self) -> bool:
         """Whether any call in it may ask a model."""
-        return self._may_ask()
+        return self._looks.may_ask()
+
+    @cached_property
+    def tells(self) -> bool:
+        """Whether it has words that a part of an agent has."""
+        return self._looks.tells()
+
+    @cached_property
+    def starts_runs(self) -> bool:
+        """Whether it may start something that runs beside other things."""
+        return self._looks.starts_runs()
 
     @cached_property
     def anatomy(self) -> Anatomy | None:
@@ -134,15 +155,29 @@ class Anatomy:
 
     @cached_property
     def aliases(self) -> Aliases:
-        return Aliases(self.calls)
+        return Aliases(self.calls, self._given_elsewhere)
+
+    def _given_elsewhere(self, call: cst.Call) -> Slot | None:
+        from lint_rules.anatomy.messages.classes import given_elsewhere
+
+        return given_elsewhere(self, call)
 
     @cached_property
     def writes(self) -> Writes:
         return Writes(self.facts, self.calls, self.aliases)
 
     @cached_property
-    def rounds(self) -> list[RoundLoop]:
+    def _loops(self) -> tuple[list[RoundLoop], list[RoundLoop]]:
         return round_loops(self.calls, self.writes, self.flow)
+
+    @property
+    def rounds(self) -> list[RoundLoop]:
+        return self._loops[0]
+
+    @property
+    def loops_of_turns(self) -> list[RoundLoop]:
+        """Loops around rounds: of what a person says, of texts in a list, of replies that are not what was wanted."""
+        return self._loops[1]
 
     @cached_property
     def round_at(self) -> dict[cst.CSTNode, RoundLoop]:
@@ -213,6 +248,13 @@ class Anatomy:
         from lint_rules.anatomy.turns.turns import Turns
 
         return Turns(self.races)
+
+    @cached_property
+    def givers(self) -> set[Slot]:
+        """The objects of which a method gives a history."""
+        from lint_rules.anatomy.turns.keepers import givers
+
+        return givers(self)
 
     @cached_property
     def stored_turns(self) -> StoredTurns:

@@ -7,6 +7,7 @@ generate_content), AWS (Bedrock converse), Mistral, Ollama, LiteLLM and LangChai
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -63,6 +64,12 @@ REQUEST_KEYWORDS = frozenset(
 )  # fmt: skip
 """Keywords that, beside the history, show that a call is a request to a model."""
 
+
+def is_request(names: Collection[str]) -> bool:
+    """Whether what is given under these names is a request to a model."""
+    return "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names)
+
+
 ASKING = frozenset(
     {
         "ask", "ask_tool", "achat", "acomplete", "acompletion", "agenerate", "ainvoke", "call", "call_llm", "chat",
@@ -87,6 +94,9 @@ MESSAGE_CLASSES = frozenset(
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model", "human", "ai"})
 TELLING_ROLES = frozenset({"assistant", "tool", "system"})
 """Roles that only model histories have; `user` alone may be somebody's permissions."""
+
+SPEAKERS = frozenset({"assistant", "model", "ai", "bot"})
+"""What messages that a model has said are marked by, in the stores of programs, too."""
 
 MESSAGE_PARTS = frozenset(
     {"content", "tool_calls", "tool_call_id", "tool_use_id", "function_call", "parts", "reasoning_content"}
@@ -159,6 +169,11 @@ TASKS = frozenset(
     }
 )  # fmt: skip
 CALLBACKS = frozenset({"add_done_callback", "do", "add_job"})
+AWAITED = (
+    "redis.asyncio.", "aioredis.", "aiosqlite.", "asyncpg.", "pymongo.AsyncMongoClient", "agents.SQLiteSession",
+    "agents.Session", "agents.extensions.memory.",
+)  # fmt: skip
+"""What makes objects of libraries whose methods store only when they are awaited."""
 
 DECODERS = frozenset(
     {
@@ -166,6 +181,9 @@ DECODERS = frozenset(
         "ast.literal_eval", "jiter.from_json", "pydantic_core.from_json", "msgspec.json.decode",
     }
 )  # fmt: skip
+SERVER_CALL = "call_tool"
+SERVER_LIBRARIES = ("mcp", "fastmcp")
+"""What runs a tool on a server of the Model Context Protocol, and its clients (Python SDK, FastMCP)."""
 DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
 """Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})

@@ -184,9 +184,8 @@ class Evidence(Signs):
 
     @cached_property
     def shows_request(self) -> bool:
-        """`{"messages": ..., "model": ...}`."""
-        said = self.keywords | self.texts
-        return {"messages", "model"} <= said and any({"messages", "model"} <= shown.keys() for shown in self.displays)
+        """`{"messages": ..., "model": ...}`; a server of one model is told no name, but other parameters."""
+        return "messages" in self.keywords | self.texts and any(map(words.is_request, self.displays))
 
     def _calls_endpoint(self) -> bool:
         if not any(parts <= self.names for parts in _ENDPOINTS):

@@ -33,6 +33,11 @@ def is_cut(node: ast.Subscript) -> bool:
     return type(node.slice) is ast.Slice and node.slice.lower is not None
 
 
+def turns(node: ast.Subscript) -> bool:
+    """`xs[::-1]`."""
+    return type(node.slice) is ast.Slice and node.slice.step is not None
+
+
 def pops(node: ast.Call) -> bool:
     """`xs.pop(0)`, `xs.popleft()`."""
     if type(node.func) is not ast.Attribute:

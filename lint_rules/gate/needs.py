@@ -123,8 +123,8 @@ class Needs(Surroundings):
 
     @cached_property
     def _runs_beside(self) -> bool:
-        """Something that runs concurrently, in this file or in one that imports it."""
-        return self.starts_runs or self.is_run_beside
+        """Something that runs concurrently: in this file, one that imports it, or one that a class inherits from."""
+        return self.starts_runs or self.is_run_beside or any(map(runs_beside, self.bases_elsewhere()))
 
     @cached_property
     def starts_runs(self) -> bool:
@@ -187,8 +187,10 @@ class Needs(Surroundings):
 
     @cached_property
     def _cuts(self) -> bool:
-        """A list that loses its front: by a slice, by `del` or by `pop`."""
+        """A list that loses its front: by a slice, by `del` or by `pop`; or that is gone through from its end."""
         if any(map(forms.is_cut, self.nodes[ast.Subscript])):
+            return True
+        if self.nodes[ast.Break] and ("reversed" in self.called or any(map(forms.turns, self.nodes[ast.Subscript]))):
             return True
         return not self.called.isdisjoint({"pop", "popleft"}) and any(map(forms.pops, self.nodes[ast.Call]))
 
@@ -426,18 +428,24 @@ class Needs(Surroundings):
         """A turn, a generator, a coroutine not awaited; or a result that holds the new messages (Pydantic AI)."""
         if "new_messages" in self.attributes and any(map(forms.takes_new, self.nodes[ast.Assign])):
             return True
-        return self.agent and (
-            self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks or self._forgets_to_await()
-        )
+        if self.agent and (self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks):
+            return True
+        return self._forgets_to_await()
 
     def _forgets_to_await(self) -> bool:
-        coroutines = {node.name for node in self.nodes[ast.AsyncFunctionDef]}
-        return bool(coroutines) and any(
-            type(node.value) is ast.Call and called_name(node.value) in coroutines for node in self.nodes[ast.Expr]
-        )
+        """A coroutine function, of this file or of one that it imports from, that is named without `await`."""
+        awaited = {node.value.func for node in self.nodes[ast.Await] if type(node.value) is ast.Call}
+        named = {node.id for node in self.nodes[ast.Name] if node not in awaited}
+        named |= {node.attr for node in self.nodes[ast.Attribute] if node not in awaited}
+        own = {node.name for node in self.nodes[ast.AsyncFunctionDef]} if self.agent else set()
+        return not named.isdisjoint(own) or self.stores_by_coroutine(named)
 
     def catches(self) -> bool:
         return self.has(*_TRIES)
+
+    def keeps_answers(self) -> bool:
+        """A handler of errors in an agent; or messages that are marked as the model's, whoever asks it."""
+        return (self.agent and self.catches()) or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
 
     def chains_roles(self) -> bool:
         """`if m.role == "user": ... elif m.role == ...`."""

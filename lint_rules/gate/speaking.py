@@ -36,7 +36,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL306": Needs.has_rounds,
     "AGL307": Needs.has_rounds,
     "AGL308": Needs.has_rounds,
-    "AGL309": Needs.has_rounds,
+    "AGL309": Needs.keeps_answers,
     "AGL401": Needs.repeats_calls,
     "AGL402": Needs.takes_one_call,
     "AGL403": Needs.repeats_calls,
@@ -75,7 +75,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL905": Needs.has_rounds,
 }
 NEED_NO_FACTS = frozenset(
-    {"AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"}
+    {"AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"}
 )
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or
 libraries, make it one, or it needs no more than a schema or JSON for a tool."""

@@ -157,6 +157,15 @@ class Surroundings(Evidence):
         inner = (self._nearby(name) for name in imported_by(module, source)) if self._nearby is not None else ()
         return any(found is not None and seen(found).asks for found in inner)
 
+    def stores_by_coroutine(self, named: Collection[str]) -> bool:
+        """Whether a file that this one imports from, with signs of an agent here or there, defines a coroutine function
+        of one of these names."""
+        for module in self._homes() if self._nearby is not None else ():
+            source = self._nearby(module) if self._nearby is not None else None
+            if source is not None and not _coroutines(source).isdisjoint(named) and (self.agent or seen(source).agent):
+                return True
+        return False
+
     def _modules(self) -> set[str]:
         """The modules that this file imports, as written: `core` and `core.llm` for `from core import llm`."""
         found = self._homes()
@@ -187,6 +196,11 @@ class Surroundings(Evidence):
                 value = node.value
                 for part in value.elts if isinstance(value, (ast.Tuple, ast.List)) else (value,):
                     yield _maker(part)
+
+    def bases_elsewhere(self) -> Iterator[bytes]:
+        """The sources of the project from which classes of this file inherit."""
+        bases = (base for node in self.nodes[ast.ClassDef] for base in node.bases)
+        return self._sources_of({base.id for base in bases if type(base) is ast.Name})
 
     def defaults_elsewhere(self) -> bool:
         """A default argument that is an object of a class of another file, with signs of an agent."""
@@ -321,6 +335,12 @@ def _defined(source: bytes) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
+def _coroutines(source: bytes) -> frozenset[str]:
+    """The names of the coroutine functions of a source."""
+    return frozenset(name.decode() for name in _COROUTINE.findall(source))
+
+
+@lru_cache(maxsize=256)
 def _holds_memory(source: bytes) -> bool:
     """Whether a source makes an object of a library that keeps a conversation."""
     return _LIBRARIES.search(source) is not None and _MEMORIES.search(source) is not None
@@ -330,6 +350,7 @@ _LIBRARIES = re.compile(rb"\b(?:langchain|llama_index)")
 _MEMORIES = re.compile(rb"(?:Memory|MemoryBuffer|MessageHistory)\(")
 _CALLED = re.compile(rb"(\w+)\(")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ ]+)?(def|class)[ ]+(\w+)\b", re.MULTILINE)
+_COROUTINE = re.compile(rb"^[ \t]*async[ ]+def[ ]+(\w+)\b", re.MULTILINE)
 _HANDS_ON = re.compile(
     rb"""["']role["']\s*:\s*[a-zA-Z_]|return\s*\{\s*["']role["']|__init__\([^()]*\brole="""
     rb"""|\b(?:messages|input|contents)=\w|:\s*(?:return\s+)?[\w.]+\.(?:append|extend|insert)\("""

@@ -1,79 +1,260 @@
-"""What may fail for what the model wrote while a call waits for its answer: an unknown tool, malformed arguments."""
+"""What may fail for what the model wrote while a call waits for its answer: an unknown tool, malformed arguments.
+
+It fails where the call waits, or in a function of this file that gets the call or a part of it. Where the error lands
+is read off the graph and its class; `takers` follows it into the callers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from lint_rules.obligations.waiting import Taken
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.rounds.error_ways import kept_by_gather
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Point
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.graph import Graph, Point
+from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
-_TELLING = exceptions.CATCH_ALL | {
-    "KeyError",
-    "TypeError",
-    "ValueError",
-    "JSONDecodeError",
-    "RuntimeError",
-    "LookupError",
-}
+_MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
+_UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
+_ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
+"""What a tool raises is not known: a handler of one of these may take it."""
+_TABLES = frozenset({"get", "getattr"})
+
+Settled = Callable[[Point], bool]
+"""Whether a point takes care of the open calls."""
 
 
-def swallowed(taken: Taken) -> Iterator[tuple[cst.ExceptHandler, Point, cst.CSTNode]]:
-    """The handlers outside a loop over calls that take an error while a call waits, each with what may fail."""
-    seen: set[cst.CSTNode] = set()
-    for point in taken.region.points:
-        if point not in taken.region.waiting:
-            continue
-        for target, kind in point.successors:
-            handler = target.statement
-            if kind not in {"exception", "raise"} or target in taken.region.inside or handler in seen:
+def never(_: Point) -> bool:
+    """Where nothing is known to take care of them."""
+    return False
+
+
+@record
+class Fault:
+    """At `node` an error may come up: `cause` raises it, there or in a function that runs there.
+
+    `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
+    tool that the model named is not there, or fails itself.
+    """
+
+    node: cst.CSTNode
+    cause: cst.CSTNode
+    names: frozenset[str]
+    parsing: bool = False
+    tool: bool = False
+
+    def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
+        """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
+
+        None where it ends elsewhere, or where a `finally` on its way is `settled`. A handler that only raises it again
+        takes nothing.
+        """
+        queue = deque(target for target, kind in point.successors if kind in {"exception", "raise"})
+        seen = set(queue)
+        while queue:
+            target = queue.popleft()
+            if target is graph.raises:
+                return target
+            if self._is_taken(target.statement):
+                again = [] if any(map(settled, _inside(graph, target))) else _raised_again(graph, target)
+                if not again:
+                    return target
+                following = [t for p in again for t, kind in p.successors if kind in {"exception", "raise"}]
+                queue.extend(t for t in following if t not in seen)
+                seen.update(following)
                 continue
-            if isinstance(handler, cst.ExceptHandler) and exceptions.caught(handler) & _TELLING:
-                failing = _failing(taken, point)
-                if failing is not None:
-                    seen.add(handler)
-                    yield handler, target, failing
+            if isinstance(target.statement, cst.ExceptHandler):
+                continue
+            if settled(target) or not _is_in_finally(module, target):
+                return None
+            following = [t for t, _ in target.successors if t not in seen]
+            seen.update(following)
+            queue.extend(following)
+        return None
+
+    def _is_taken(self, handler: cst.CSTNode | None) -> bool:
+        if not isinstance(handler, cst.ExceptHandler):
+            return False
+        return bool(exceptions.caught(handler) & (self.names | exceptions.CATCH_ALL))
 
 
-def unguarded(taken: Taken) -> Iterator[cst.CSTNode]:
-    """Where an unknown tool name leaves the function as an error, while a call waits: `TOOLS[name]`, `raise`."""
-    for point in taken.region.points:
-        if point in taken.region.waiting and any(t is taken.region.graph.raises for t, _ in point.successors):
-            failing = _failing(taken, point)
-            if isinstance(failing, (cst.Subscript, cst.Raise)):
-                yield failing
+def _inside(graph: Graph, handler: Point) -> Iterator[Point]:
+    """The points of the body of a handler."""
+    if isinstance(handler.statement, cst.ExceptHandler):
+        yield from (point for node in walk_scope(handler.statement.body) for point in graph.at(node))
+
+
+def _raised_again(graph: Graph, handler: Point) -> list[Point]:
+    """The `raise` in which a handler ends, whatever happens; nothing where it may end otherwise."""
+    node = handler.statement
+    last = last_statement(node.body) if isinstance(node, cst.ExceptHandler) else None
+    if not isinstance(last, cst.Raise) or last.exc is not None:
+        return []
+    leaving = (cst.Return, cst.Continue, cst.Break)
+    return [] if any(isinstance(p.statement, leaving) for p in _inside(graph, handler)) else [*graph.at(last)]
+
+
+def _is_in_finally(module: SourceModule, point: Point) -> bool:
+    return point.statement is not None and any(isinstance(o, cst.Finally) for o in module.ancestors(point.statement))
+
+
+class Failing:
+    """The faults of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._facts = anatomy.facts
+        self._raised: dict[tuple[Scope, Slot], Fault | None] = {}
+        self._elsewhere: dict[Anatomy, Failing] = {}
+
+    def at(self, hand: InHand, point: Point, function: Scope) -> Iterator[Fault]:
+        """What fails at a point for the call in hand: a tool looked up or run, arguments parsed, a `raise`."""
+        if isinstance(point.statement, cst.Raise):
+            yield self._raise(point.statement)
+            return
+        for part in point.expressions():
+            for node in walk(part):
+                if type(node) is cst.Subscript:
+                    if self._is_looked_up(hand, node) and not self._is_tested(function, node.value):
+                        yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
+                elif type(node) is cst.Call and not kept_by_gather(self._anatomy.module, node):
+                    yield from self._of_call(hand, node, function)
+
+    def _of_call(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
+        if self._facts.decoder(call) is not None:
+            if hand.mentions(call):
+                yield Fault(call, call, _MALFORMED, parsing=True)
+        elif self._runs_tool(hand, call):
+            yield Fault(call, call, _ANY, tool=True)
+        elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
+            yield Fault(call, call, _ANY)
+        elif self._asks_server(hand, call):
+            yield Fault(call, call, _ANY, tool=True)
+        else:
+            yield from self._of_callee(hand, call, function)
+
+    def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
+        """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
+        callee, there = self._facts.slots.callee(call), self
+        found = run_elsewhere(self._anatomy, call) if callee is None and any(map(hand.mentions, call.args)) else None
+        if found is not None:
+            callee, there = found[1], self._elsewhere.setdefault(found[0], Failing(found[0]))
+        if callee is None or (callee.is_async and not self._is_awaited(call, function)):
+            return
+        for slot, value in there._facts.slots.bindings(call, callee):
+            inside = there._raised_by(callee, slot) if hand.mentions(value) else None
+            if inside is not None:
+                cause = inside.cause if there is self else call
+                yield Fault(call, cause, inside.names, inside.parsing, inside.tool)
                 return
 
+    def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
+        """Whether a session of MCP runs the tool: it raises where the server refuses, is gone or takes too long."""
+        if ex.called_name(call) != SERVER_CALL or not any(hand.mentions(arg.value) for arg in call.args):
+            return False
+        imported = self._anatomy.module.imports.full.values()
+        return self._facts.slots.callee(call) is None and any(name.startswith(SERVER_LIBRARIES) for name in imported)
 
-def _failing(taken: Taken, point: Point) -> cst.CSTNode | None:
-    """What fails for what the model wrote: a tool looked up or run, arguments parsed, a `raise`."""
-    if isinstance(point.statement, cst.Raise):
-        return point.statement
-    hand = taken.hand
-    for part in point.expressions():
-        for node in walk(part):
-            if type(node) is cst.Subscript:
-                at = ex.index(node)
-                looked_up = at is not None and hand.mentions(at) and not hand.is_part(node)
-                if looked_up and not _is_tested(taken, node.value):
-                    return node
-            elif type(node) is cst.Call:
-                if hand.facts.decoder(node) is not None and hand.mentions(node):
-                    return node
-                if any(arg.star == "**" and hand.mentions(arg.value) for arg in node.args):
-                    return node
-    return None
+    def _is_awaited(self, call: cst.Call, function: Scope) -> bool:
+        """`await run(call)`, `await gather(*(run(c) for c in calls))`: what else a coroutine becomes is unknown."""
+        statement: cst.CSTNode | None = None
+        for outer in self._anatomy.module.ancestors(call):
+            if isinstance(outer, cst.Await):
+                inside = ex.inner(outer.expression)
+                return inside is call or (isinstance(inside, cst.Call) and ex.called_name(inside) == "gather")
+            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                statement = outer
+                break
+        held = [ex.dotted(target) for target in ex.targets(statement)] if isinstance(statement, cst.Assign) else []
+        gathered = (n for n in function.nodes_of(cst.Call) if ex.called_name(n) == "gather")
+        starred = [arg.value for node in gathered for arg in node.args if arg.star == "*"]
+        return any(ex.dotted(value) in held and not kept_by_gather(self._anatomy.module, value) for value in starred)
 
+    def _runs_tool(self, hand: InHand, call: cst.Call) -> bool:
+        """Whether a call runs what was looked up by what the model wrote: `tool(...)`, `tools[name].run(...)`."""
+        func = ex.inner(call.func)
+        tool = func.value if isinstance(func, cst.Attribute) else func
+        if not call.args or hand.is_part(tool):
+            return False
+        if isinstance(tool, cst.Name):
+            slot = self._facts.slots.of(tool)
+            made = self._facts.assigned(slot) if slot in hand.derived else []
+        else:
+            made = [tool]
+        return any(self._is_found(hand, part) for value in made for part in ex.alternatives(value))
 
-def _is_tested(taken: Taken, table: cst.BaseExpression) -> bool:
-    """Whether the loop asks `name in table` before it looks a tool up, or the assignment is the other way round."""
-    name = ex.dotted(table)
-    return any(
-        isinstance(target.operator, (cst.In, cst.NotIn)) and ex.dotted(target.comparator) == name
-        for node in taken.function.nodes_of(cst.Comparison)
-        for target in node.comparisons
-    )
+    def _is_found(self, hand: InHand, value: cst.BaseExpression) -> bool:
+        """`TOOLS[call.name]`, `TOOLS.get(call.name)`, `getattr(self, call.name)`."""
+        if isinstance(value, cst.Subscript):
+            return self._is_looked_up(hand, value)
+        if not isinstance(value, cst.Call) or ex.called_name(value) not in _TABLES:
+            return False
+        base = ex.receiver(value)
+        keys = [arg.value for arg in value.args if hand.mentions(arg.value)]
+        return bool(keys) and (base is None or not hand.mentions(base))
+
+    def _is_looked_up(self, hand: InHand, node: cst.Subscript) -> bool:
+        at = ex.index(node)
+        return at is not None and hand.mentions(at) and not hand.is_part(node)
+
+    def _is_tested(self, function: Scope, table: cst.BaseExpression) -> bool:
+        """Whether the function asks `name in table` before it looks a tool up."""
+        name = ex.dotted(table)
+        return any(
+            isinstance(target.operator, (cst.In, cst.NotIn)) and ex.dotted(target.comparator) == name
+            for node in function.nodes_of(cst.Comparison)
+            for target in node.comparisons
+        )
+
+    # -- in a function that gets the call --------------------------------------------------------------------------
+
+    def _raised_by(self, function: Scope, slot: Slot) -> Fault | None:
+        """What leaves a function as an error for the call, or the part of one, that its parameter `slot` holds."""
+        key = function, slot
+        if key not in self._raised:
+            self._raised[key] = None  # a function that runs itself
+            self._raised[key] = next(self._leaving(function, slot), None)
+        return self._raised[key]
+
+    def _leaving(self, function: Scope, slot: Slot) -> Iterator[Fault]:
+        if function.kind != "function":
+            return
+        graph = self._anatomy.flow(function)
+        hand = InHand(self._facts, slot, function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr))
+        for point in graph.points:
+            for fault in self.at(hand, point, function) if point.statement is not None else ():
+                if isinstance(fault.node, cst.Raise) and not self._is_about(hand, fault.node):
+                    continue
+                if fault.lands(self._anatomy.module, graph, point) is graph.raises:
+                    yield fault
+
+    def _is_about(self, hand: InHand, statement: cst.Raise) -> bool:
+        """Whether a function raises because of the call: that stands in the error, or in a test around it."""
+        if statement.exc is not None and hand.mentions(statement.exc):
+            return True
+        module = self._anatomy.module
+        for outer in module.ancestors(statement):
+            if isinstance(outer, cst.If) and hand.mentions(outer.test):
+                return True
+            if isinstance(outer, cst.ExceptHandler) and hand.mentions(module.parent[outer]):
+                return True
+        return False
+
+    def _raise(self, statement: cst.Raise) -> Fault:
+        raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
+        name = ex.last_name(raised) if raised is not None else ""
+        if not name:
+            return Fault(statement, statement, _ANY)
+        cls = self._anatomy.module.class_named(name)
+        bases = self._anatomy.module.base_classes(cls) if cls is not None else []
+        return Fault(statement, statement, frozenset({name, *(base.name for base in bases)}))

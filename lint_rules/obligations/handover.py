@@ -14,15 +14,16 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
+from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.keepers import givers
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import is_store, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_store, stores_by_name
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -35,14 +36,16 @@ _WHOLE = re.compile(
     r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
 )
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
-Way = Literal["leaves", "handler", "yield", "error"]
+_DEEPEST = 3
+Way = Literal["leaves", "handler", "yield", "error", "early"]
 
 
 @record
 class Unhanded:
     """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
 
-    On the way "error" that is the hand-over, and `handover` the request whose error does not come to it.
+    On the way "early" that is where a reply is put into the list, after the hand-over. On the way "error" that is the
+    hand-over, and `handover` the request whose error does not come to it.
     """
 
     leaves: cst.CSTNode
@@ -60,56 +63,113 @@ def unhanded_turns(anatomy: Anatomy) -> Iterator[Unhanded]:
     for function in anatomy.module.functions:
         if function.kind != "function":
             continue
-        if anatomy.calls.reaches_llm(function):
-            yield from search.of(function)
+        yield from search.of(function)
         if function in yielding:
             yield from search.saved_late(function)
-
-
-def unawaited_stores(anatomy: Anatomy) -> Iterator[tuple[cst.Call, HistoryWrite]]:
-    """Calls of coroutine functions of this file that write to a history, as statements without `await`."""
-    for statement in anatomy.module.nodes_of(cst.Expr):
-        call = statement.value
-        callee = anatomy.facts.slots.callee(call) if type(call) is cst.Call else None
-        if type(call) is not cst.Call or callee is None or not callee.is_async:
-            continue
-        if callee.nodes_of(cst.Yield):
-            continue
-        write = next((w for w in anatomy.writes.reached_from(callee) if _outlives(w, callee)), None)
-        if write is not None:
-            yield call, write
-
-
-def _outlives(write: HistoryWrite, callee: Scope) -> bool:
-    """A growing write to something that is not the callee's own."""
-    root = root_object(write.slot)
-    own = root[0] == "var" and root[1] is callee and root[2] not in {p.name.value for p in parameters(callee)}
-    return write.kind in GROWING and not own
 
 
 class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
+        self.resources = Resources(anatomy)
+        self.places = ReplyPlaces(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
         lists: dict[Slot, list[Stored]] = {}
         for one in self.anatomy.transcript.stored(function):
-            if one.slot is not None and one.kind in GROWING and (one.role == "assistant" or one.answers):
+            if one.slot is not None and one.kind in GROWING and (self._is_reply(one) or one.answers):
                 lists.setdefault(one.slot, []).append(one)
         for slot, stored in lists.items():
-            if any(one.role == "assistant" for one in stored) and self._waits(slot, function):
-                handovers = [n for n in function.nodes if self._hands_over(n, slot, function)]
+            if any(map(self._is_reply, stored)) and self._reaches_model(function):
+                loads = self._waits(slot, function)
+                handovers = self._handovers(slot, function) if loads is not None else []
+                if loads:
+                    handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
                 if handovers:
                     yield from self._lost(function, slot, stored, handovers)
 
-    def _waits(self, slot: Slot, function: Scope) -> bool:
-        """Whether a list is made in the function: empty, or as a copy of another."""
+    def _is_reply(self, one: Stored) -> bool:
+        return one.role == "assistant" or self._run_of(one) is not None
+
+    def _run_of(self, one: Stored) -> cst.Call | None:
+        """The run of an agent that gave what is stored, one by one: `async for message in agent.run(history)`."""
+        value = one.write.value if one.write is not None and one.role is None else None
+        for outer in self.anatomy.module.ancestors(one.node) if value is not None else ():
+            if isinstance(outer, cst.For):
+                given = ex.target_names(outer.target)
+                call = ex.inner(outer.iter)
+                if any(isinstance(part, cst.Name) and part.value in given for part in walk(value)):  # type: ignore[arg-type]
+                    return call if isinstance(call, cst.Call) and self.anatomy.turns.reaches_model(call) else None
+        return None
+
+    def _tools_ran(self, one: Stored) -> bool:
+        """Whether a tool has run when a message is stored: it is a result, or comes from a run that answers calls."""
+        run = self._run_of(one)
+        if run is None:
+            return one.answers
+        callee = self.anatomy.facts.slots.callee(run)
+        there, runs = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, run) or (None, None)
+        return there is not None and runs is not None and any(
+            stored.answers for function in there.calls.reachable(runs) for stored in there.transcript.stored(function)
+        )  # fmt: skip
+
+    def _reaches_model(self, function: Scope) -> bool:
+        """Whether a function asks a model, or runs what does, also in another file."""
+        return self.anatomy.calls.reaches_llm(function) or any(
+            self.anatomy.turns.reaches_model(call) for call in function.nodes_of(cst.Call)
+        )
+
+    def _waits(self, slot: Slot, function: Scope) -> list[cst.Call] | None:
+        """For a list that is made in the function, the calls that load it: none where it is empty or a copy.
+
+        None for any other list: it lives elsewhere, too.
+        """
         if slot[0] != "var" or slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}:
-            return False
+            return None
         values = [part for value in self.anatomy.facts.assigned(slot) for part in ex.alternatives(value)]
-        return bool(values) and all(isinstance(v, cst.List) or sources(v) for v in values)
+        rest = [value for value in values if not isinstance(value, cst.List) and not sources(value)]
+        loads = [value for value in rest if type(value) is cst.Call and not self._gives_what_lasts(value, function)]
+        return loads if values and len(loads) == len(rest) else None
+
+    def _gives_what_lasts(self, call: cst.Call, function: Scope) -> bool:
+        """Whether a call may give a list that lives on by itself, as far as the body of what it runs tells."""
+        found = run_elsewhere(self.anatomy, call)
+        there, slot = (
+            (found[0], ("return", found[1])) if found is not None else (self.anatomy, self.anatomy.facts.slots.of(call))
+        )
+        return slot is None or there.aliases.is_lasting(
+            there.aliases.of(slot), found[1] if found is not None else function
+        )
+
+    def _goes_back(self, handover: cst.CSTNode, load: cst.Call) -> bool:
+        """Whether a list is stored where it was loaded from: with one object, or in one file, table or key."""
+        if type(handover) is not cst.Call:
+            return False
+        one, other = (ex.receiver(call) for call in (load, handover))
+        slots = self.anatomy.facts.slots
+        if one is not None and other is not None and slots.of(one) is not None and slots.of(one) == slots.of(other):
+            return True
+        return self._is_rewritten(load, handover) or self.resources.of(load).is_read_again_after(
+            self.resources.of(handover)
+        )
+
+    def _is_rewritten(self, load: cst.Call, handover: cst.Call) -> bool:
+        storage, function = self.anatomy.storage, self.anatomy.module.scope_of[handover].function
+        places = [origin.load.place for origin in storage.origins(load, function) if origin.load is not None]
+        return any(
+            place.is_rewritten_at(save.place)
+            for save in storage.saves(function)
+            if self.anatomy.module.inside(save.node, handover)
+            for place in places
+        )
+
+    def _handovers(self, slot: Slot, function: Scope) -> list[cst.CSTNode]:
+        found = [node for node in function.nodes if self._hands_over(node, slot, function)]
+        saves = (save for save in self.anatomy.storage.saves(function) if save.outside)
+        more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
+        return [*found, *more]
 
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
         if isinstance(node, cst.Assign):
@@ -117,19 +177,27 @@ class _Search:
             return isinstance(target, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
         if isinstance(node, cst.AugAssign):
             return isinstance(node.target, (cst.Attribute, cst.Subscript)) and self._holds(node.value, slot)
-        if type(node) is not cst.Call or is_logging(node) or self.anatomy.calls.asks(node):
+        if type(node) is not cst.Call or is_logging(node) or self.anatomy.turns.reaches_model(node):
+            return False
+        if self.anatomy.facts.encoder(node):
             return False
         if not any(self._holds(arg.value, slot) for arg in node.args):
             return False
         base = ex.receiver(node)
         own = self.anatomy.facts.slots.of(base) if base is not None else None
-        if own == slot or (own is not None and own[0] == "var" and own[1] is function and self._waits(own, function)):
+        if own == slot or (
+            own is not None and own[0] == "var" and own[1] is function and self._waits(own, function) is not None
+        ):
             return False
         if own is not None and self._is_never_taken_from(own):
             return False
         if self.anatomy.facts.slots.callee(node) is not None:
-            return self._callee_stores(node, slot)
-        return stores_by_name(node) and (_WHOLE.search(ex.called_name(node)) is not None or is_store(base))
+            return self._callee_stores(node, slot) or bool(self.resources.of(node).made)
+        return stores_by_name(node) and (
+            _WHOLE.search(ex.called_name(node)) is not None
+            or is_store(base)
+            or (own is not None and (own in self.anatomy.givers or self._is_asked_with(own, node)))
+        )
 
     def _is_never_taken_from(self, slot: Slot) -> bool:
         """Whether a list that this file makes is only added to, counted or searched: no turn begins with it."""
@@ -181,11 +249,11 @@ class _Search:
         """The list, and local names that are bound to something made of it."""
         if slot not in self._known_views:
             views = {slot}
-            for node in slot[1].nodes:
-                if type(node) is cst.Assign and type(node.targets[0].target) is cst.Name:
-                    if self._is_view(node.value, views):
-                        target = self.anatomy.facts.slots.of(node.targets[0].target)
-                        views.update({target} if target is not None else ())
+            for node in slot[1].nodes_of(cst.Assign, cst.For):
+                target, value = (ex.targets(node)[0], node.iter if isinstance(node, cst.For) else node.value)
+                if type(target) is cst.Name and self._is_view(value, views):
+                    view = self.anatomy.facts.slots.of(target)
+                    views.update({view} if view is not None else ())
             self._known_views[slot] = views
         return self._known_views[slot]
 
@@ -206,8 +274,11 @@ class _Search:
         starts = self.anatomy.points(function, [s.node for s in stored])
         ends = set(self.anatomy.points(function, handovers))
         if not again.leads(starts, ends, exceptions=False):
+            yield from self._too_early(again, slot, stored, handovers)
             return
-        around, given_back = self._around(function, handovers, stored), self._given_back(function, slot)
+        loops = self._loops_over(slot, handovers)
+        ends.update(self.anatomy.points(function, loops))
+        around, given_back = self._around(function, handovers, stored, loops), self._given_back(function, slot)
         barred = ends | around | given_back
         path = again.path(starts, {flow.exit}, barred, exceptions=False)
         leaves = self._leaves(path, exceptions=False) if path is not None else None
@@ -217,30 +288,79 @@ class _Search:
             way: Way = "handler" if isinstance(leaves, cst.ExceptHandler) else "leaves"
             yield Unhanded(leaves, way, slot, stored[0], handovers[-1], function)
             return
-        failing = self._failing_out(again, slot, stored, handovers, barred) if not around and not given_back else None
-        if failing is not None:
-            yield Unhanded(handovers[-1], "error", slot, stored[0], failing, function)
-        elif any(type(node) is cst.Yield for node in function.nodes):
-            yield from self._closed(function, slot, stored, handovers, barred)
+        closed = next(self._closed(function, slot, stored, handovers, barred), None)
+        if closed is not None:
+            yield closed
+        elif not around and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return))):
+            yield from self._thrown(again, slot, stored, handovers, barred, (loops or handovers)[-1])
 
-    def _failing_out(
-        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode], barred: set[Point]
-    ) -> cst.CSTNode | None:
-        """A request that leaves the function by an error, after a tool has run whose result only waits in the list."""
-        if self._kept_one_by_one(again.function, slot) or not any(map(self._begins_next_turn, handovers)):
-            return None
-        ran = self.anatomy.points(again.function, [s.node for s in stored if s.answers])
-        for call in again.function.nodes_of(cst.Call):
-            if not self.anatomy.calls.asks(call):
-                continue
-            asking = [p for p in again.points(call) if p not in barred]
-            failed = {t for p in asking for t, kind in p.successors if kind == "exception"}
-            if not asking or not again.leads(ran, set(asking), barred, exceptions=False):
-                continue
-            out = again.graph.raises
-            if out in failed or again.graph.reaches([p for p in failed if p not in barred], out, barred):
-                return call
-        return None
+    def _too_early(
+        self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode]
+    ) -> Iterator[Unhanded]:
+        """A reply that is put into a list which was written out before, and which goes nowhere afterwards."""
+        function = again.function
+        written = {save.node for save in self.anatomy.storage.saves(function) if save.outside}
+        replies = [one for one in stored if self._is_reply(one)]
+        after = self.anatomy.points(function, [one.node for one in replies])
+        users = [
+            node
+            for node in function.nodes_of(cst.Name)
+            if self.anatomy.facts.slots.of(node) in self._views(slot)
+            and not any(self.anatomy.module.inside(node, one.node) for one in stored)
+        ]
+        if not written.issuperset(handovers) or self._kept_one_by_one(function, slot, handovers):
+            return
+        if not again.leads(after, set(self.anatomy.points(function, users)), exceptions=False):
+            yield Unhanded(replies[0].node, "early", slot, replies[0], handovers[-1], function)
+
+    def _thrown(
+        self,
+        again: Again,
+        slot: Slot,
+        stored: list[Stored],
+        handovers: list[cst.CSTNode],
+        barred: set[Point],
+        passed: cst.CSTNode,
+    ) -> Iterator[Unhanded]:
+        """The first error that leaves the function after a tool has run whose result only waits in the list.
+
+        One that is raised there, or that of a request. It passes by the hand-over, or the loop around it: `passed`.
+        """
+        function = again.function
+        if self._kept_one_by_one(function, slot, handovers) or not any(map(self._begins_next_turn, handovers)):
+            return
+        ran = self.anatomy.points(function, [s.node for s in stored if self._tools_ran(s)])
+        for node in function.nodes_of(cst.Raise, cst.Call):
+            here = [p for p in again.points(node) if p not in barred]
+            if isinstance(node, cst.Raise):
+                if again.leads(ran, set(here), barred, exceptions=False) and self._leaves_by_error(again, here, barred):
+                    yield Unhanded(node, "leaves", slot, stored[0], handovers[-1], function)
+                    return
+            elif self.anatomy.turns.reaches_model(node):
+                after = self._fails_late(node) or again.leads(ran, set(here), barred, exceptions=False)
+                if after and self._leaves_by_error(again, here, barred):
+                    yield Unhanded(passed, "error", slot, stored[0], node, function)
+                    return
+
+    def _leaves_by_error(self, again: Again, here: list[Point], barred: set[Point]) -> bool:
+        """Whether an error at these points leaves the function."""
+        out = again.graph.raises
+        failed = {to for point in here for to, kind in point.successors if kind in {"exception", "raise"}} - barred
+        return out in failed or again.leads(failed, {out}, barred, exceptions=False)
+
+    def _fails_late(self, call: cst.Call, depth: int = 0) -> bool:
+        """Whether a call of this file runs rounds, and a request in them may fail after a tool has run."""
+        callee = self.anatomy.facts.slots.callee(call)
+        if callee is None or depth > _DEEPEST:
+            return False
+        again = Again(self.anatomy, callee)
+        answered = self.anatomy.points(callee, [s.node for s in self.anatomy.transcript.stored(callee) if s.answers])
+        return any(
+            self._leaves_by_error(again, here := again.points(node), set())
+            and (again.leads(answered, set(here), exceptions=False) or self._fails_late(node, depth + 1))
+            for node in callee.nodes_of(cst.Call)
+            if self.anatomy.turns.reaches_model(node)
+        )
 
     def _begins_next_turn(self, handover: cst.CSTNode) -> bool:
         """Whether what the list is handed to is what a turn begins with: it lives on, or gives a history."""
@@ -251,17 +371,38 @@ class _Search:
             slot = facts.slots.of(place)
             if slot is not None and self.lasting.keeps(slot) is not None and Kind.HISTORY in facts.of(slot):
                 return True
-            if slot is not None and slot in givers(self.anatomy):
+            if slot is not None and (slot in self.anatomy.givers or self._is_asked_with(slot, handover)):
                 return True
-        return isinstance(handover, cst.Call) and any(
-            one.slot is not None and self.lasting.keeps(one.slot) is not None
-            for one in self.anatomy.transcript.at(handover)
+        return isinstance(handover, cst.Call) and (
+            self.resources.is_read_again(handover)
+            or any(
+                one.slot is not None and self.lasting.keeps(one.slot) is not None
+                for one in self.anatomy.transcript.at(handover)
+            )
         )
 
-    def _kept_one_by_one(self, function: Scope, slot: Slot) -> bool:
+    def _is_asked_with(self, owner: Slot, handover: cst.CSTNode) -> bool:
+        """Whether a model is asked with what another method of the object gives, to which a list is handed over."""
+        function = self.anatomy.module.scope_of[handover].function
+        calls = function.nodes_of(cst.Call)
+        loads = [
+            call for call in calls
+            if (base := ex.receiver(call)) is not None and self.anatomy.facts.slots.of(base) == owner
+            and not isinstance(self.anatomy.module.parent[call], cst.Expr)
+        ]  # fmt: skip
+        asks = [call for call in calls if loads and self.anatomy.turns.reaches_model(call)]
+        return any(
+            holds([arg.value for arg in ask.args], load, self.places.derived(function, load, until=ask))
+            for ask in asks
+            for load in loads
+            if load is not ask
+        )
+
+    def _kept_one_by_one(self, function: Scope, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
         """Whether the messages are also put where they last, each as it comes."""
         return any(
-            one.slot != slot and (one.role == "assistant" or one.answers) and one.kind in GROWING
+            one.slot != slot and one.kind in GROWING and (one.role == "assistant" or one.answers)
+            and one.node not in handovers
             and (one.slot is None or self.lasting.keeps(one.slot) is not None)
             for one in self.anatomy.transcript.stored(function)
         )  # fmt: skip
@@ -302,14 +443,26 @@ class _Search:
                     yield Unhanded(node, "yield", slot, stored[0], saves[-1], function)
                     return
 
-    def _around(self, function: Scope, handovers: list[cst.CSTNode], stored: list[Stored]) -> set[Point]:
-        """An `if` around a hand-over is the program's own wish; so is a loop over the messages."""
+    def _loops_over(self, slot: Slot, handovers: list[cst.CSTNode]) -> list[cst.CSTNode]:
+        """The loops around hand-overs that go through the list: what it holds, they store."""
+        return [
+            outer
+            for node in handovers
+            for outer in self.anatomy.module.ancestors(node)
+            if isinstance(outer, cst.For) and self._is_view(outer.iter, self._views(slot))
+        ]
+
+    def _around(
+        self, function: Scope, handovers: list[cst.CSTNode], stored: list[Stored], loops: list[cst.CSTNode]
+    ) -> set[Point]:
+        """An `if` around a hand-over is the program's own wish; so is a loop over something else."""
         module, found = self.anatomy.module, set()
         for node in handovers:
             for outer in module.ancestors(node):
                 if outer is function.node:
                     break
-                if type(outer) in _HEADERS and not any(module.inside(s.node, outer) for s in stored):
+                asked = type(outer) in _HEADERS and outer not in loops and not self.places.about_calls(outer)
+                if asked and not any(module.inside(s.node, outer) for s in stored):
                     found.update(self.anatomy.flow(function).at(outer))
         return found
 

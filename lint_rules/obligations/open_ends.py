@@ -24,6 +24,10 @@ from lint_rules.syntax.walk import walk_scope
 _FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
 _DEEPEST = 4
 
+REFUSED = "the next request is refused"
+BROKEN = "the stored history stays broken: the next turn is refused"
+"""How a conversation goes on."""
+
 
 class OpenEnds:
     """Questions about what comes after a function's points, for its histories."""
@@ -140,7 +144,7 @@ class OpenEnds:
                 continue
             if self.asks(here):
                 if after:
-                    return "the next request is refused"
+                    return REFUSED
                 continue
             after = after or here in self.stores
             outcome = self._flagged(here.statement, flags)
@@ -178,7 +182,7 @@ class OpenEnds:
     def _lives_on(self, surely: bool) -> str | None:
         kept = any(self.outlives(slot, self.function, surely=surely) for slot in self.histories)
         if kept or (self._elsewhere and not self.histories and not surely):
-            return "the stored history stays broken: the next turn is refused"
+            return BROKEN
         return None
 
     def outlives(self, slot: Slot, function: Scope, depth: int = 0, *, surely: bool = False) -> bool:

@@ -88,7 +88,11 @@ class Places:
         return {place.slot for place in stored if place.write and place.write.function is not self.function}
 
     def value(self, stored: Stored) -> cst.BaseExpression | None:
-        """What a place stores, as written in this function."""
+        """What a place stores, as written in this function; of several messages at once, the one in question."""
+        message = stored.message.node if stored.message is not None else None
+        if stored.write is not None and stored.write.node is stored.node and stored.kind == "extend":
+            if message is not None and self.module.inside(message, stored.node):
+                return message
         if stored.write is not None and stored.write.node is stored.node:
             return stored.write.value
         content = stored.message.content if stored.message is not None else None

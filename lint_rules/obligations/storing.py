@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.keepers import Keepers, givers, may_fail
+from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
@@ -129,11 +129,7 @@ class Storing:
         """Whether an object gives or holds a history: what its methods get, they keep with it."""
         slot = self.anatomy.facts.slots.of(base)
         own = self.anatomy.module.self_name(self.anatomy.module.scope_of[base])
-        return slot is not None and ex.dotted(base) != own and (slot in self._givers or slot in self._holders)
-
-    @cached_property
-    def _givers(self) -> set[Slot]:
-        return givers(self.anatomy)
+        return slot is not None and ex.dotted(base) != own and (slot in self.anatomy.givers or slot in self._holders)
 
     def _of_keeper(self, call: cst.Call, base: cst.BaseExpression) -> Transfer | None:
         """A method of an object that keeps a history; one that only changes a list in memory does not fail."""

@@ -165,6 +165,13 @@ class Region:
         return self.reached(self.starts, self.settling)
 
     @cached_property
+    def unsettled(self) -> list[Point]:
+        """Points at which the call still waits when they begin, in source order: what settles it may fail, too."""
+        ahead = {t for p in self.waiting for t, kind in self.edges(p) if kind != "exception" and t in self.inside}
+        order = self._module.order
+        return sorted({*self.starts, *ahead}, key=lambda p: order[p.statement])  # type: ignore[index]
+
+    @cached_property
     def hopeful(self) -> set[Point]:
         """Points from which the call may still be settled in this region, if nothing fails."""
         found = set(self.settling)

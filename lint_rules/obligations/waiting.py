@@ -47,7 +47,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
         slot = slots.of(call)
         if slot is None:
             continue
-        bound = anatomy.module.nodes_inside(node.body, function, cst.Assign, cst.AnnAssign, cst.NamedExpr)
+        bound = anatomy.module.nodes_inside(node.body, function, *_BINDINGS)
         hand = InHand(anatomy.facts, slot, bound, _key(anatomy, node))
         graph = anatomy.flow(function)
         points = graph.within(walk(node.body))
@@ -72,6 +72,9 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
             region = Region(answers, graph, taken.region.points, taken.region.starts, taken.hand.outcome,
                             _settling(answers, taken.hand, ends), frozenset(put))  # fmt: skip
             yield replace(taken, region=region, elsewhere=for_rest)
+
+
+_BINDINGS = (cst.Assign, cst.AnnAssign, cst.NamedExpr)
 
 
 def _put_aside(anatomy: Anatomy, taken: Taken, point: Point) -> Slot | None:
@@ -104,7 +107,7 @@ def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
         return False
     for slot, value in answers.facts.slots.bindings(call, callee):
         if hand.hands_on(value):
-            there = InHand(answers.facts, slot, callee.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr))
+            there = InHand(answers.facts, slot, callee.nodes_of(*_BINDINGS))
             returned = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
             calls = [n for n in callee.nodes_of(cst.Call) if any(there.hands_on(arg.value) for arg in n.args)]
             if calls or any(there.hands_on(value) for value in returned):
@@ -156,7 +159,7 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
         slot = anatomy.facts.slots.parameter(function, param.name.value)
         if Kind.CALL not in anatomy.facts.of(slot) or Kind.CALLS in anatomy.facts.of(slot):
             continue
-        hand = InHand(anatomy.facts, slot, function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr))
+        hand = InHand(anatomy.facts, slot, function.nodes_of(*_BINDINGS))
         if not any(hand.mentions(node) and not _is_handed_back(anatomy, node) for node in own):
             continue
         graph = anatomy.flow(function)
@@ -185,13 +188,21 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
 
 @record
 class Asked:
-    """A reply with calls that was stored at `node`; the region is what follows, up to the next request."""
+    """A reply with calls that was stored at `node`; the region is what follows, up to the next request.
+
+    At the points `untold` no test has said yet that there are calls.
+    """
 
     function: Scope
     node: cst.CSTNode
     slot: Slot | None
     region: Region
     told: ToldByReply
+    untold: set[Point]
+
+    def knows(self, points: list[Point]) -> bool:
+        """Whether all ways to some points have told that there are calls."""
+        return not any(point in self.untold for point in points)
 
 
 def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
@@ -210,6 +221,8 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     before = Region(
         answers, graph, points, begins, told.outcome, lambda point: told.settles(point) or ends.takes_back(point)
     )
+    telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
+    untold = before.reached(begins, telling)
     for store in stores:
         if store.node in seen:
             continue
@@ -217,4 +230,23 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
         places = graph.enclosing(store.node, anatomy.module.parent)
         starts = [t for p in places for t, kind in p.successors if kind != "exception"]
         if any(p in before.waiting for p in places) and not any(answers.at(p) for p in places):
-            yield Asked(function, store.node, store.slot, before.begun(starts), told)
+            yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
+
+
+def calls_run(anatomy: Anatomy, answers: Answers, asked: Asked, ends: OpenEnds) -> Iterator[Taken]:
+    """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then."""
+    graph = anatomy.flow(asked.function)
+    for loop in call_loops(anatomy.facts, asked.function):
+        slot = anatomy.facts.slots.of(loop.call)
+        headers = graph.enclosing(loop.node, anatomy.module.parent)
+        if slot is None or not any(header in asked.region.unsettled for header in headers):
+            continue
+        if isinstance(loop.node, cst.For):
+            points = graph.within(walk(loop.node.body))
+            starts = [t for header in headers for t, kind in header.successors if kind == "true"]
+            bound = anatomy.module.nodes_inside(loop.node.body, asked.function, *_BINDINGS)
+        else:
+            points, starts, bound = headers, headers, []
+        hand = InHand(anatomy.facts, slot, bound)
+        region = Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends))
+        yield Taken(asked.function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))

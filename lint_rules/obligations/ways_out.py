@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
@@ -15,13 +16,14 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.obligations.failing import swallowed, unguarded
-from lint_rules.obligations.open_ends import OpenEnds
+from lint_rules.obligations.failing import Failing, Fault
+from lint_rules.obligations.open_ends import BROKEN, OpenEnds
+from lint_rules.obligations.takers import Taker, takers
 from lint_rules.obligations.unanswered import Escape
-from lint_rules.obligations.waiting import Taken, calls_as_arguments, calls_in_loops, stored_calls
+from lint_rules.obligations.waiting import Asked, Taken, calls_as_arguments, calls_in_loops, calls_run, stored_calls
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -43,7 +45,7 @@ class WayOut:
 
 @record
 class Failure:
-    """`failing` may raise while the call is open, the error ends at `node`, and then the conversation goes on."""
+    """`failing` may raise while the call is open, at `node` the error ends or leaves, and the conversation goes on."""
 
     node: cst.CSTNode
     failing: cst.CSTNode
@@ -53,16 +55,26 @@ class Failure:
 class WaysOut:
     """The ways out of one function. `loops` are those over calls that it answers."""
 
-    def __init__(self, anatomy: Anatomy, answers: Answers, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, answers: Answers, failing: Failing, function: Scope) -> None:
         self.anatomy = anatomy
         self.answers = answers
         self.function = function
+        self._failing = failing
         self.ends = OpenEnds(anatomy, answers, function)
 
     def loops(self) -> Iterator[Taken]:
         for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
             if not self.ends.stores & taken.region.inside:  # each call is stored by itself, or again and again: AGL605
                 yield taken
+
+    def runs(self) -> Iterator[Taken]:
+        """Other loops, and comprehensions, that run calls of a stored reply before any of them is answered."""
+        for asked in self._asked:
+            yield from calls_run(self.anatomy, self.answers, asked, self.ends)
+
+    @cached_property
+    def _asked(self) -> list[Asked]:
+        return list(stored_calls(self.anatomy, self.answers, self.function, self.ends))
 
     @property
     def one_at_a_time(self) -> bool:
@@ -89,21 +101,46 @@ class WaysOut:
                 yield WayOut(escape, how)
 
     def swallowed(self, taken: Taken) -> Iterator[Failure]:
-        """Handlers around the loop in which an error ends while the stored call has no answer."""
-        if self._is_stored(taken):
-            for handler, point, failing in swallowed(taken):
-                how = self.ends.go_on(point, surely=True)
+        """Errors that end in a handler around the loop while the stored call has no answer."""
+        for fault, landed in self._faults(taken):
+            handler = landed.statement
+            if handler is not None and landed not in taken.region.inside:
+                how = self.ends.go_on(landed, surely=True)
                 if how is not None:
-                    yield Failure(handler, failing, how)
+                    yield Failure(handler, fault.cause, how)
 
-    def raised(self, taken: Taken) -> Iterator[tuple[Serving, Failure]]:
-        """Errors that the framework takes, in a chat that goes on: bots and servers catch what their handlers raise."""
+    def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
+        """Errors that leave the function, with who takes them and goes on with the chat."""
+        for fault, landed in self._faults(taken):
+            if fault.parsing or landed is not self.ends.graph.raises:
+                continue  # malformed arguments that nobody takes: AGL501 reports them
+            taker = self._server or next(
+                takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None
+            )
+            if taker is not None:
+                yield fault, taker
+                return
+
+    @cached_property
+    def _server(self) -> Taker | None:
+        """The framework that runs this function for each message, and keeps the chat whatever it raises."""
+        if self.ends.go_on(self.ends.graph.exit, surely=True) is None:
+            return None
         served = self.anatomy.calls.servings
         server = next((how for first, how in served.items() if self._is_kept_beyond(first)), None)
-        if server is not None and self._is_stored(taken):
-            how = self.ends.go_on(self.ends.graph.exit, surely=True)
-            if how is not None:
-                yield from ((server, Failure(failing, failing, how)) for failing in unguarded(taken))
+        if server is None:
+            return None
+        return Taker(server.node, f"{server.framework} catches the error, and the chat goes on", BROKEN)
+
+    def _faults(self, taken: Taken) -> Iterator[tuple[Fault, Point]]:
+        """What may fail before the call is answered, with where the error lands."""
+        if not self._is_stored(taken):
+            return
+        for point in taken.region.unsettled:
+            for fault in self._failing.at(taken.hand, point, self.function):
+                landed = fault.lands(self.anatomy.module, self.ends.graph, point, self.ends.mends)
+                if landed is not None:
+                    yield fault, landed
 
     def _is_kept_beyond(self, first: Scope) -> bool:
         """Whether `first` comes here, and a history is there when its run has ended."""
@@ -119,11 +156,17 @@ class WaysOut:
 
     def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
-        for asked in stored_calls(self.anatomy, self.answers, self.function, self.ends):
+        for asked in self._asked:
             for escape in asked.region.escapes():
-                if escape.test is None or escape.handler is not None or asked.told.mentions(escape.test):
+                if escape.test is None or escape.handler is not None:
                     continue
+                parts = list(asked.told.undecided(escape.test))
+                about = [part for part in parts if asked.told.mentions(part)]
+                if about and not asked.knows(self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)):
+                    continue  # it may ask whether there are calls
                 how = self.ends.go_on(escape.exit, flags=escape.flags) if not self._is_last(escape, None) else None
+                if how == BROKEN and about == parts and any(map(_names_a_tool, about)):
+                    continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
 
@@ -207,3 +250,14 @@ def _words(test: cst.BaseExpression) -> Iterator[str]:
             yield node.attr.value
         elif isinstance(node, cst.SimpleString):
             yield ex.text(node) or ""
+
+
+def _names_a_tool(test: cst.BaseExpression) -> bool:
+    """Whether a test compares something with a word: `calls[0].function.name == "hand_in"`."""
+    return any(
+        ex.text(side) is not None
+        for node in walk(test)
+        if isinstance(node, cst.Comparison)
+        for shown in (node.left, *(target.comparator for target in node.comparisons))
+        for side in (shown, *(e.value for e in getattr(shown, "elements", ())))
+    )

@@ -32,6 +32,8 @@ def repair(races: Races, write: HistoryWrite, other: HistoryWrite) -> Fix | None
     if not races.facts.assigned(lock):  # made in another file: who holds it there is not seen
         return None
     wrap = _Wrap(races, write, lock)
+    if not wrap.bare:  # written by a method of another file
+        return None
     name, span = wrap.name(), wrap.span()
     if name is None or span is None or not wrap.is_free_of_deadlocks(span) or not (wrap.fits() and wrap.cures()):
         return None

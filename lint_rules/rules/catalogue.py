@@ -172,7 +172,7 @@ RULES: tuple[Rule, ...] = (
         "AGL309",
         "swallowed-llm-error",
         "suspicious",
-        "an error of the request passes for the end of the model's work",
+        "an error of the request passes for the end of the model's work, or for its answer",
     ),
     Rule(
         "AGL401",

@@ -61,7 +61,11 @@ A path question on the control-flow graph. Where a loop over the calls of a repl
 answers on one path, the rule looks for the step after which no answer can follow any more; likewise between the place
 where a reply with calls is stored and the next request. Then it asks whether the conversation goes on from there: the
 model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell calls from
-other parts of a reply are understood. A loop that only puts calls aside for another one counts as that one; a list
+other parts of a reply are understood. An error counts where the model decides about it: a tool that it named and that
+is not there, or fails, malformed arguments; here, or in a function that gets the call. It is followed outwards: to a
+handler that goes on with the history, here or in a caller; to a chat framework, which catches it; and to whoever runs
+a turn of an object that keeps the history (there, a tool must fail). A loop that only puts calls aside for another one
+counts as that one; a list
 that is added to a history lives on with it; and calls are followed into a function that chooses some of them, up to
 the callers that have stored all. Reported are also a request in the loop behind the first result, a loop over a
 part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are never sent
@@ -77,8 +81,7 @@ one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
-another file are not seen, nor is an error that leaves the function and is caught by a caller; only where a chat
-framework is known to catch it.
+another file are not seen, nor are errors of tools that a function of another file runs.
 
 ## Fix safety
 Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere;
@@ -100,6 +103,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
+from lint_rules.obligations.failing import Failing
 from lint_rules.obligations.open_calls import asked_too_early, chosen, left_out, one_output_each, unsent
 from lint_rules.obligations.waiting import Taken
 from lint_rules.obligations.ways_out import WaysOut
@@ -117,11 +121,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     answers = Answers(anatomy.facts, anatomy.calls)
     if not answers.made:
         return
+    failing = Failing(anatomy)
     for function in anatomy.module.functions:
         if function.kind not in {"function", "module"}:
             continue
         seen: set[cst.CSTNode] = set()
-        ways = WaysOut(anatomy, answers, function)
+        ways = WaysOut(anatomy, answers, failing, function)
         for draft in _of(anatomy, ways, function):
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
@@ -131,9 +136,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
     for taken in ways.loops():
         yield from _passed_over(anatomy, ways, taken)
-        yield from _failed(ways, taken)
         yield from _open(anatomy, ways, taken)
-        yield from _caught(ways, taken)
+        yield from _failed(ways, taken)
+    for taken in ways.runs():
+        yield from _failed(ways, taken)
     for taken, escape in ways.as_arguments():
         message = f"`{_name(taken)}` gets no tool result on this way: the run waits for it, or is refused"
         yield Draft(escape.node, message, _ANSWER)
@@ -168,6 +174,7 @@ def _failed(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
     for failure in ways.swallowed(taken):
         message = f"an error ends here while the stored `{_name(taken)}` has no tool result: {failure.how}"
         yield Draft(failure.node, message, cure, (Note(failure.failing, "this may fail before the call is answered"),))
+    yield from _raised(ways, taken)
 
 
 def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
@@ -186,12 +193,15 @@ def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         yield Draft(part, f"{message}: the next request is refused", _ANSWER)
 
 
-def _caught(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
+def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
     cure = "answer the call with the error: the model can then choose another tool"
-    for server, failure in ways.raised(taken):
-        message = f"an unknown tool raises here while the stored `{_name(taken)}` has no tool result: {failure.how}"
-        note = Note(server.node, f"{server.framework} catches the error, and the chat goes on")
-        yield Draft(failure.node, message, cure, (note,))
+    for fault, taker in ways.raised(taken):
+        what = "an unknown tool raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
+        message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
+        notes = [Note(taker.node, taker.says)]
+        if fault.cause is not fault.node:
+            notes.append(Note(fault.cause, "this may fail"))
+        yield Draft(fault.node, message, cure, tuple(notes))
 
 
 def _unparsed(anatomy: Anatomy) -> Iterator[Draft]:

@@ -66,22 +66,22 @@ which was just made, is the request's own. Starts are threads, timers, executors
 bots. Where looplint was given the folder, they may stand in files that import this one, directly or through others;
 what the file with the handlers sees by itself is reported there. From each start the calls are followed until a lock,
 or a busy flag that is tested and set without an `await` between, keeps runs apart. Two runs of one start overlap when
-it stands in a loop or runs per event, also a task that a method which is called from elsewhere starts for what it is
-given; a handler is reported when its turn stores tool results, or a question and its answer, or the answer to what it
-has loaded before: that one history serves all users is for cross-session-history (AGL103) to report. Two different
-starts must reach one history; or the code that goes on after a start, or a public method beside a turn that comes by
-the clock. On an event loop there must be an `await` within the turn.
+it stands in a loop or runs per event, also a task that a function starts for what it is given, if that is called in a
+loop, or a method that others call; a handler is reported when its turn stores tool results, or a question and its
+answer, or the answer to what it has loaded before: that one history serves all users is for cross-session-history
+(AGL103) to report. Two different starts must reach one history; or the code that goes on after a start, or a public
+method beside a turn that comes by the clock. On an event loop there must be an `await` within the turn.
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks and threads whose end the function
 that starts them waits for, on every way to the next (`await`, `join`, `while not task.done()`, the end of a group's or
 pool's `with` block); executors with one worker; objects made for each run, also by a helper, a caller or `Depends`, and
-the body of a request; tasks for hooks, typing signs and single tools. A history that each run begins anew is the run's
-state on a shared agent, and run-state-on-shared-agent (AGL104) reports it.
+the body of a request; a call that tells by a constant to leave the history alone; tasks for hooks, typing signs and
+single tools. A history that each run begins anew is the run's state on a shared agent, and run-state-on-shared-agent
+(AGL104) reports it.
 
 ## Known problems
 Objects of classes from installed packages are known to keep a history only where a table says so. Of one file alone
-(standard input, an editor, flake8) nobody knows who calls it. A constant argument that keeps a call from using the
-history is not seen.
+(standard input, an editor, flake8) nobody knows who calls it.
 
 ## Fix safety
 There is no fix: whether a turn should wait, be dropped, or end the one that runs is for the program to say.
@@ -114,10 +114,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if _of_text(found) and found.turn.slot in common:
             continue
         notes = [started(found.start)]
+        if found.start.switch is not None:
+            notes.append(Note(found.start.switch, "this lets several run at a time"))
         if found.other is not None:
             notes.append(Note(found.other, f"`{found.entry}` runs a turn, too"))
         notes.append(Note(found.turn.asks[0], "the model is asked here"))
-        notes.append(Note(found.turn.grows[0], f"`{describe(found.turn.slot)}` grows here"))
+        grows = found.turn.there or [(anatomy.module, node) for node in found.turn.grows[:1]]
+        notes += [Note(node, f"`{describe(found.turn.slot)}` grows here", module) for module, node in grows]
         confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
         cure = _ARM_LATER if found.how == "rearmed" else _HELP
         yield Draft(found.node, _message(found), cure, beside(found.node, notes), confidence)

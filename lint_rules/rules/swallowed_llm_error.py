@@ -1,16 +1,25 @@
 """# swallowed-llm-error (AGL309)
 
 ## What it does
-Reports a handler around the request to the model that ends the loop of rounds silently: it breaks, returns nothing, or
-puts a neutral value (`None`, `""`) in the place of the reply, which the loop takes for the end of the work.
+Reports a failed request that looks like an answer of the model:
+
+- a handler around the request ends the loop of rounds silently: it breaks, returns nothing, or puts a neutral value
+  (`None`, `""`) in the place of the reply, which the loop takes for the end of the work;
+- a handler makes a text of the error (`f"Error: {e}"`, "Sorry, something went wrong"), and this text is stored as what
+  the model has said: by the same return, stream or variable as the answer, in this function, its callers, or other
+  files.
 
 ## Why is this bad
 A wrong key, a full quota, a request that the API refuses: all of them look like a model that has finished. The user
-reads an empty or half answer, the caller goes on with it, and no log says that there was an error.
+reads an empty or half answer, the caller goes on with it, and no log says that there was an error. A text that is
+stored is worse: it is sent to the model in all later turns as its own words, and it imitates them. "Error: 401" in the
+history is an example of how to answer.
 
 ## Symptoms
 - the answer is empty, and there is no error in the log
 - a wrong API key, or a full quota, looks like an agent with nothing to say
+- the model says that it cannot be reached, or answers with "Error: ...", though the service works again
+- "Sorry, something went wrong" stands in the database as a message of the assistant
 
 ## Example
 ```python
@@ -49,8 +58,17 @@ every error, or one of a client library, and neither logs, raises, counts nor ca
 `break` or `return` of its own, or because the value that it leaves is tested and the loop then ends, as silently.
 Attempts that are made again and other models that are asked instead are no finding.
 
+A text of an error is what stands where a request has failed, in a handler or behind a test of the response's status:
+words, or the error itself as text. It is followed to where it is stored as the assistant's message: put into a history
+that is sent, or handed to a store (of which the code is read) with the role. What is stored must be sent again: the
+request is made with that history, or with what the same table, key or object gives. Silent where the two are told
+apart on the way: a flag beside the text, a test of the text for its own words, an exception, `None`; and where it is
+only shown.
+
 ## Known problems
-A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at.
+A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at. A text
+that another file stores is reported there, where it is stored, and not where it is made. One that is stored as a
+summary is not seen, nor one in a list that is put into the prompt as text.
 
 ## Fix safety
 There is no fix: whether to raise, to try again or to tell the user is for the program to say.
@@ -63,12 +81,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.quiet_ends import quiet_ends
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
+from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
 
 _HELP = "raise the error, or log it and tell the user that the answer is incomplete"
+_HELP_TEXT = "raise the error, or give back something that is tested before the answer is stored"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
@@ -81,3 +103,31 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if found.end is not found.handler:
             notes.append(Note(found.end, "here the loop ends"))
         yield Draft(found.handler, message, _HELP, tuple(notes))
+    seen: set[cst.CSTNode] = set()
+    for kept in ErrorAnswers(anatomy).found():
+        texts = list({text.node: text for text in kept.texts if text.node not in seen}.values())
+        seen.update(text.node for text in texts)
+        if texts:
+            yield _as_answer(anatomy, kept, texts)
+
+
+def _as_answer(anatomy: Anatomy, kept: ErrorAnswer, texts: list[ErrorText]) -> Draft:
+    """At the text, where it stands in this file, else where what a function of another one gives is stored."""
+    here = [text for text in texts if text.anatomy is anatomy]
+    first = here[0] if here else texts[0]
+    request = ex.source(first.request.func, 40)
+    others = [Note(text.node, "this text of an error") for text in here]
+    if here:
+        message = (
+            f"the text of an error of `{request}` passes for the model's answer: it is stored as what the model has"
+            " said, and sent to it in all later turns"
+        )
+        notes = [*others, Note(kept.store, "stored here"), Note(first.request, "the request that fails")]
+        return Draft(first.node, message, _HELP_TEXT, beside(first.node, notes))
+    message = (
+        f"what is stored here as the model's answer may be the text of an error of `{request}`, which"
+        f" `{first.function.name}` gives back like an answer: it is sent to the model in all later turns"
+    )
+    given = [Note(kept.given, "given here")] if kept.given is not None else []
+    elsewhere = [Note(text.node, "this text of an error", text.anatomy.module) for text in texts]
+    return Draft(kept.store, message, _HELP_TEXT, beside(kept.store, [*given, *elsewhere]))

@@ -79,8 +79,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     trimming = anatomy.trimming
     alignment = Alignment(anatomy, trimming.contents)
     for trim in trimming.trims:
-        if trim.cut.head > 0 or trim.fate == "returned":
-            continue
+        if trim.cut.head > 0 or trim.fate == "returned" or trim.cut.into is not None:
+            continue  # what is put in front of messages that were picked is not looked for
         system = trimming.contents.system_message(trim.cut.base)
         if system is None or _keeps_front(anatomy, trimming.contents, trim) or alignment.of(trim.cut, system=True):
             continue

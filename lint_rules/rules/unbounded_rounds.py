@@ -84,11 +84,20 @@ _HELP = "count the rounds (`for _ in range(MAX_ROUNDS)`), and tell the caller wh
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for loop in anatomy.rounds:
-        limits = Limits(anatomy, loop.node, loop.function)
-        said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
-        if said is not None and limits.limit is None and limits.waits is None:
-            yield _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))
+    found = [draft for loop in anatomy.rounds if (draft := _judge(anatomy, loop)) is not None]
+    yield from found
+    for loop in anatomy.loops_of_turns if not found else ():
+        draft = _judge(anatomy, loop)
+        if draft is not None:
+            yield draft
+
+
+def _judge(anatomy: Anatomy, loop: RoundLoop) -> Draft | None:
+    limits = Limits(anatomy, loop.node, loop.function)
+    said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
+    if said is None or limits.limit is not None or limits.waits is not None:
+        return None
+    return _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))
 
 
 def _draft(anatomy: Anatomy, loop: RoundLoop, limits: Limits, said: Note) -> Draft:

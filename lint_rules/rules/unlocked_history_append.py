@@ -49,18 +49,21 @@ class Chat:
 ```
 
 ## How it decides
-A lock that guards the history in one place says that the program means to be concurrent: writes in other places that
-do not hold it are reported, also when the same method is called once inside and once outside the lock. Without any
-lock, two concurrent starts (threads, tasks, timers, executors, request handlers) or one that overlaps with itself
-must reach the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with
-tool messages. A history that is read, then rewritten after an `await` or a model call from what was read, is reported
-when somebody else can write meanwhile. So is one that a handler loads from a file, a key, a table's row, a document or
-a store of the project, and saves there as a whole, with no lock from the load to the save: two requests of one session
-load the same list, and the later save is all that stays. What a function loads and saves follows from what it does, in
-this file or an imported one; or from its use: what a call gave is asked with, gets the answer, and is handed back to
-where it came from (`await people.keep(person)`, `row.save()`). Silent there: a row that is added, a push, an update
-that compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event
-loop. A method that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
+A lock that guards the history in one place says that the program means to be concurrent: writes in other places that do
+not hold it are reported, also when the same method is called once inside and once outside the lock. Without any lock,
+two concurrent starts (threads, tasks, timers, executors, request handlers) or one that overlaps with itself must reach
+the write, on an object that they share, and the write must be able to do harm: a rebind, or a turn with tool messages;
+or, between threads, take the last message away, which may be another's. A history that is read, then rewritten after an
+`await` or a model call from what was read, is reported when somebody else can write meanwhile; in a thread they can at
+any time, so that a rewrite by the methods of an object (`log.replace(kept)` of what `log.all()` gave) needs no wait to
+be one. So is a mark of how far the history was read, if it is set to the length that the history has after the wait. So
+is one that a handler loads from a file, a key, a table's row, a document or a store of the project, and saves there as
+a whole, with no lock from the load to the save: two requests of one session load the same list, and the later save is
+all that stays. What a function loads and saves follows from what it does, in this file or an imported one; or from its
+use: what a call gave is asked with, gets the answer, and is handed back to where it came from
+(`await people.keep(person)`, `row.save()`). Silent there: a row that is added, a push, an update that compares a
+version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event loop. A method
+that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
 
 Two more forms: a conversation that the provider begins because a look into a registry found none, and that is stored
 there after the wait (two first messages begin two, and one is lost); and a history of many, picked by key, that one
@@ -68,7 +71,8 @@ handler begins anew while the turn of another may wait for the model, if that tu
 the answer.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
-there that call functions of this one, also through further files.
+there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
+threads, tasks and handlers overridden methods are a part.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
 whose end is waited for before the next starts, a list made ahead of the nested functions that share it, callers that
@@ -105,6 +109,7 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.creations import Creation, creations
+from lint_rules.anatomy.turns.cursors import Cursor, cursors
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.resets import Reset, resets_beside
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
@@ -129,6 +134,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if rewrite.slot is not None:
             told.add((rewrite.slot, rewrite.function))
         yield _stale_rewrite(races, rewrite)
+    for cursor in cursors(races):
+        reported.add(cursor.node)
+        yield _read_too_far(anatomy, cursor)
     for made in creations(races):
         reported.add(made.node)
         yield _made_twice(anatomy, made)
@@ -190,8 +198,7 @@ def _outside_call(races: Races, found: OutsideCall) -> Draft:
 def _no_lock(races: Races, found: NoLock) -> Draft:
     write, first, second = found.writes[0], found.first, found.second
     what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
-    harm = schedules.LOST if found.losing else schedules.PARTED
-    message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {harm}"
+    message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {found.harm}"
     notes = [started(first), *([started(second)] if second is not None else [])]
     notes += [Note(w.node, "also written here") for w in found.writes[1:4]]
     notes.append(_why(write))
@@ -211,6 +218,18 @@ def _made_twice(anatomy: Anatomy, made: Creation) -> Draft:
     notes = (Note(made.look, "nothing is found here"), Note(made.made, "others run meanwhile"), started(made.start))
     cure = "hold one lock for each key from the look to the store"
     return Draft(made.node, message, cure, beside(made.node, notes), "medium")
+
+
+def _read_too_far(anatomy: Anatomy, cursor: Cursor) -> Draft:
+    message = (
+        f"`{describe(cursor.slot)}` is set to the length that `{describe(cursor.history)}` has now, but what lay behind"
+        f" it was read in line {anatomy.line(cursor.read)}: messages that were added meanwhile are never read"
+    )
+    other = cursor.other
+    beside_it = started(other) if isinstance(other, Start) else Note(other, "messages may be added here meanwhile")
+    notes = (Note(cursor.read, "read here"), Note(cursor.wait, "others run meanwhile"), beside_it)
+    cure = "note how much was read: `seen += len(new)`"
+    return Draft(cursor.node, message, cure, beside(cursor.node, notes), "medium")
 
 
 def _begun_anew(anatomy: Anatomy, reset: Reset) -> Draft:
@@ -242,15 +261,17 @@ def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
 def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     if rewrite.stored:
         return _lost_update(races.anatomy, rewrite)
-    message = (
-        f"`{rewrite.name}` is rewritten from what was read in line {races.anatomy.line(rewrite.read)}, before"
-        f" {rewrite.waited}: messages that were added meanwhile are lost"
-    )
-    notes = (
-        Note(rewrite.read, "read here"),
-        Note(rewrite.wait, "others run meanwhile"),
-        _other(rewrite),
-    )
+    line = races.anatomy.line(rewrite.read)
+    if rewrite.wait is None:
+        message = f"`{rewrite.name}` is rewritten from what was read in line {line}: {schedules.LOST}"
+    else:
+        message = (
+            f"`{rewrite.name}` is rewritten from what was read in line {line}, before"
+            f" {rewrite.waited}: messages that were added meanwhile are lost"
+        )
+    notes = [Note(rewrite.read, "read here"), _other(rewrite)]
+    if rewrite.wait is not None:
+        notes.insert(1, Note(rewrite.wait, "others run meanwhile"))
     cure = "hold one lock from the read to the write, or cut exactly what was read: `h[:len(read)] = [...]`"
     fix = new_lock(races, rewrite.slot) if rewrite.slot is not None else None
     return Draft(rewrite.node, message, cure, beside(rewrite.node, notes), rewrite.confidence, fix)

@@ -5,13 +5,15 @@ Reports messages of a turn that never reach the history with which the next turn
 
 - a reply that is shown or returned, and on that path not appended to the history it answers;
 - a round in which a reply without tool calls is dropped, so that the same request is sent again;
-- messages that wait in a local list or a copy, and a way out (a return, a break, a handler) before they are stored; in
-  a generator also the code after a `yield`, which does not run when the consumer stops early;
+- messages that wait in a local list, a copy, or a list that was loaded, and a way out (a return, a break, a handler, an
+  error) before they are stored; in a generator also the code after a `yield`, which does not run when the consumer
+  stops early;
+- a reply that is put into a list after that was written to its file or table;
 - messages that are appended to a copy: a name of the lasting list was bound to a part of it
   (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
-- a coroutine that stores messages, and is called without `await`.
+- a coroutine that stores messages, and is called without `await`, or handed to a thread, which drops it.
 
 ## Why is this bad
 The model knows of earlier turns what the history holds, and nothing else. Without its own reply it sees two questions
@@ -57,13 +59,21 @@ For a reply, three facts: a user's message is stored in a list that lives on (an
 session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place
 that shows or returns the reply and on to the end of the turn, past everything that could store it. Helpers and callers
 of the file are followed. An `if` around the append counts as the program's own wish, unless it asks for tool calls.
+In place of the list may stand a store: an object of this file or another, or a table, which is told the question, gives
+what is sent, and is told nothing but questions anywhere in the file.
 A list that begins anew in each turn, an object made for one task, a question beside the conversation
 (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
-For waiting messages: the list holds replies, and is stored at one place at least that they reach. A way out counts
-when it passes by each of these, and does not give the list to the caller. An error that leaves the function counts
-where it is one of a request that follows a tool run, and the messages are kept nowhere else as they come. Not reported
-is that only the user's words are lost, nor the text of a stream that was not read to its end.
+For waiting messages: the list holds replies, or what a run of an agent gives one by one, also one of another file, and
+is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
+file or table; one that lives on in a store of the project does not wait. A way out counts when it passes by each of
+these, and does not give the list to the caller. An error that leaves the function counts where it is raised there or
+is one of a request, follows a tool run, and the messages are kept nowhere else as they come. Not reported is that only
+the user's words are lost, nor the text of a stream that was not read to its end.
+
+For coroutines: the function, of this file or another, adds to a history, or to a table, key or attribute that is read
+again. Of a store whose code is not at hand, the same method is awaited elsewhere in the file, or it is one of a library
+whose methods are coroutines. Under a decorator that is not known, a function may run by itself, and is silent.
 
 For a copy: a name stands for a list that lives on (an attribute, a global, an entry of one, a list with which the
 caller goes on), and on some path for a copy of it: a slice, a sum, a comprehension, what a helper of the project gives
@@ -76,9 +86,9 @@ The request is recognised in the calls of OpenAI (chat completions, responses), 
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 
 ## Known problems
-A history that another file loads and saves is not seen as one that lives on. Nor is a caller in another file, which
-may store the reply: the method that asks would be reported. Messages deleted by a clean-up, and a list rebound to new
-messages in other ways, are not seen.
+A store is asked for a reply only where it is told the question in the function that asks. A caller in another file,
+which may store the reply, is not seen: the method that asks would be reported. Messages deleted by a clean-up, and a
+list rebound to new messages in other ways, are not seen.
 
 ## Fix safety
 There is no fix: where the message belongs depends on what the path means.
@@ -101,7 +111,8 @@ from lint_rules.anatomy.rounds.repeated_requests import RepeatedRequest, repeate
 from lint_rules.anatomy.turns.detached import Detached, detached_names
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
-from lint_rules.obligations.handover import Unhanded, unawaited_stores, unhanded_turns
+from lint_rules.obligations.handover import Unhanded, unhanded_turns
+from lint_rules.obligations.unawaited import Unrun, unrun_stores
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -124,10 +135,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         yield _waiting(unhanded)
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
-    for call, write in unawaited_stores(anatomy):
-        name, history = ex.called_name(call), describe(write.slot)
-        message = f"`{name}` is a coroutine and is not awaited: it never runs, and nothing is stored in `{history}`"
-        yield Draft(call, message, "await it", (Note(write.node, "what it would have stored"),))
+    yield from map(_never_run, unrun_stores(anatomy))
 
 
 def _reply(found: Forgotten) -> Draft:
@@ -201,6 +209,16 @@ def _replaced(found: Replaced) -> Draft:
     return Draft(found.node, message, cure, (Note(found.call, f"the turn, which was given `{history}`"),))
 
 
+def _never_run(found: Unrun) -> Draft:
+    lost = "what was said is not stored" if found.history is None else f"nothing is stored in `{found.history}`"
+    notes = (Note(found.write, "what it would have stored"),) if found.write is not None else ()
+    if found.handed_on:
+        message = f"`{found.function}` is a coroutine function, and what it gives here nobody awaits: {lost}"
+        return Draft(found.node, message, "await it, or run it as a task of the event loop", notes)
+    message = f"`{found.function}` is a coroutine and is not awaited: it never runs, and {lost}"
+    return Draft(found.node, message, "await it", notes)
+
+
 def _waiting(found: Unhanded) -> Draft:
     waiting = describe(found.waiting)
     if found.way == "error":
@@ -213,6 +231,13 @@ def _waiting(found: Unhanded) -> Draft:
             Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
         )
         return Draft(found.leaves, message, f"store `{waiting}` in a `finally`, or each message as it comes", notes)
+    if found.way == "early":
+        message = (
+            f"`{waiting}` is written before this reply is put into it, and not again:"
+            " the next turn begins with the question, and without the answer"
+        )
+        cure = f"write `{waiting}` again behind this"
+        return Draft(found.leaves, message, cure, (Note(found.handover, "written here"),))
     how = _HOW[found.way]
     message = (
         f"{how} before `{waiting}` is stored: the replies and tool results in it are lost,"

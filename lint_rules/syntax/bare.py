@@ -311,8 +311,9 @@ class Builder:
     def _strings(self, node: ast.expr) -> Any:
         """Literals with substitutions, or several in a row: of these `ast` keeps too little."""
         code = self._segment(node)
+        told = _told(node)
         try:
-            return literals(code, _substituted)
+            return literals(code, lambda part: _substituted(_as_told(part, next(told, None))))
         except Untold:
             return cst.parse_expression(f"({code})")
 
@@ -500,6 +501,21 @@ def _dotted(name: str) -> Any:
     return made
 
 
+def _told(node: ast.AST) -> Iterator[ast.expr]:
+    """What literals substitute, in the order in which it stands there."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.FormattedValue):
+            yield part.value
+            yield from _told(part.format_spec) if part.format_spec is not None else ()
+
+
+def _as_told(code: str, value: ast.expr | None) -> str:
+    """The code of a substitution; where the tree has other names by now, as it would be written with these."""
+    words = set(_WORD.findall(code))
+    names = (part.id for part in ast.walk(value) if isinstance(part, ast.Name)) if value is not None else ()
+    return code if value is None or words.issuperset(names) else ast.unparse(value)
+
+
 def _substituted(code: str) -> Any:
     """The expression of a substitution. Raises Untold."""
     if _CHAIN.fullmatch(code):
@@ -512,6 +528,7 @@ def _substituted(code: str) -> Any:
     return Builder(code).expression(tree.body)
 
 
+_WORD = re.compile(r"\w+")
 _CHAIN = re.compile(r"(?!yield\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _NUMBERS = {int: make.Integer, float: make.Float, complex: make.Imaginary}
 _DISPLAYS = {ast.Tuple: make.Tuple, ast.List: make.List, ast.Set: make.Set}

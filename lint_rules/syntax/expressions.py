@@ -343,3 +343,9 @@ def target_names(target: cst.CSTNode) -> list[str]:
     if isinstance(target, (cst.Tuple, cst.List)):
         return [name for element in target.elements for name in target_names(element.value)]
     return []
+
+
+def quoted_names(annotation: str) -> list[str]:
+    """What a quoted annotation names, but for what a container holds: `"Store | None"`, `"Optional[Store]"`."""
+    parts = (part.strip().removeprefix("Optional[").removesuffix("]").strip() for part in annotation.split("|"))
+    return [part for part in parts if part.isidentifier() and part != "None"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
@@ -16,7 +20,6 @@ from lint_rules.syntax.walk import children, walk
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
-_READERS = frozenset({"len", "bool", "print"})
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
 GROWERS = frozenset({"append", "extend", "insert"})
 """Methods that put a message into a list, and settle none of its calls."""
@@ -74,6 +77,18 @@ class ToldByReply:
     def outcome(self, node: cst.CSTNode) -> bool | None:
         return self._truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
 
+    def undecided(self, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """The parts of a test that a reply with calls leaves open: `last_round` of `not calls or last_round`."""
+        test = ex.inner(test)
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            yield from self.undecided(test.expression)
+        elif isinstance(test, cst.BooleanOperation):
+            for side in (test.left, test.right):
+                if self._truth(side) is None:
+                    yield from self.undecided(side)
+        else:
+            yield test
+
     def settles(self, point: Point) -> bool:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
         node = point.statement
@@ -85,12 +100,26 @@ class ToldByReply:
             for inside in walk(part):
                 if inside in self._stored:
                     continue
-                if type(inside) is cst.Call and ex.called_name(inside) not in _READERS | GROWERS:
+                if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "print"} | GROWERS:
                     if any(self._is_handed(arg.value) for arg in inside.args):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
-                    return True
+                    if self._runs(inside):
+                        return True
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
+
+    def _runs(self, loop: cst.CompFor) -> bool:
+        """Whether a comprehension over the calls does something with them: not if it only reads their names."""
+        made = self.anatomy.module.parent[loop]
+        calls = [
+            node for node in walk(made) if type(node) is cst.Call and not self.anatomy.module.inside(node, loop.iter)
+        ]
+        return any(
+            ex.called_name(call) not in READERS
+            and not is_logging(call)
+            and any(self._is_handed(part) or self.mentions(part) for arg in call.args for part in [arg.value])
+            for call in calls
+        )
 
     def _gives(self, value: cst.BaseExpression) -> bool:
         """Whether a value is the reply or its calls, or holds them: not its text alone."""

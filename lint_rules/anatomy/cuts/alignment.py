@@ -48,7 +48,7 @@ class Alignment:
 
     def of(self, cut: Cut, *, system: bool = False) -> bool:
         """Whether somebody looks at what the messages are; with `system`, at the system role as well."""
-        lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node)}
+        lists = {*self.contents.lists_in(cut.base), *self._targets(cut.node), *self._names(cut.into)}
         if not system and self.anatomy.mending.reaches(lists):
             return True
         decisive = self._decisive(cut.function, lists, self._names(cut.size))
@@ -139,6 +139,8 @@ class Alignment:
                 if names & set(ex.target_names(other.target)) and lists & self._names(other.iter):
                     return True
             elif isinstance(other, cst.Assign) and names & set(ex.target_names(other.targets[0].target)):
+                if any(isinstance(part, cst.Call) and self.anatomy.calls.asks(part) for part in walk(other.value)):
+                    continue  # what the model replies to the list is no message of it
                 if lists & self._names(other.value) or names & _aliased(other.value, function):
                     return True
         return False

@@ -15,10 +15,12 @@ import libcst as cst
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
-Shape = Literal["tail", "rest", "front", "shift", "bounded"]
+Shape = Literal["tail", "rest", "front", "shift", "bounded", "picked"]
 """What is cut: all but the last few (`xs[-n:]`), the first few (`xs[n:]`, `del xs[:n]`), one at the front
-(`xs.pop(0)`); "bounded" is a list that drops its front by itself (`deque(maxlen=n)`)."""
+(`xs.pop(0)`); "bounded" is a list that drops its front by itself (`deque(maxlen=n)`), "picked" one from which the
+newest are taken, one by one, until there is no more room."""
 
 
 _CUTTERS = frozenset({"pop", "popleft", "deque"})
@@ -28,7 +30,8 @@ _CUTTERS = frozenset({"pop", "popleft", "deque"})
 class Cut:
     """`node` cuts the list `base`. `size` is how many are kept ("tail", "bounded") or dropped ("rest", "front").
 
-    `head` says how many elements at the very front it leaves alone: 1 in `del xs[1:n]`.
+    `head` says how many elements at the very front it leaves alone: 1 in `del xs[1:n]`. `into` is the list that gets
+    what is picked.
     """
 
     node: cst.Subscript | cst.Del | cst.Call | cst.Assign
@@ -37,6 +40,7 @@ class Cut:
     shape: Shape
     size: cst.BaseExpression | None
     head: int = 0
+    into: cst.BaseExpression | None = None
 
 
 def cuts(module: SourceModule) -> Iterator[Cut]:
@@ -54,6 +58,50 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
             yield from _deleted(node.target, node, function)
         elif type(node) is cst.Call and ex.called_name(node) in _CUTTERS:
             yield from _called(node, function)
+    for loop in module.nodes_of(cst.For):
+        if any(isinstance(node, cst.Break) and _is_for_room(module, node, loop) for node in walk(loop.body)):
+            yield from _picked(loop, module.scope_of[loop].function)
+
+
+def _is_for_room(module: SourceModule, node: cst.Break, loop: cst.For) -> bool:
+    """Whether a `break` leaves this very loop because something has grown too large."""
+    tests: list[cst.BaseExpression] = []
+    for outer in module.ancestors(node):
+        if isinstance(outer, (cst.For, cst.While)):
+            return outer is loop and any(map(compares_size, tests[:1]))
+        if isinstance(outer, cst.If):
+            tests.append(outer.test)
+    return False
+
+
+def compares_size(test: cst.CSTNode) -> bool:
+    """`n > limit`, also as a part of a test."""
+    return any(
+        isinstance(node, cst.ComparisonTarget)
+        and isinstance(node.operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual))
+        for node in walk(test)
+    )
+
+
+def _picked(loop: cst.For, function: Scope) -> Iterator[Cut]:
+    """`for m in reversed(xs): ... kept.append(m)`, `kept.insert(0, m)`."""
+    backwards = ex.inner(loop.iter)
+    base: cst.BaseExpression | None = None
+    if isinstance(backwards, cst.Call) and ex.called_name(backwards) == "reversed" and len(backwards.args) == 1:
+        base = backwards.args[0].value
+    elif isinstance(backwards, cst.Subscript) and (part := ex.slice_of(backwards)) is not None:
+        base = backwards.value if part.step is not None and part.lower is None and part.upper is None else None
+    if base is None or not isinstance(backwards, (cst.Call, cst.Subscript)):
+        return
+    names = ex.target_names(loop.target)
+    for node in walk(loop.body):
+        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert", "appendleft"} and node.args:
+            taken = node.args[-1].value
+            into = ex.receiver(node)
+            if isinstance(taken, cst.Name) and taken.value in names and into is not None:
+                behind, head = _behind(base)
+                yield Cut(backwards, behind, function, "picked", None, head, into)
+                return
 
 
 def _left_alone(module: SourceModule, cut: Cut) -> int:

@@ -16,7 +16,7 @@ from lint_rules.syntax.walk import walk
 Fate = Literal["sent", "stored", "returned"]
 Place = tuple[Fate, cst.CSTNode]
 
-_TRANSPARENT = frozenset({"list", "tuple", "deepcopy", "copy", "deque", "convert_to_messages"})
+_TRANSPARENT = frozenset({"list", "tuple", "deepcopy", "copy", "deque", "reversed", "convert_to_messages"})
 _STORERS = frozenset(
     {
         "replace", "replace_all", "set", "set_messages", "set_history", "save", "store", "update", "overwrite", "put",

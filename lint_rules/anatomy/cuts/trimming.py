@@ -12,7 +12,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.cuts.cuts import Cut
+from lint_rules.anatomy.cuts.cuts import Cut, compares_size
 from lint_rules.anatomy.cuts.fates import Fate, Fates, Place
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.values.constants import constant
@@ -71,6 +71,8 @@ class Trimming:
 
     def _counts(self, cut: Cut) -> bool:
         """Whether the cut makes room: not a marker of where a turn began, nor the one element taken off the front."""
+        if cut.shape == "picked":
+            return True
         if cut.shape == "shift":
             return self._makes_room(cut.node)
         if cut.shape in {"rest", "front"}:
@@ -111,10 +113,10 @@ class Trimming:
     def _makes_room(self, node: cst.CSTNode) -> bool:
         """Whether it runs because something has grown too large: `if len(h) > n`, `while tokens > limit`."""
         for outer in self.module.ancestors(node):
-            if isinstance(outer, (cst.If, cst.While)) and _compares_size(outer.test):
+            if isinstance(outer, (cst.If, cst.While)) and compares_size(outer.test):
                 return True
             if isinstance(outer, cst.While) and any(
-                isinstance(n, cst.If) and _compares_size(n.test) for n in walk(outer.body)
+                isinstance(n, cst.If) and compares_size(n.test) for n in walk(outer.body)
             ):
                 return True
             if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
@@ -146,7 +148,7 @@ class Trimming:
             names.update(n.value for n in walk(value) if isinstance(n, cst.Name))
         for loop in cut.function.nodes:
             if type(loop) is cst.For and names & set(ex.target_names(loop.target)):
-                if any(isinstance(n, cst.If) and _compares_size(n.test) for n in walk(loop.body)):
+                if any(isinstance(n, cst.If) and compares_size(n.test) for n in walk(loop.body)):
                     return True
         return False
 
@@ -174,6 +176,9 @@ class Trimming:
     def _fate(self, cut: Cut) -> Place | None:
         if cut.shape in {"front", "shift"}:
             return self._changed_in_place(cut)
+        if cut.into is not None:
+            slot = self.facts.slots.of(cut.into)
+            return self.fates.of_name(slot, cut.function) if slot is not None else None
         assert isinstance(cut.node, cst.BaseExpression)
         return self.fates.of(cut.node, cut.function)
 
@@ -193,11 +198,3 @@ class Trimming:
     def _is_dropped(self, used: cst.CSTNode, cut: Cut) -> bool:
         """`old = h.pop(0)` in a loop over a budget, where only the size of `old` matters."""
         return isinstance(used, cst.Assign) and self._in_loop(cut.node)
-
-
-def _compares_size(test: cst.CSTNode) -> bool:
-    return any(
-        isinstance(node, cst.ComparisonTarget)
-        and isinstance(node.operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual))
-        for node in walk(test)
-    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import children
@@ -34,27 +34,112 @@ def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterato
 
     By what makes it, by annotation, and by what functions give back. `asking`: only those of files that ask a model.
     """
+    yield from _classes_of(anatomy, slot, asking)
+    for call in _givers(anatomy, slot, set()):
+        given = _giver(anatomy, call)
+        if given is not None:
+            there, place = given[0], ("return", given[1])
+            cls = there.facts.slots.classes.get(place)
+            yield from [(there, cls)] if cls is not None else _classes_of(there, place, asking)
+
+
+def _classes_of(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
+    """Those that are told by this file, or by the one that a global comes from."""
     names = class_names(anatomy, slot)
     elsewhere = anatomy.imported_value(_global_name(anatomy, slot))
     if elsewhere is not None:
         there, same = elsewhere
         cls = there.facts.slots.classes.get(same)
-        yield from [(there, cls)] if cls is not None else classes_of(there, same, asking=asking)
+        yield from [(there, cls)] if cls is not None else _classes_of(there, same, asking)
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
+
+
+def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
+    """The function of another file that a call runs, where that file may be about messages at all."""
+    plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
+    if plain is not None:
+        return anatomy.imported_function(ex.dotted(call.func) or "") if plain[0].tells else None
+    base, name = ex.receiver(call), ex.called_name(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    if slot is None or anatomy.facts.slots.callee(call) is not None:
+        return None
+    made = anatomy.defined_elsewhere(_global_name(anatomy, slot), "")
+    near = [anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot)]
+    if not any(found[0].tells and found[0].defines("def", name) for found in (made, *near) if found is not None):
+        return None
+    methods = (method_of(there, cls, name) for there, cls in _classes_of(anatomy, slot, asking=False))
+    return next((found for found in methods if found is not None), None)
 
 
 def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:
     """The function or method of another file that a call runs, and that file. `asking`: if it may ask a model."""
     found = anatomy.imported_function(ex.dotted(call.func) or "", asking=asking)
+    return found or next(methods_elsewhere(anatomy, call, asking=asking), None)
+
+
+def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> Iterator[FoundClass]:
+    """The methods of other files that a call may run, and their files: also one that a class of this file inherits."""
+    base, name = ex.receiver(call), ex.called_name(call)
+    if base is None or anatomy.facts.slots.callee(call) is not None:
+        return
+    cls, slot = own_class(anatomy, base), anatomy.facts.slots.of(base)
+    if cls is not None:
+        methods = iter([inherited(anatomy, cls, name, asking=asking)])
+    else:
+        objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
+        methods = (method_of(*found, name) for found in objects)
+    yield from (found for found in methods if found is not None)
+
+
+def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
+    """The class of this file that an object belongs to, `super()` as well."""
+    if isinstance(base, cst.Call) and ex.called_name(base) == "super":
+        return anatomy.module.scope_of[base].owner
+    return anatomy.facts.slots.instance(base)
+
+
+def method_of(anatomy: Anatomy, cls: Scope, name: str) -> FoundClass | None:
+    """The method that objects of a class have under a name, and its file: also of a base class in another file."""
+    method = anatomy.module.method(cls, name)
+    return (anatomy, method) if method is not None else inherited(anatomy, cls, name)
+
+
+def inherited(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) -> FoundClass | None:
+    """The method that a class has from base classes in other files; with `asking`, of those that may ask a model."""
+
+    def may_have(near: Neighbour, base: str) -> bool:
+        return (near.may_ask or not asking) and (near.defines("def", name) or near.inherits(base))
+
+    methods = (method_of(*base, name) for base in bases_elsewhere(anatomy, cls, may_have))
+    return next((found for found in methods if found is not None), None)
+
+
+def bases_elsewhere(anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, str], bool]) -> Iterator[FoundClass]:
+    """The classes of other files that a class inherits from, itself or by its bases here, and their files.
+
+    Those that are `wanted`, by their file before it is analysed, and their name there.
+    """
+    for here in (cls, *anatomy.module.base_classes(cls)):
+        for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
+            name = ex.dotted(base.value) or ""
+            near = anatomy.defined_elsewhere(name, "class")
+            found = anatomy.imported_class(name) if near is not None and wanted(*near) else None
+            if found is not None:
+                yield found
+
+
+def given_elsewhere(anatomy: Anatomy, call: cst.Call) -> Slot | None:
+    """Where that lives, as this file has it, which a function of another gives back and keeps."""
+    found = _giver(anatomy, call)
+    if found is None:
+        return None
+    there, function = found
+    kept = there.aliases.of(("return", function))
+    if root_object(kept)[0] not in {"attr", "var"} or not there.aliases.is_lasting(kept, function):
+        return None
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if found is None and base is not None else None
-    if slot is None or anatomy.facts.slots.callee(call) is not None:
-        return found
-    methods = (
-        (there, there.module.method(cls, ex.called_name(call)))
-        for there, cls in classes_of(anatomy, slot, asking=asking)
-    )
-    return next(((there, method) for there, method in methods if method is not None), None)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    return as_part_of(kept, anatomy.aliases.of(slot)) if slot is not None else kept
 
 
 def _global_name(anatomy: Anatomy, slot: Slot) -> str:
@@ -83,18 +168,78 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
         yield from _named(inside.value)
     for value in _values(anatomy, slot):
         for part in ex.alternatives(value):
-            if type(part) is cst.Call and type(part.func) is cst.Name:
-                yield part.func.value
+            made = _default(part)
+            if type(made) is cst.Call and type(made.func) is cst.Name:
+                yield made.func.value
+            elif type(made) is cst.Call and (name := _alternatively(anatomy, made)):
+                yield name
             inner = anatomy.facts.slots.of(part)
             if inner is not None:
                 yield from _class_names(anatomy, inner, seen)
 
 
+def _alternatively(anatomy: Anatomy, call: cst.Call) -> str:
+    """`Client` of `Client.connect(...)`, a class method of another file: most of these make an object."""
+    base = ex.receiver(call)
+    found = anatomy.imported_class(base.value) if type(base) is cst.Name and base.value[:1].isupper() else None
+    method = found[0].module.method(found[1], ex.called_name(call)) if found is not None else None
+    return base.value if type(base) is cst.Name and method is not None and is_class_method(method) else ""
+
+
+def _default(value: cst.BaseExpression) -> cst.BaseExpression:
+    """`Session()` of `sessions.setdefault(key, Session())`, of which the others are, too; else the value."""
+    given = ex.positional(value) if type(value) is cst.Call and ex.called_name(value) in {"setdefault", "get"} else []
+    return ex.inner(given[1]) if len(given) == 2 else value
+
+
+def _givers(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[cst.Call]:
+    """The calls, of what is no function of this file, that may give the object in a slot."""
+    if slot[0] == "call":
+        yield slot[1]
+    elif slot not in seen:
+        seen.add(slot)
+        for value in _values(anatomy, slot):
+            for part in ex.alternatives(value):
+                inner = anatomy.facts.slots.of(part)
+                yield from _givers(anatomy, inner, seen) if inner is not None else ()
+
+
 def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
-    """What a slot is assigned, or what a function gives back."""
-    if slot[0] != "return":
-        return anatomy.facts.assigned(slot)
-    return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+    """What a slot is assigned, what a function gives back, what callers hand over, or what loops run over."""
+    if slot[0] == "return":
+        return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
+    given = anatomy.facts.assigned(slot)
+    if given or slot[0] != "var":
+        return given
+    if is_parameter(slot) and anatomy.elements.annotation(slot) is None:
+        bindings = (anatomy.facts.slots.bindings(site.node, slot[1]) for site in anatomy.calls.sites[slot[1]])
+        return [value for bound in bindings for parameter, value in bound if parameter == slot]
+    return [value for loop in _loops(slot) for value in _elements(anatomy, loop.iter)]
+
+
+def _loops(slot: Slot) -> Iterator[cst.For]:
+    """The loops that give values to a name: `for module in modules`, `for name, module in modules.items()`."""
+    for loop in slot[1].nodes_of(cst.For):
+        if ex.target_names(loop.target)[-1:] == [slot[2]]:
+            yield loop
+
+
+def _elements(anatomy: Anatomy, container: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What the file puts into a container: in a display, under a key, at its end."""
+    facts, container = anatomy.facts, ex.inner(container)
+    while isinstance(container, cst.Call):
+        whole = container.args[0].value if container.args else ex.receiver(container)
+        if whole is None:
+            return
+        container = ex.inner(whole)
+    slot = facts.slots.of(container)
+    for value in (container, *(facts.assigned(slot) if slot is not None else ())):
+        if isinstance(value, (cst.List, cst.Tuple, cst.Set, cst.Dict)):
+            yield from (element.value for element in value.elements)
+    if slot is not None:
+        yield from facts.assigned(("item", slot))
+        yield from facts.members(slot).values()
+        yield from (call.args[0].value for call in facts.put(slot))
 
 
 def _named(annotation: cst.BaseExpression) -> Iterator[str]:
@@ -102,7 +247,7 @@ def _named(annotation: cst.BaseExpression) -> Iterator[str]:
     if type(annotation) is cst.Name:
         yield annotation.value
     elif type(annotation) is cst.SimpleString:
-        yield ex.text(annotation) or ""
+        yield from ex.quoted_names(ex.text(annotation) or "")
     elif type(annotation) is not cst.Subscript or ex.last_name(annotation.value) not in LISTS | _MAPPINGS:
         for part in children(annotation):
             yield from _named(part)  # type: ignore[arg-type]

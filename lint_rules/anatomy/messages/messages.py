@@ -259,6 +259,9 @@ class Messages:
         if node is None:
             return None
         node = _given(self.facts.slots, node, arguments)
+        pair = ex.member(node)
+        if pair is not None and pair[1] == "role" and Kind.REPLY in self.facts.kinds(pair[0]):
+            return "assistant"
         literal = ex.text(node)
         if literal is not None:
             return literal

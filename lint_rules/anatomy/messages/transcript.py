@@ -139,13 +139,25 @@ class Transcript:
         callee = self.facts.slots.callee(call)
         if callee is None or callee in above or len(above) > _DEEPEST or not self._writes.does_write(callee):
             return
-        inside = {**arguments, **_defaults(self.facts.slots, callee), **dict(self.facts.slots.bindings(call, callee))}
+        inside = {**arguments, **self.given(call)}
         for stored in self._direct(callee, inside):
             slot = self._outside(stored.slot, callee, inside) if stored.slot is not None else None
             if slot is not None:
                 yield Stored(place, function, slot, stored.kind, stored.message, stored.write)
         for site in self._graph.calls[callee]:
             yield from self._ran(site.node, place, function, inside, (*above, callee))
+
+    def seen_from(self, call: cst.Call, slot: Slot) -> Slot | None:
+        """A slot of the function that `call` runs as the caller names it; None for what lives in that function only."""
+        callee = self.facts.slots.callee(call)
+        return self._outside(slot, callee, self.given(call)) if callee is not None else None
+
+    def given(self, call: cst.Call) -> Arguments:
+        """What the parameters of the function that `call` runs hold, as the caller writes it."""
+        callee = self.facts.slots.callee(call)
+        if callee is None:
+            return {}
+        return {**_defaults(self.facts.slots, callee), **dict(self.facts.slots.bindings(call, callee))}
 
     def _outside(self, slot: Slot, callee: Scope, arguments: Arguments) -> Slot | None:
         """The slot of a callee as the caller names it; None for what lives in the callee only."""

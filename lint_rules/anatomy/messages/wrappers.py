@@ -16,9 +16,9 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
@@ -46,18 +46,26 @@ def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) 
     """
     facts = there.facts
     given = _SAID & facts.of(("return", function)).keys()
-    if not there.calls.reaches_llm(function):
+    if not there.calls.reaches_llm(function) or _takes_turn(there, function):
         return None
     reason = f"runs `{function.qualname}` of another file, which asks a model"
     for slot, value in facts.slots.bindings(call, function):
-        if Kind.HISTORY in facts.of(slot) and given and not _grows(there, slot):
+        if Kind.HISTORY in facts.of(slot) and given:
             return LLMCall(call, ex.called_name(call), reason, None, value, given)
     is_read = Kind.REPLY in anatomy.facts.kinds(call)
     return LLMCall(call, ex.called_name(call), reason) if is_read else None
 
 
-def _grows(anatomy: Anatomy, slot: Slot) -> bool:
-    return any(write.kind in GROWING for write in anatomy.writes.by_slot.get(slot, ()))
+def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function stores messages in what it was given, in its object or in a global."""
+    grown = (write.slot for write in anatomy.writes.reached_from(function) if write.kind in GROWING)
+    return not all(map(_is_local, grown))
+
+
+def _is_local(slot: Slot) -> bool:
+    """Whether a slot lies in what a function has made itself."""
+    root = root_object(slot)
+    return root[0] == "var" and root[1].kind == "function" and root[2] not in parameter_names(root[1])
 
 
 def _by_use(anatomy: Anatomy, call: cst.Call) -> LLMCall | None:

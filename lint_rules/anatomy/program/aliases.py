@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import libcst as cst
@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.frameworks import common_parts
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
 
@@ -26,8 +26,10 @@ _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_pro
 class Aliases:
     """The places of one file."""
 
-    def __init__(self, graph: CallGraph) -> None:
+    def __init__(self, graph: CallGraph, given_elsewhere: Callable[[cst.Call], Slot | None] = lambda _: None) -> None:
+        """`given_elsewhere` tells where that lives which a function of another file gives back."""
         self.graph = graph
+        self._given_elsewhere = given_elsewhere
         self.facts = graph.facts
         self.slots = graph.facts.slots
         self.module = graph.facts.module
@@ -48,7 +50,7 @@ class Aliases:
         part = None
         while slot[0] in {"member", "item"}:
             part, slot = slot, slot[1]
-        if slot[0] == "var" and _is_parameter(slot):
+        if slot[0] == "var" and is_parameter(slot):
             return _type_of(slot) in self._common or (
                 part is not None and part[0] == "member" and part[2] in self._common
             )
@@ -68,11 +70,13 @@ class Aliases:
             return ("member", base, slot[2]) if cls is None else ("attr", cls, slot[2])
         if slot[0] == "return":
             return self._of_function(slot[1])
+        if slot[0] == "call":
+            return self._given_elsewhere(slot[1])
         if slot[0] == "attr":
             method = self.module.method(slot[1], slot[2])
             return self._of_function(method) if method is not None and decorators(method) else None
         if slot[0] == "var" and slot[1].kind == "function":
-            if _is_parameter(slot):
+            if is_parameter(slot):
                 return self._of_parameter(slot)
             return self._one(self.facts.assigned(slot), slot[1]) or self._of_each(slot)
         return None
@@ -155,12 +159,8 @@ class Aliases:
         )
 
 
-def _is_parameter(slot: Slot) -> bool:
-    return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
-
-
 def _is_part_of_parameter(slot: Slot | None) -> bool:
-    return slot is not None and slot[0] in {"member", "item"} and _is_parameter(root_object(slot))
+    return slot is not None and slot[0] in {"member", "item"} and is_parameter(root_object(slot))
 
 
 def _function_of(slot: Slot) -> Scope | None:

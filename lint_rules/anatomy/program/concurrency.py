@@ -72,7 +72,7 @@ class Caller:
 class Start:
     """A function that runs beside others from `node` on. `many`: several runs of itself may overlap.
 
-    Where a `caller` in another file runs it, `node` is the function's own.
+    Where a `caller` in another file runs it, `node` is the function's own. `switch`: what lets handlers overlap.
     """
 
     function: Scope
@@ -81,6 +81,7 @@ class Start:
     many: bool
     target: cst.BaseExpression | None = None
     caller: Caller | None = None
+    switch: cst.CSTNode | None = None
 
     @property
     def on_loop(self) -> bool:
@@ -104,7 +105,7 @@ def runs_per_event(graph: CallGraph, function: Scope) -> bool:
 def starts(graph: CallGraph) -> list[Start]:
     """All concurrent starts of a file."""
     served = _served(graph)
-    handlers = [Start(function, how.node, "handler", True) for function, how in served.items()]
+    handlers = [Start(function, how.node, "handler", True, switch=how.switch) for function, how in served.items()]
     return [*_spawned(graph, served), *handlers, *_thread_classes(graph)]
 
 

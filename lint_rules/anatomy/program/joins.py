@@ -55,6 +55,14 @@ class Joins:
             start, self.anatomy.points(function, [start.node]), begin, shared=shared
         )
 
+    def ends_in(self, loop: cst.CSTNode, start: Start) -> bool:
+        """Whether a loop, which calls the function that starts something, waits for its end, or could: it is given."""
+        held, function = self._held(start), self.module.scope_of[start.node].function
+        given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        return any(self._mentions(value, held) or self.module.inside(start.node, value) for value in given) or any(
+            self._awaits(node, held) for node in walk(loop) if isinstance(node, (cst.Await, cst.Call))
+        )
+
     def _serves(self, function: Scope) -> bool:
         """Whether a handler of which several run at once may run a function."""
         graph = self.anatomy.calls
@@ -64,6 +72,14 @@ class Joins:
         """Whether a node of the function that starts a task or thread may run before its end was waited for."""
         function = self.module.scope_of[start.node].function
         return not self._ends_here(start) and self._runs_on(start, self.anatomy.points(function, [node]))
+
+    def may_meet(self, start: Start, other: Start) -> bool:
+        """Whether neither of two starts is waited for before the other; one that is runs within its function."""
+        if not self.is_joined(start) and not self.is_joined(other):
+            return True
+        if self.module.scope_of[start.node].function is not self.module.scope_of[other.node].function:
+            return False
+        return self.runs_beside(start, other.node) or self.runs_beside(other, start.node)
 
     def _ends_here(self, start: Start) -> bool:
         """`await create_task(...)`, `submit(...).result()`."""

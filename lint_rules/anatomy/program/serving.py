@@ -21,7 +21,8 @@ from lint_rules.syntax.walk import walk
 class Serving:
     """`function` is called for each event of `framework`, as `node` says. `concurrent`: several at a time.
 
-    `keeper` is the class of which one object takes all events: its attributes are there for all users.
+    `keeper` is the class of which one object takes all events: its attributes are there for all users. `switch` is
+    where the file says that they are concurrent, if it does.
     """
 
     function: Scope
@@ -29,6 +30,7 @@ class Serving:
     framework: str
     concurrent: bool
     keeper: Scope | None = None
+    switch: cst.CSTNode | None = None
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -79,9 +81,10 @@ class _Roots:
         """How a framework comes to call `function`, None where none does."""
         for ways in (self._decorated, self._registered, self._overriding, self._handed_event):
             for row, node in ways(function):
-                overlap = self.overlap(row)
+                overlap, switch = self._switched(row)
                 concurrent = overlap == "threads" or (overlap == "tasks" and function.is_async)
-                return Serving(function, node, min(row.packages & self.used), concurrent, self._keeper(row, function))
+                framework = min(row.packages & self.used)
+                return Serving(function, node, framework, concurrent, self._keeper(row, function), switch)
         return None
 
     # -- ways to be called ------------------------------------------------------------------------------------
@@ -253,13 +256,17 @@ class _Roots:
     # -- which runs overlap -------------------------------------------------------------------------------------
 
     def overlap(self, row: Framework) -> Overlap:
-        """How runs of a handler overlap; as its row has it, unless the file says otherwise."""
+        """How runs of a handler overlap."""
+        return self._switched(row)[0]
+
+    def _switched(self, row: Framework) -> tuple[Overlap, cst.CSTNode | None]:
+        """How they do, as the row has it, unless the file says otherwise, and where it does."""
         for call in self.module.nodes_of(cst.Call) if row.switches else ():
             said = {**ex.keywords(call), self._name(call.func): call.args[0].value if call.args else None}
             for word, value, overlap in row.switches:
                 if word in said and _says(said[word], value):
-                    return overlap
-        return row.overlap
+                    return overlap, said[word] or call
+        return row.overlap, None
 
 
 def _top(module: SourceModule, name: str) -> str:

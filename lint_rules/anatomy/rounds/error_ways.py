@@ -15,7 +15,7 @@ from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators
+from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -65,7 +65,7 @@ def way_inside(anatomy: Anatomy, node: cst.CSTNode, function: Scope, loop: Round
     handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
     if handling is not None:
         return Way(handling=handling) if handling.ending in SILENT else Way(told=True)
-    gathered = _kept_by_gather(anatomy, node)
+    gathered = kept_by_gather(anatomy.module, node)
     return Way(told=gathered or _caught_by_decorator(anatomy, function) or _raises_by_contract(function))
 
 
@@ -86,9 +86,9 @@ def _raises_by_contract(function: Scope) -> bool:
     return text is not None and re.search(r"raises?\b.*(JSONDecodeError|ValueError)", text, re.I | re.S) is not None
 
 
-def _kept_by_gather(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+def kept_by_gather(module: SourceModule, node: cst.CSTNode) -> bool:
     """`gather(..., return_exceptions=True)` hands errors over as values."""
-    for outer in anatomy.module.ancestors(node):
+    for outer in module.ancestors(node):
         if isinstance(outer, cst.Call) and ex.called_name(outer) == "gather":
             kept = ex.argument(outer, "return_exceptions")
             return kept is not None and ex.dotted(kept) == "True"

@@ -16,7 +16,7 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 _TOOL_PARTS = frozenset({Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS})
-_READERS = frozenset(
+READERS = frozenset(
     {
         "len", "str", "repr", "isinstance", "getattr", "hasattr", "get", "setdefault", "pop", "dict", "list", "type",
         "append", "extend", "insert", "add", "update", "print", "model_dump", "dumps", "loads", "join", "format",
@@ -66,7 +66,7 @@ def iterated(node: cst.For | cst.CompFor) -> tuple[cst.BaseExpression, cst.BaseE
 
 def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
     """Whether `call` runs a tool: it gets a tool call, its function or its arguments, and neither stores nor shows."""
-    if ex.called_name(call) in _READERS or is_logging(call) or call in facts.calls:
+    if ex.called_name(call) in READERS or is_logging(call) or call in facts.calls:
         return False
     if facts.slots.constructed(call) is not None or ex.called_name(call)[:1].isupper():
         return False

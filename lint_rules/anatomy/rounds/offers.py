@@ -16,6 +16,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions")
+_CHOICES = ("tool_choice", "function_call")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
 _TAKING = frozenset({"pop", "popitem", "clear", "update"})
 NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
@@ -53,7 +54,7 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
         if call not in anatomy.facts.calls:
             continue
         tools = _tools_of(anatomy, call)
-        if tools is None or _forbidden(call):
+        if tools is None or _forbidden(anatomy, call):
             continue
         requests.append((call, tools))
         if not _may_be_none(anatomy, tools):
@@ -125,13 +126,20 @@ def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExp
     for value in made:
         value = ex.inner(value)
         if isinstance(value, cst.Call) and ex.called_name(value) == "bind_tools" and value.args:
-            return None if _forbidden(value) else value.args[0].value
+            return None if _forbidden(anatomy, value) else value.args[0].value
     return None
 
 
-def _forbidden(call: cst.Call) -> bool:
-    choice = ex.argument(call, "tool_choice") or ex.argument(call, "function_call")
-    return choice is not None and ex.text(choice) != "auto"
+def _forbidden(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a request says which tool may be called, or may say so in what is spread."""
+    choices = [choice for keyword in _CHOICES if (choice := ex.argument(call, keyword)) is not None]
+    for arg in call.args if not choices else ():
+        slot = anatomy.facts.slots.of(arg.value) if arg.star == "**" else None
+        shown = [arg.value, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+        parts = [ex.dict_items(value) for value in shown]
+        parts += [anatomy.facts.members(slot)] if slot is not None else []
+        choices += [items[keyword] for items in parts for keyword in _CHOICES if keyword in items]
+    return any(ex.text(ex.dict_items(choice).get("type", choice)) != "auto" for choice in choices)
 
 
 def _may_be_none(anatomy: Anatomy, tools: cst.BaseExpression) -> bool:

@@ -7,7 +7,7 @@ its own function or in a caller.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import libcst as cst
 
@@ -23,7 +23,7 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
-_CLIENT_ERROR = re.compile(
+CLIENT_ERROR = re.compile(
     r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
     r"|Timeout|Authentication|Gemini|Google|Bedrock|Client|Ollama|Response)\w*(Error|Exception|Timeout)?$"
 )
@@ -47,7 +47,7 @@ def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
     if not rounds:
         return
     for guard in anatomy.module.nodes_of(cst.Try):
-        request = _request(anatomy, guard)
+        request = guarded_request(anatomy, guard)
         if request is not None:
             for handler in _silent(anatomy, guard):
                 end = _end(anatomy, guard, handler, request, rounds)
@@ -66,11 +66,16 @@ def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
     )
 
 
-def _request(anatomy: Anatomy, guard: cst.Try) -> cst.Call | None:
-    """The request that a `try` is about: the first one in its body, not one in a `try` inside it."""
+def guarded_request(
+    anatomy: Anatomy, guard: cst.Try, asks: Callable[[cst.Call], bool] | None = None
+) -> cst.Call | None:
+    """The request that a `try` is about: the first one in its body, not one in a `try` inside it.
+
+    `asks` says what a request is; by default what asks a model in this file.
+    """
     module = anatomy.module
     for node in walk_scope(guard.body):
-        if type(node) is cst.Call and anatomy.calls.asks(node):
+        if type(node) is cst.Call and (asks or anatomy.calls.asks)(node):
             inner = next(exceptions.guards(module, node, guard), None)
             return node if inner is None or isinstance(inner, cst.With) else None
     return None
@@ -79,7 +84,7 @@ def _request(anatomy: Anatomy, guard: cst.Try) -> cst.Call | None:
 def _silent(anatomy: Anatomy, guard: cst.Try) -> Iterator[cst.ExceptHandler]:
     """The handlers that catch what a request raises and leave no trace of it: no log, no call, no telling value."""
     for handler in guard.handlers:
-        if any(_CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
+        if any(CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
             if handlers.handle(anatomy.module, guard, handler).ending in {Ending.NEUTRAL, Ending.DROPS}:
                 if not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body)):
                     yield handler

@@ -29,8 +29,11 @@ class RoundLoop:
     asks: cst.Call
 
 
-def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> list[RoundLoop]:
-    """The round loops of a file, outer ones of nested loops included where each goes round itself."""
+def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> tuple[list[RoundLoop], list[RoundLoop]]:
+    """The round loops of a file, outer ones of nested loops included where each goes round itself; loops of turns.
+
+    These go round, too, but by rounds that go round in them: in a loop, or in a function that they call.
+    """
     found = []
     prompts = Waits(graph, flow, is_input)
     for function in graph.facts.module.functions:
@@ -43,7 +46,8 @@ def round_loops(graph: CallGraph, writes: Writes, flow: Flow) -> list[RoundLoop]
     loops: defaultdict[Scope, list[RoundLoop]] = defaultdict(list)
     for loop in found:
         loops[loop.function].append(loop)
-    return [loop for loop in found if not _goes_round_inside(loop, loops, graph)]
+    turns = [loop for loop in found if _goes_round_inside(loop, loops, graph)]
+    return [loop for loop in found if loop not in turns], turns
 
 
 def _comes_back(node: cst.While | cst.For, asks: cst.Call, flow: Graph, graph: CallGraph) -> bool:
@@ -89,20 +93,16 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
     if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
         return True
-    return (
-        isinstance(node, cst.While)
-        and any(call in facts.calls for call in calls)
-        and any(_stores(call, node, graph, writes) for call in calls)
-    )
+    return isinstance(node, cst.While) and any(_stores(call, node, graph, writes) for call in calls)
 
 
 def _stores(call: cst.Call, node: cst.While, graph: CallGraph, writes: Writes) -> bool:
-    """Whether a call in the loop, of a function that asks nobody, puts messages into a history that outlives a round.
+    """Whether a call in the loop puts messages into a history that outlives a round.
 
     That is one of the object, or one that the loop hands to the function and has not made itself.
     """
     callee = graph.facts.slots.callee(call)
-    if callee is None or graph.reaches_llm(callee):
+    if callee is None:
         return False
     given = {slot: graph.facts.slots.of(value) for slot, value in graph.facts.slots.bindings(call, callee)}
     for write in writes.reached_from(callee):

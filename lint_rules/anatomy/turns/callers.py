@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import class_names, run_elsewhere
+from lint_rules.anatomy.messages.classes import class_names, inherited, own_class, run_elsewhere
 from lint_rules.anatomy.program.concurrency import Begun, Caller, Passing, Start, StartKind, begun_elsewhere
 from lint_rules.anatomy.program.serving import registered_elsewhere
+from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
 from lint_rules.anatomy.values.slots import root_object
-from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.twins import Unplaced
 
 
 def passings(anatomy: Anatomy) -> Iterator[Passing]:
@@ -30,26 +28,27 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
     reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
     for call in anatomy.module.nodes_of(cst.Call):
         where = anatomy.module.scope_of[call].function
-        found = _run(anatomy, call) if where.kind != "module" else None
-        if found is None or unguarded.is_guarded(call, where):
+        run = list(_run(anatomy, call)) if where.kind != "module" else []
+        if not run or unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
-        yield Passing(
-            file=os.path.abspath(found[0]),
-            function=found[1],
-            path=anatomy.module.path,
-            span=_span(anatomy, call),
-            by=where.name,
-            own=own,
-            through_self=through_self,
-            starts=tuple(
-                (start.kind, start.kind == "handler" or unguarded.is_many(start), not reach[where])
-                for start, reach in begun
-                if where in reach
-            ),
-            callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
-            lasting=frozenset(_lasting(anatomy, call, where)),
-        )
+        for path, function in run:
+            yield Passing(
+                file=os.path.abspath(path),
+                function=function,
+                path=anatomy.module.path,
+                span=span_of(anatomy, call),
+                by=where.name,
+                own=own,
+                through_self=through_self,
+                starts=tuple(
+                    (start.kind, start.kind == "handler" or unguarded.is_many(start), not reach[where])
+                    for start, reach in begun
+                    if where in reach
+                ),
+                callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
+                lasting=frozenset(_lasting(anatomy, call, where)),
+            )
     yield from _handed_on(anatomy)
 
 
@@ -67,51 +66,66 @@ def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
     for value, call, start in begun:
         if isinstance(anatomy.module.parent[value], cst.Call) and anatomy.module.parent[value] is not call:
             continue  # the call of a coroutine, which is a passing by itself
-        found = _named(anatomy, value)
-        if found is not None:
-            where = anatomy.module.scope_of[call].function
-            path = os.path.abspath(found[0])
-            span = _span(anatomy, call)
+        where = anatomy.module.scope_of[call].function
+        for there, function in _named(anatomy, value):
+            path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
-                path, found[1], anatomy.module.path, span, where.name, False, False, (start,), {}, handed_on=True
+                path, function, anatomy.module.path, span, where.name, False, False, (start,), {}, handed_on=True
             )
 
 
 def _is_many(anatomy: Anatomy, begun: Begun) -> bool:
-    """Whether several runs of it may be under way: not with one worker, nor where each waits for the last."""
+    """Whether several runs of it may be under way: not with one worker, nor on one object each, or one by one."""
     start = Start(anatomy.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
-    return anatomy.races.alone(start).many and anatomy.unguarded.is_many(start)
+    unguarded = anatomy.unguarded
+    return anatomy.races.alone(start).many and unguarded.is_many(start) and not unguarded.is_for_each(start)
 
 
-def _run(anatomy: Anatomy, call: cst.Call) -> tuple[str, str] | None:
+def _run(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:
     """The path and qualified name of the function of another file that a call runs."""
-    if anatomy.facts.slots.callee(call) is not None:
-        return None
-    named = _named(anatomy, call.func)
-    there = run_elsewhere(anatomy, call) if named is None else None
-    return (there[0].module.path, there[1].qualname) if there is not None else named
+    if anatomy.facts.slots.callee(call) is None:
+        named = list(_named(anatomy, call.func))
+        there = run_elsewhere(anatomy, call) if not named else None
+        yield from named if there is None else [(there[0].module.path, there[1].qualname)]
 
 
-def _named(anatomy: Anatomy, func: cst.BaseExpression) -> tuple[str, str] | None:
-    """The path and qualified name of the function of another file that an expression names, without reading that."""
+def _named(anatomy: Anatomy, func: cst.BaseExpression) -> Iterator[tuple[str, str]]:
+    """The path and qualified name of the function of another file that an expression names, if it can, unread.
+
+    A method that a class inherits is told twice: as one of the class, and as what it is.
+    """
     slots, name = anatomy.facts.slots, ex.last_name(func)
     plain = anatomy.defined_elsewhere(ex.dotted(func) or "", "def")
     if plain is not None:
-        return plain[0].path, plain[1]
-    slot = slots.of(func.value) if isinstance(func, cst.Attribute) else None
-    if slot is None:
-        return None
-    for cls in class_names(anatomy, slot):
+        yield plain[0].path, plain[1]
+    if plain is not None or not isinstance(func, cst.Attribute):
+        return
+    own, slot = own_class(anatomy, func.value), slots.of(func.value)
+    if own is not None:
+        there = inherited(anatomy, own, name) if anatomy.module.method(own, name) is None else None
+        if there is not None:
+            yield there[0].module.path, there[1].qualname
+    for cls in class_names(anatomy, slot) if slot is not None and own is None else ():
         found = anatomy.defined_elsewhere(cls, "class")
-        if found is not None and found[0].defines("def", name):
-            return found[0].path, f"{found[1]}.{name}"
-    return None
+        if found is None:
+            continue
+        if found[0].defines("def", name):
+            yield found[0].path, f"{found[1]}.{name}"
+            continue
+        whole = anatomy.imported_class(cls) if found[0].inherits(found[1]) else None
+        there = inherited(*whole, name) if whole is not None else None
+        if there is not None:
+            yield found[0].path, f"{found[1]}.{name}"
+            yield there[0].module.path, there[1].qualname
 
 
 def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]:
     """Whether the object, of which a method is called, was made for this run; and whether it is a part of `self`."""
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
+    cls = own_class(anatomy, base) if base is not None else None
+    if cls is not None and cls is where.owner:
+        return False, True
     if base is None or slot is None:
         return isinstance(base, cst.Call), False
     place = anatomy.aliases.of(slot)
@@ -126,14 +140,6 @@ def _lasting(anatomy: Anatomy, call: cst.Call, where: Scope) -> Iterator[str | i
         lasts = slot is not None and anatomy.aliases.is_lasting(anatomy.aliases.of(slot), where)
         if lasts or (isinstance(arg.value, cst.Name) and arg.value.value == own):
             yield arg.keyword.value if arg.keyword is not None else place
-
-
-def _span(anatomy: Anatomy, call: cst.Call) -> Span:
-    """Where a call stands; of one within an f-string, where that does."""
-    for node in (call, *anatomy.module.ancestors(call)):
-        with suppress(Unplaced):
-            return anatomy.module.positions.span(node)
-    return Span(1, 1, 1, 1)
 
 
 def callers(path: str, importing: Iterable[list[Passing]], hops: int) -> list[Caller]:
@@ -175,11 +181,7 @@ def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Calle
 
 def called_beside(anatomy: Anatomy) -> Iterator[Start]:
     """A start for each way in which other files run functions of this one beside others."""
-    module = anatomy.module
-    functions = {function.qualname: function for function in module.functions} if anatomy.callers else {}
     for caller in anatomy.callers:
-        owner, _, name = caller.passing.function.rpartition(".")
-        cls = module.class_named(owner) if owner else None
-        function = functions.get(caller.passing.function) or (module.method(cls, name) if cls is not None else None)
-        if function is not None:
-            yield Start(function, function.node, caller.kind, caller.many, None, caller)
+        for function, through in comes_to(anatomy, caller):
+            yield Start(function, function.node, caller.kind, caller.many, None, through)
+    yield from begun_by_bases(anatomy)

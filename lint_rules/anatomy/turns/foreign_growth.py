@@ -14,9 +14,9 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
-from lint_rules.anatomy.turns.foreign_stores import as_part_of
+from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.values.kinds import Evidence
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -51,6 +51,18 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
                     evidence = Evidence(f"is made longer by `{callee.name}`", call, used=True)
                     write = HistoryWrite(place, call, function, "append", None, evidence)
                     yield ForeignGrowth(write, hold_tool_messages(there, grown), _is_turn(there, callee, grown))
+        store = store_of(anatomy, call, function) if _is_put(anatomy, call) else None
+        if store is not None and store.grows and not store.locked:
+            evidence = Evidence(f"is made longer by `{ex.called_name(call)}`", call, used=True)
+            yield ForeignGrowth(HistoryWrite(store.slot, call, function, "append", None, evidence), store.tools, False)
+
+
+def _is_put(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`talk.say("user", text)`: a call for its own sake, of a method that is told something."""
+    outer = anatomy.module.parent[call]
+    if isinstance(outer, cst.Await):
+        outer = anatomy.module.parent[outer]
+    return isinstance(outer, cst.Expr) and bool(call.args) and ex.receiver(call) is not None
 
 
 def _handed_on(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import classes_of, method_of
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -18,11 +18,15 @@ from lint_rules.syntax.record import record
 
 @record
 class Store:
-    """What a call does to the history that is `slot` here: it gives it, or `grows` it, maybe by messages of `tools`."""
+    """What a call does to the history that is `slot` here: it gives it, or `grows` it, maybe by messages of `tools`.
+
+    `locked`: under a lock of the other file.
+    """
 
     slot: Slot
     grows: bool
     tools: bool = False
+    locked: bool = False
 
 
 def store_of(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
@@ -34,28 +38,24 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
     place = anatomy.aliases.of(slot)
     if not anatomy.aliases.is_lasting(place, function):
         return None
-    for where, cls in classes_of(anatomy, slot):
-        method = where.module.method(cls, ex.called_name(call))
+    for found in classes_of(anatomy, slot):
+        method = method_of(*found, ex.called_name(call))
         if method is not None:
-            return next(_done_by(where, cls, method, place), None)
+            return next(_done_by(*method, place), None)
     return None
 
 
-def _done_by(where: Anatomy, cls: Scope, method: Scope, place: Slot) -> Iterator[Store]:
+def _done_by(where: Anatomy, method: Scope, place: Slot) -> Iterator[Store]:
     """What a method does to each history that the objects of its class keep."""
     reach = where.calls.may_run(method)
+    line = {method.owner, *(where.module.base_classes(method.owner) if method.owner is not None else ())}
     given = [where.facts.slots.of(node.value) for node in method.nodes_of(cst.Return) if node.value is not None]
     for kept, writes in where.writes.by_slot.items():
-        if root_object(kept)[:2] == ("attr", cls):
+        root = root_object(kept)
+        if root[0] == "attr" and root[1] in line:
             grown = [write for write in writes if write.function in reach and grows(where, write)]
             if grown:
-                yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown))
+                locked = all(where.races.locks.held(write.node, write.function) for write in grown)
+                yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown), locked)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False)
-
-
-def as_part_of(slot: Slot, place: Slot) -> Slot:
-    """The history of an object of another file, as the place here that the object lives in has it."""
-    if slot[0] in {"member", "item"}:
-        return (slot[0], as_part_of(slot[1], place), *slot[2:])
-    return ("member", place, slot[2]) if slot[0] == "attr" else slot

@@ -10,13 +10,14 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import classes_of, method_of
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
 Role = Literal["read", "rewrite", "grow"]
+_GROWERS = frozenset({"append", "extend"})
 
 
 class Keepers:
@@ -48,10 +49,20 @@ class Keepers:
         method = self._anatomy.facts.slots.callee(call) or self._imported_method(keeper, ex.called_name(call))
         return method if method is not None and method.kind == "function" else None
 
+    def locks_itself(self, keeper: Slot) -> bool:
+        """Whether an object of another file holds its own lock where its history grows: several threads have it."""
+        for there, cls in classes_of(self._anatomy, keeper):
+            for method in cls.methods.values():
+                puts = [call for call in method.nodes_of(cst.Call) if ex.called_name(call) in _GROWERS]
+                if _method_role(method) == "grow" and any(there.races.locks.around(put, method) for put in puts):
+                    return True
+        return False
+
     def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
         found = next(classes_of(self._anatomy, keeper), None)
-        return found[0].module.method(found[1], name) if found is not None else None
+        method = method_of(*found, name) if found is not None else None
+        return method[1] if method is not None else None
 
 
 def _method_role(method: Scope) -> Role | None:
@@ -76,7 +87,7 @@ def _method_role(method: Scope) -> Role | None:
             if isinstance(ex.receiver(node), cst.Attribute):
                 return "rewrite"
     for node in method.nodes:
-        if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "extend"}:
+        if isinstance(node, cst.Call) and ex.called_name(node) in _GROWERS:
             base = ex.receiver(node)
             if isinstance(base, cst.Attribute):
                 return "grow"

@@ -82,7 +82,13 @@ class Overlaps:
             for turn in self.turns.of(function):
                 if not self.turns.is_apart(turn) and (reach[function] or self._gives_way(turn)):
                     if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start):
-                        yield turn
+                        if not self._is_left_out(turn, reach):
+                            yield turn
+
+    def _is_left_out(self, turn: Turn, reach: Reach) -> bool:
+        """Whether all calls by which a start comes to a turn tell its function, by a constant, to run none."""
+        sites = [site for site in self.graph.sites[turn.function] if site.caller in reach]
+        return bool(sites) and all(self.turns.leaves_out(site.node, turn.function, turn) for site in sites)
 
     def _is_on_own_object(self, turn: Turn, start: Start) -> bool:
         """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`.
@@ -210,7 +216,7 @@ class Overlaps:
     def _beside(self, start: Start, turn: Turn, starts: list[Start], reach: dict[Start, Reach]) -> Overlap | None:
         """Another start, the code that goes on after this one, or a public method, with a turn on the same history."""
         for other in starts:
-            if other is start or other.function is start.function or not self._may_meet(start, other):
+            if other is start or other.function is start.function or not self.races.joins.may_meet(start, other):
                 continue
             for second in self._turns_in(reach[other], other):
                 if second.slot == turn.slot and not is_keyed(turn.slot):
@@ -221,15 +227,6 @@ class Overlaps:
         if found is not None or self.races.joins.is_joined(start):
             return found
         return self._public_entry(start, turn, reach[start])
-
-    def _may_meet(self, start: Start, other: Start) -> bool:
-        """Whether neither of two starts is waited for before the other; one that is runs within its function."""
-        joins = self.races.joins
-        if not joins.is_joined(start) and not joins.is_joined(other):
-            return True
-        if self.module.scope_of[start.node].function is not self.module.scope_of[other.node].function:
-            return False
-        return joins.runs_beside(start, other.node) or joins.runs_beside(other, start.node)
 
     def _two(self, start: Start, turn: Turn, second: Turn, other: cst.CSTNode, entry: str) -> Overlap:
         same = second.function is turn.function and isinstance(turn.function.node, cst.FunctionDef)

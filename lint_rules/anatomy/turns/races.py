@@ -17,6 +17,7 @@ from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
 from lint_rules.anatomy.turns.callers import called_beside
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
+from lint_rules.anatomy.turns.hooks import begun_through_bases
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -46,7 +47,8 @@ class Races:
         self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy))
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
-        self.starts = [*(self.alone(start) for start in starts(anatomy.calls)), *called_beside(anatomy)]
+        begun = [*starts(anatomy.calls), *begun_through_bases(anatomy)]
+        self.starts = [*map(self.alone, begun), *called_beside(anatomy)]
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)
 

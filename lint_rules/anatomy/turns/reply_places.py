@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
@@ -13,6 +13,7 @@ from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -51,6 +52,7 @@ class ReplyPlaces:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
+        self._resources = Resources(anatomy)
 
     def derived(
         self,
@@ -60,14 +62,18 @@ class ReplyPlaces:
         *,
         grown: bool = False,
         until: cst.Call | None = None,
+        others: Collection[cst.Call] = (),
+        known: Iterable[str] = (),
     ) -> set[str]:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
 
         With `grown`, also those of what it is put into: `messages.extend(past)`, and of all that is told of it, such as
-        its id. What `until` gives is none of it.
+        its id. What `until` and `others` give is none of it. `known` are names that hold it from the beginning, as
+        parameters do.
         """
         module = self.anatomy.module
-        names: set[str] = set()
+        names = set(known)
+        barred = [*others, *([until] if until is not None else [])]
         kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown else _BINDING
         nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
         if grown:  # nothing is made of it before it is there
@@ -81,7 +87,7 @@ class ReplyPlaces:
             before = len(names)
             for node in nodes:
                 value, targets = _bound(node)
-                if value is None or (until is not None and module.inside(until, value)):
+                if value is None or any(module.inside(other, value) for other in barred):
                     continue
                 if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
                     names.update(name for target in targets for name in _roots(target))
@@ -96,10 +102,20 @@ class ReplyPlaces:
         places += [n for n in function.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
         return [place for place in places if place is not call]
 
-    def stores(self, function: Scope, slot: Slot, call: cst.Call, taken: set[str]) -> set[Point]:
-        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls."""
+    def stores(
+        self,
+        function: Scope,
+        slot: Slot | None,
+        call: cst.Call,
+        taken: set[str],
+        also: Iterable[cst.CSTNode] = (),
+    ) -> set[Point]:
+        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls.
+
+        `also` are other nodes that store it.
+        """
         module = self.anatomy.module
-        places = self.kept(function, call, taken, slot)
+        places = [*self.kept(function, call, taken, slot), *also]
         found = set(self.anatomy.points(function, places))
         for place in places:
             for outer in module.ancestors(place):
@@ -128,7 +144,13 @@ class ReplyPlaces:
             return False
         if self._pieces(node, base):
             return False
-        return stores_by_name(node)
+        return stores_by_name(node) or self._hands_on(node) or bool(self._resources.of(node).made)
+
+    def _hands_on(self, node: cst.Call) -> bool:
+        """`to_thread(self.keep, reply)`: whether a function that stores is handed on with the reply."""
+        function = self.anatomy.facts.slots.function
+        handed = (arg.value for arg in node.args if isinstance(arg.value, (cst.Name, cst.Attribute)))
+        return any((run := function(value)) is not None and self.anatomy.writes.does_write(run) for value in handed)
 
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
         """A local list that pieces of the reply are put into is no store."""
@@ -198,6 +220,14 @@ def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
         base = ex.receiver(node)
         return node.args[-1].value, [base] if base is not None else []
     return None, []
+
+
+def bound_values(function: Scope, name: str) -> Iterator[cst.CSTNode]:
+    """What a name of a function is bound to, and what is put into it."""
+    for node in function.nodes_of(*_BINDING, cst.Call):
+        value, targets = _bound(node)
+        if value is not None and any(name in _roots(target) for target in targets):
+            yield value
 
 
 def _roots(target: cst.CSTNode) -> Iterator[str]:

@@ -69,6 +69,17 @@ class Resources:
         found = body(self._anatomy, call)
         return found[1] if found is not None else None
 
+    def is_read_again(self, save: cst.Call) -> bool:
+        """Whether another call of the file takes out what this one puts into a table, a key or an attribute."""
+        saved, module = self.of(save), self._anatomy.module
+        return saved != Touched() and any(
+            self.of(other).is_read_again_after(saved)
+            for other in module.nodes_of(cst.Call)
+            if ex.dotted(other.func) != ex.dotted(save.func)
+            and not isinstance(module.parent[other], cst.Expr)
+            and self.runs(other) is not None
+        )
+
 
 def body(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
     """The function of the project that a call runs, and its file."""

@@ -17,8 +17,9 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.races import Races, SharedHistory
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.storage import guards
-from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
@@ -32,8 +33,8 @@ _DEEPEST = 4
 class Rewrite:
     """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it.
 
-    `other` is a write, or the start of which several runs overlap. `stored`: what was read is what a store outside the
-    program had, and the whole of it is saved there again.
+    `other` is a write, or the start of which several runs overlap. Threads need no `wait`. `stored`: what was read is
+    what a store outside the program had, and the whole of it is saved there again.
     """
 
     node: cst.CSTNode
@@ -41,7 +42,7 @@ class Rewrite:
     slot: Slot | None
     name: str
     read: cst.CSTNode
-    wait: cst.CSTNode
+    wait: cst.CSTNode | None
     waited: str
     other: cst.CSTNode | Start
     who: str
@@ -62,7 +63,8 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
     for call in races.module.nodes_of(cst.Call):
         if type(call.func) is cst.Attribute:
             function = races.module.scope_of[call].function
-            if (function.is_async or races.graph.reaches_llm(function)) and reads_history(races.anatomy, call):
+            waits = function.is_async or races.graph.reaches_llm(function) or in_threads(races, function)
+            if waits and reads_history(races.anatomy, call):
                 readers.setdefault(function, []).append(call)
     for function in races.module.functions:
         if function.kind == "function":
@@ -81,7 +83,7 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
     if wait is None or _cuts_exactly(write) or _rereads(races, function, slot, wait[1], write.node):
         return
     values = [arg.value for arg in write.node.args] if isinstance(write.node, cst.Call) else [write.value]
-    if _one_lock(races, function, wait[0], write.node):
+    if one_lock(races, function, wait[0], write.node):
         return
     if not any(_derives(races, value, slot, function, 0) for value in values):
         return
@@ -218,7 +220,7 @@ def _rereads(races: Races, function: Scope, slot: Slot, wait: cst.CSTNode, write
     return False
 
 
-def _one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNode) -> bool:
+def one_lock(races: Races, function: Scope, read: cst.CSTNode, write: cst.CSTNode) -> bool:
     """Whether one region, or every caller, holds a lock from the read to the write."""
     if races.locks.at_entry(function):
         return True
@@ -245,10 +247,13 @@ def _other_writer(
 
 def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
     """Whether two functions run concurrently: a start reaches just one of them, or overlaps with itself."""
-    ones, others = races.starts_reaching(one), races.starts_reaching(other)
-    if any(start.many for start in ones if start in others):
-        return True
-    return bool(set(ones) ^ set(others))
+    both = set(races.starts_reaching(one)) & set(races.starts_reaching(other))
+    return any(start.many for start in both) or run_apart(races, one, other)
+
+
+def run_apart(races: Races, one: Scope, other: Scope) -> bool:
+    """Whether a start reaches just one of two functions."""
+    return bool(set(races.starts_reaching(one)) ^ set(races.starts_reaching(other)))
 
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------
@@ -256,8 +261,6 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 
 def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterator[Rewrite]:
     """Those of a function, some of whose calls read a history."""
-    if not _waits(races, function):
-        return
     readers = [(call, keeper) for call in reading if (keeper := races.keepers.keeper(call)) is not None]
     read = {keeper for _, keeper in readers}
     for call in function.nodes_of(cst.Call):
@@ -265,15 +268,33 @@ def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterat
         if keeper is None or keeper not in read or races.keepers.role(call, keeper) != "rewrite":
             continue
         reads = [c for c, k in readers if k == keeper and races.keepers.role(c, k) == "read"]
-        wait = _wait_between(races, function, list(reads), call)
-        if wait is None or any(races.module.before(wait[1], c) and races.module.before(c, call) for c in reads):
-            continue
-        if _one_lock(races, function, wait[0], call) or _checked(races, call):
+        gap = _gap(races, function, reads, call)
+        if gap is None or one_lock(races, function, gap[0], call) or _checked(races, call):
             continue
         other = _grown_elsewhere(races, function, keeper)
         if other is not None:
-            name = describe(keeper)
-            yield Rewrite(call, function, None, name, wait[0], wait[1], _waited(wait[1]), *other)
+            name, waited = describe(keeper), _waited(gap[1]) if gap[1] is not None else ""
+            yield Rewrite(call, function, None, name, gap[0], gap[1], waited, *other)
+
+
+def _gap(
+    races: Races, function: Scope, reads: list[cst.Call], write: cst.Call
+) -> tuple[cst.CSTNode, cst.CSTNode | None] | None:
+    """What is read before others can write, and what is waited for then; in a thread, they can at any time."""
+    wait = _wait_between(races, function, list(reads), write) if _waits(races, function) else None
+    if wait is not None and not any(races.module.before(wait[1], c) and races.module.before(c, write) for c in reads):
+        return wait
+    places, given = ReplyPlaces(races.anatomy), [arg.value for arg in write.args]
+    for read in reversed(reads) if in_threads(races, function) else ():
+        if races.module.before(read, write) and races.anatomy.leads(function, [read], [write]):
+            if holds(given, read, places.derived(function, read, grown=True, until=write)):
+                return read, None
+    return None
+
+
+def in_threads(races: Races, function: Scope) -> bool:
+    """Whether others may run at any point of a function, not only where it waits."""
+    return any(not start.on_loop for start in races.starts_reaching(function))
 
 
 def _checked(races: Races, call: cst.CSTNode) -> bool:
@@ -281,7 +302,7 @@ def _checked(races: Races, call: cst.CSTNode) -> bool:
     return isinstance(races.module.parent.get(call), (cst.If, cst.UnaryOperation, cst.BooleanOperation, cst.Assert))
 
 
-def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode, str] | None:
+def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.CSTNode | Start, str] | None:
     """Another function that adds to the kept history and can run meanwhile."""
     cls = races.facts.slots.classes.get(keeper)
     for node in races.module.nodes_of(cst.Call):
@@ -295,7 +316,15 @@ def _grown_elsewhere(races: Races, function: Scope, keeper: Slot) -> tuple[cst.C
         if races.keepers.role(node, slot) == "grow":
             if _runs_beside(races, function, where):
                 return node, f"`{where.name}` may add messages meanwhile"
-    return None
+    return _grown_by_others(races, function, keeper)
+
+
+def _grown_by_others(races: Races, function: Scope, keeper: Slot) -> tuple[Start, str] | None:
+    """What runs a function beside those who have its object, too: it was handed over, and locks itself."""
+    start = next((start for start in races.starts_reaching(function) if not start.on_loop), None)
+    given = (races.facts.slots.of(value) for value in races.facts.assigned(keeper))
+    handed = keeper[0] == "attr" and any(slot is not None and is_parameter(slot) for slot in given)
+    return (start, "") if start is not None and handed and races.keepers.locks_itself(keeper) else None
 
 
 # -- a store outside the program -------------------------------------------------------------------------------
@@ -342,7 +371,7 @@ def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTN
     """Whether no other run can load between a load and a save, or the store refuses what is stale."""
     module = races.module
     where = module.scope_of[load].function
-    if where is function and _one_lock(races, function, load, save):
+    if where is function and one_lock(races, function, load, save):
         return True
     if where is not function and races.locks.held(save, function):
         return True

@@ -9,20 +9,23 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
+from lint_rules.anatomy.messages.classes import methods_elsewhere, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
-from lint_rules.anatomy.turns.foreign_stores import as_part_of, store_of
+from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object, whole_of
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+_MOST_NOTES = 3
 
 
 @record
@@ -32,7 +35,7 @@ class Turn:
     `tools`: tool calls and their results are stored in the turn, so that nothing else may come between them.
     `questions`: something is stored before the model is asked; `answers`: something afterwards. `loaded`: the model is
     asked with what was loaded before. `outside`: the history lies outside of the program. `kept`: the provider, or its
-    library, keeps it.
+    library, keeps it. `there`: where the history gets longer in the other file that runs it all.
     """
 
     function: Scope
@@ -45,6 +48,7 @@ class Turn:
     loaded: bool = False
     outside: bool = False
     kept: bool = False
+    there: tuple[tuple[SourceModule, cst.CSTNode], ...] = ()
 
     @property
     def nodes(self) -> list[cst.CSTNode]:
@@ -62,6 +66,7 @@ class Turns:
         self.module = races.module
         self._found: dict[Scope, list[Turn]] = {}
         self._apart: dict[Turn, bool] = {}
+        self._requests: dict[Scope, list[cst.Call]] = {}
 
     def of(self, function: Scope) -> list[Turn]:
         """The turns that a function runs, but for those of which it only calls a function that runs them."""
@@ -88,7 +93,9 @@ class Turns:
                 turns.append(
                     Turn(function, history.slot, asks, grown, tools, before or whole, after or whole, loaded=loaded)
                 )
-        found = [*turns, *self._emptied(function), *foreign, *self._kept_elsewhere(function)]
+        known = {turn.slot for turn in turns}
+        kept = [turn for turn in self._kept_elsewhere(function) if turn.slot not in known]
+        found = [*turns, *self._emptied(function), *foreign, *kept]
         told = {ask for turn in found for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
 
@@ -122,6 +129,12 @@ class Turns:
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
         return self.asks(call) or self._runs_asker(call)
+
+    def requests(self, function: Scope) -> list[cst.Call]:
+        """The calls of a function that ask a model, here or in another file."""
+        if function not in self._requests:
+            self._requests[function] = [call for call in function.nodes_of(cst.Call) if self.reaches_model(call)]
+        return self._requests[function]
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
@@ -237,20 +250,33 @@ class Turns:
             return None
         found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
         if found is not None:
-            turns = found[0].turns.open_in(found[1])
+            turns = found[0].turns.open_in(found[1], call)
             shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
-            return _led_by(call, function, shared[0].slot, shared) if shared else None
+            return _led_by(call, function, shared[0].slot, shared, found[0].module) if shared else None
         base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if base is not None else None
-        place = self.anatomy.aliases.of(slot) if slot is not None else None
-        if slot is None or place is None or not self.anatomy.aliases.is_lasting(place, function):
-            return None
-        for where, cls in classes_of(self.anatomy, slot, asking=True):
-            method = where.module.method(cls, ex.called_name(call))
-            turns = where.turns.open_in(method) if method is not None else []
-            if turns:
-                return _led_by(call, function, as_part_of(turns[0].slot, place), turns)
+        for there, method in methods_elsewhere(self.anatomy, call, asking=True):
+            turns = there.turns.open_in(method, call)
+            slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
+            if slot is not None:
+                return _led_by(call, function, slot, turns, there.module)
         return None
+
+    def _seen_here(self, kept: Slot, base: cst.BaseExpression, function: Scope) -> Slot | None:
+        """A history of an object of another file, as this one has it; None where the object ends with the run."""
+        cls = own_class(self.anatomy, base)
+        if cls is not None and cls is function.owner:
+            return self._inherited(kept, cls)
+        slot = self.facts.slots.of(base)
+        place = self.anatomy.aliases.of(slot) if slot is not None else None
+        if place is None or not self.anatomy.aliases.is_lasting(place, function):
+            return None
+        return as_part_of(kept, place) if cls is None else self._inherited(kept, cls)
+
+    def _inherited(self, kept: Slot, cls: Scope) -> Slot:
+        """A history of a base class in another file, as one of the class here."""
+        if kept[0] in {"member", "item"}:
+            return (kept[0], self._inherited(kept[1], cls), *kept[2:])
+        return self.facts.slots.attribute(cls, kept[2]) if kept[0] == "attr" else kept
 
     def _kept_elsewhere(self, function: Scope) -> list[Turn]:
         """`memory.add(key, question)`, `ask(memory.get(key))`, `memory.add(key, answer)` of another file."""
@@ -279,8 +305,11 @@ class Turns:
                 return True
         return False
 
-    def open_in(self, function: Scope) -> list[Turn]:
-        """The turns on a lasting history that running a function comes to, and that nothing there keeps apart."""
+    def open_in(self, function: Scope, call: cst.Call | None = None) -> list[Turn]:
+        """The turns on a lasting history that running a function comes to, and that nothing there keeps apart.
+
+        Without those that the constants of a `call` leave out.
+        """
         reach = self.anatomy.unguarded.reach(function, None)
         return [
             turn
@@ -289,7 +318,26 @@ class Turns:
             if root_object(turn.slot)[0] in {"var", "attr"}
             and not self.is_apart(turn)
             and not self.begins(turn, function)
+            and not (call is not None and self.leaves_out(call, function, turn))
         ]
+
+    def leaves_out(self, call: cst.Call, function: Scope, turn: Turn) -> bool:
+        """Whether a call of a function tells it by a constant to run no such turn: `chat(text, remember=False)`."""
+        told = told_by(self.anatomy, call, function)
+        if not told:
+            return False
+        sites = self.graph.calls[function]
+        if turn.function is function:
+            root = root_object(turn.slot)
+            nodes = self._mentions(function, root)
+            nodes += [site.node for site in sites if self._mentions(site.callee, root)]
+        else:
+            nodes = [site.node for site in sites if turn.function in self.graph.reachable(site.callee)]
+        return leaves_out(self.anatomy, function, told, nodes)
+
+    def _mentions(self, function: Scope, slot: Slot) -> list[cst.CSTNode]:
+        names = (node for node in function.nodes if isinstance(node, (cst.Name, cst.Attribute)))
+        return [node for node in names if self.facts.slots.of(node) == slot]
 
     def are_told_by(self, start: Start) -> bool:
         """Whether the file that calls a function of this one shows its turns: it sees what is asked, and of what."""
@@ -350,7 +398,7 @@ def are_answered(turns: Iterable[Turn]) -> bool:
     return any(turn.questions for turn in listed) and any(turn.answers for turn in listed)
 
 
-def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> Turn:
+def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn], module: SourceModule) -> Turn:
     """The turn that a call runs in another file."""
     both = are_answered(turns)
     return Turn(
@@ -363,6 +411,7 @@ def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn]) -> T
         both,
         loaded=any(turn.loaded for turn in turns) and not both,
         kept=all(turn.kept for turn in turns),
+        there=tuple((module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
     )
 
 

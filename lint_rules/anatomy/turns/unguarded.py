@@ -13,6 +13,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts_several
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.syntax import expressions as ex
@@ -38,7 +39,7 @@ class Unguarded:
     @cached_property
     def starts(self) -> list[Start]:
         """The starts on objects that others have, too."""
-        return [s for s in self.races.starts if not self.races.ownership.is_owned(s) and not self._is_for_each(s)]
+        return [s for s in self.races.starts if not self.races.ownership.is_owned(s) and not self.is_for_each(s)]
 
     def repeating(self) -> Iterator[tuple[Start, Reach]]:
         """The starts of which several may run at once, with what they reach unguarded, on objects that they share."""
@@ -109,15 +110,31 @@ class Unguarded:
         return looped or starts_several(start) or self._per_event(where, set()) or self._is_called_back(start, where)
 
     def _is_called_back(self, start: Start, where: Scope) -> bool:
-        """A public method that nobody here calls starts a task for what it is given, and does not wait for its end."""
-        if where.owner is None or not self.races.is_public(where) or self.graph.sites[where]:
+        """A function starts a task for what it is given, and does not wait: it is called in a loop, or by others.
+
+        By others, if it is a public method that nobody here calls.
+        """
+        sites = self.graph.sites[where]
+        if not any(self._is_repeated(site, start) for site in sites) and (
+            where.owner is None or not self.races.is_public(where) or sites
+        ):
             return False
-        given = {p.name.value for p in parameters(where)[1:]}
+        given = {p.name.value for p in parameters(where)[where.owner is not None :]}
         used = {part.value for part in walk(start.node) if isinstance(part, cst.Name)}
         for name in used - given:
             for value in self.facts.assigned(("var", where, name)):
                 used |= {part.value for part in walk(value) if isinstance(part, cst.Name)}
         return not given.isdisjoint(used) and not self.races.joins.is_joined(start)
+
+    def _is_repeated(self, site: CallSite, start: Start) -> bool:
+        """A call in a loop, on the same object each time, with nothing in the loop that waits for what it starts."""
+        within = (outer for outer in self.module.ancestors(site.node) if self.module.inside(outer, site.caller.node))
+        loop = next((outer for outer in within if isinstance(outer, (cst.For, cst.While))), None)
+        if loop is None or self.is_guarded(site.node, site.caller):
+            return False
+        return not self._is_other_each_time(ex.receiver(site.node), site.node) and not self.races.joins.ends_in(
+            loop, start
+        )
 
     def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
         """A handler, or what handlers call without a guard."""
@@ -140,13 +157,16 @@ class Unguarded:
         pools = (value for value in made if isinstance(value, cst.Call))
         return any(constant(self.anatomy, ex.argument(pool, "max_workers", 0)) == 1 for pool in pools)
 
-    def _is_for_each(self, start: Start) -> bool:
+    def is_for_each(self, start: Start) -> bool:
         """`for agent in agents: create_task(agent.run())`: another object each time."""
         base = start.target.value if isinstance(start.target, cst.Attribute) else None
-        root = base
+        return self._is_other_each_time(base, start.node)
+
+    def _is_other_each_time(self, root: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+        """Whether an object is another one in each round of the loops around a node."""
         while isinstance(root, (cst.Attribute, cst.Subscript)):
             root = root.value
-        return isinstance(root, cst.Name) and root.value in self._loop_names(start.node)
+        return isinstance(root, cst.Name) and root.value in self._loop_names(node)
 
     def _loop_names(self, node: cst.CSTNode) -> set[str]:
         """The names that loops around a node bind, and what their bodies bind before it."""

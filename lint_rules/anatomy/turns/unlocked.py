@@ -5,7 +5,8 @@ A function that some callers call under a lock and some do not is no defect itse
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import combinations
 
 import libcst as cst
 
@@ -14,8 +15,10 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.program.locks import UNKNOWN
+from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -44,15 +47,20 @@ class OutsideCall:
 
 @record
 class NoLock:
-    """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times."""
+    """`writes` of one function run at the same time as others: by `first` and `second`, or by `first` several times.
+
+    `harm` is the order of steps that shows what comes of it.
+    """
 
     writes: list[HistoryWrite]
     first: Start
     second: Start | None
-    losing: bool
+    harm: str
 
 
 Unlocked = Bare | OutsideCall | NoLock
+_Writers = tuple[Start, Start | None] | None
+_Writing = Callable[[Races, SharedHistory, Scope], _Writers]
 
 
 def unlocked(races: Races, history: SharedHistory) -> Iterator[Unlocked]:
@@ -136,20 +144,34 @@ def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
 
 
 def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
-    losing = any(w.kind in LOSING for w in history.writes)
+    taken = any(map(_takes_last, history.writes))
+    harm = schedules.LOST if any(w.kind in LOSING for w in history.writes) else schedules.TAKEN if taken else None
+    found = list(_unlocked_writes(races, history, harm, _concurrent_writers))
+    yield from found or (_unlocked_writes(races, history, harm, _two_threads) if harm is not None else ())
+
+
+def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, writing: _Writing) -> Iterator[NoLock]:
     for function, writes in races.by_function(history.writes).items():
-        writers = _concurrent_writers(races, history, function)
+        writers = writing(races, history, function)
         if writers is None:
             continue
         started = [start for start in writers if start is not None]
         threads = any(start.kind == "thread" for start in started)
         turn = any(races.graph.reaches_llm(start.function) for start in started)
-        harmful = (threads and losing) or (turn and hold_tool_messages(races.anatomy, history.writes))
-        if harmful or _rewritten_later(races, writes):
-            yield NoLock(writes, *writers, losing)
+        parted = turn and hold_tool_messages(races.anatomy, history.writes)
+        if (threads and harm is not None) or parted or _rewritten_later(races, writes):
+            yield NoLock(writes, *writers, harm or schedules.PARTED)
 
 
-def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> tuple[Start, Start | None] | None:
+def _takes_last(write: HistoryWrite) -> bool:
+    """`history.pop()`, `del history[-2]`: what is there by then may be a message of others."""
+    if isinstance(write.node, cst.Call) and ex.called_name(write.node) == "pop":
+        return not write.node.args or (ex.integer(write.node.args[0].value) or 0) < 0
+    place = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None
+    return place is not None and (ex.integer(place) or 0) < 0
+
+
+def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:
     """Two starts that reach writes of the history, one of them this function; or one that overlaps with itself."""
     here = _starts_of(races, function)
     if not here:
@@ -161,13 +183,27 @@ def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -
         start
         for write in history.writes
         for start in _starts_of(races, write.function)
-        if start not in here and start.function is not here[0].function
+        if start not in here and start.function is not here[0].function and races.joins.may_meet(here[0], start)
     ]
     if others:
         return here[0], others[0]
     if here[0].kind == "thread" and _also_called_directly(races, here[0]):
         return here[0], None
     return None
+
+
+def _two_threads(races: Races, _: SharedHistory, function: Scope) -> _Writers:
+    """Two threads that both come to a function."""
+    pairs = combinations((start for start in _starts_of(races, function) if start.kind == "thread"), 2)
+    return next((pair for pair in pairs if _are_apart(races, *pair)), None)
+
+
+def _are_apart(races: Races, one: Start, other: Start) -> bool:
+    """Whether two starts are of two functions that may run at the same time, none of which starts the other."""
+    if one.function is other.function or not races.joins.may_meet(one, other):
+        return False
+    pairs = ((one, other), (other, one))
+    return not any(races.module.scope_of[a.node].function in races.graph.may_run(b.function) for a, b in pairs)
 
 
 def _starts_of(races: Races, function: Scope) -> list[Start]:

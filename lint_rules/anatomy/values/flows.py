@@ -45,7 +45,7 @@ class Flows(Forms):
             cst.Subscript: self._member,
             cst.Param: self._param,
             cst.Lambda: self._lambda,
-            cst.Dict: self._result,
+            cst.Dict: self._shown,
         }
 
     def _telling_nodes(self, kind: type[cst.CSTNode]) -> Sequence[cst.CSTNode]:
@@ -138,8 +138,8 @@ class Flows(Forms):
             slot = self.slots.of(node.target)
             kinds = self.kinds(node.value)
             pair = ex.member(node.target)
-            if pair is not None and pair[1] == "arguments" and not self.is_self(pair[0]):
-                self._mark(pair[0], Kind.CALL, Evidence("its `arguments` are put together from pieces", node, True))
+            if pair is not None and (pair[1] == "arguments" or Kind.ARGUMENTS_TEXT in kinds):
+                self._mark(pair[0], Kind.CALL, Evidence(f"its `{pair[1]}` are put together from pieces", node, True))
             if Kind.HISTORY in kinds and slot is not None:
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
                 self.learn(slot, Kind.HISTORY, evidence)
@@ -231,11 +231,14 @@ class Flows(Forms):
             elif node.name.value in words.CALLED_HISTORIES and shapes.lists_dicts(node.annotation.annotation):
                 self.learn(slot, Kind.CALLED_HISTORY, Evidence(f"is called `{node.name.value}`", node))
 
-    def _result(self, node: cst.Dict, scope: Scope) -> None:
-        """The content of a tool message is a tool's result."""
+    def _shown(self, node: cst.Dict, scope: Scope) -> None:
+        """The content of a tool message is a tool's result; what a message has as its calls are calls."""
         content = shapes.tool_result(node)
         if content is not None:
             self.learn(self.slots.of(content), Kind.RESULT, Evidence("is sent as a tool's result", node, used=True))
+        items = ex.dict_items(node)
+        for name in self.call_attributes & items.keys() if "role" in items else ():
+            self.use(items[name], Kind.CALLS, Evidence(f"is put into a message as its `{name}`", node, used=True))
 
     def _comparison(self, node: cst.Comparison, scope: Scope) -> None:
         for base, kind, reason in shapes.comparisons(node):
@@ -310,6 +313,8 @@ class Flows(Forms):
         tested = shapes.type_tests(node)
         if tested is not None:
             self._mark(tested[0], tested[1], Evidence(tested[2], node, used=True))
+        if node.args and self.decoder(node) is not None:
+            self._decoded(node, node.args[0].value)
         found = self.calls.get(node) or llm_calls.recognise(node, self)
         if found is not None:
             self._llm_call(node, found)
@@ -324,6 +329,15 @@ class Flows(Forms):
         for arg in node.args:
             if arg.keyword is not None and arg.keyword.value in words.ARGUMENT_CALLBACKS:
                 self._callback(arg.value, words.ARGUMENT_CALLBACKS[arg.keyword.value], node)
+
+    def _decoded(self, node: cst.Call, text: cst.BaseExpression) -> None:
+        """What is decoded of a call are its arguments, whatever the program calls them: `loads(call["parameters"])`."""
+        slot = self.slots.of(text)
+        for value in (text, *(self.assigned(slot) if slot is not None else ())):
+            pair = ex.member(value)
+            if pair is not None and Kind.CALL in (kinds := self.kinds(pair[0])):
+                evidence = Evidence("is decoded, and is a part of a tool call", node, True, kinds[Kind.CALL])
+                self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)
 
     def _callback(self, value: cst.BaseExpression, position: int, node: cst.Call) -> None:
         """A function that a framework calls with a tool's arguments as text."""

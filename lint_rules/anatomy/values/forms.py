@@ -242,9 +242,9 @@ class Forms(Known):
 
     @cached_property
     def has_bodies(self) -> bool:
-        """Whether the file puts `messages` for a `model` into a dict, as requests over plain HTTP do."""
+        """Whether the file puts `messages` and parameters into a dict, as requests over plain HTTP do."""
         made = chain(self.module.nodes_of(cst.Dict), self.module.nodes_of(cst.Call))
-        return any({"messages", "model"} <= ex.dict_items(node).keys() for node in made)
+        return any(words.is_request(ex.dict_items(node)) for node in made)
 
     @cached_property
     def endpoint_names(self) -> frozenset[str]:

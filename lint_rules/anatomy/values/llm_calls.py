@@ -86,9 +86,10 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
             if facts.encoder(body) is not None and isinstance(body, cst.Call) and body.args:
                 body = body.args[0].value
             items = ex.dict_items(body)
-            if "messages" in items and "model" in items:
+            if words.is_request(items):
                 how = "posts" if posted else "gets"
-                reason = f"{how} `messages` for a `model`"
+                beside = "for a `model`" if "model" in items else "beside a model's parameters"
+                reason = f"{how} `messages` {beside}"
                 return LLMCall(call, ex.called_name(call), reason, "messages", items["messages"])
     return None
 

@@ -86,9 +86,13 @@ class Slots:
         """The slot of `base.name` (or `base["name"]`)."""
         cls = self.instance(base)
         if cls is not None:
-            return ("attr", self._declaring(cls, name), name)
+            return self.attribute(cls, name)
         slot = self.of(base)
         return None if slot is None else ("member", slot, name)
+
+    def attribute(self, cls: Scope, name: str) -> Slot:
+        """An attribute of the objects of a class."""
+        return ("attr", self._declaring(cls, name), name)
 
     def parameter(self, function: Scope, name: str) -> Slot:
         return ("var", function, name)
@@ -143,8 +147,17 @@ class Slots:
         return None if slot is None else self.classes.get(slot)
 
     def constructed(self, call: cst.Call) -> Scope | None:
-        """The class of this file that `call` makes an object of."""
-        return self._class_by_name(call.func) if type(call.func) is cst.Name else None
+        """The class of this file that `call` makes an object of: `Session()`, `cls()`, `cls.__new__(cls)`."""
+        made = call.args[0].value if call.args and ex.called_name(call) == "__new__" else call.func
+        return (self._class_by_name(made) or self._own_class(made)) if type(made) is cst.Name else None
+
+    def _own_class(self, name: cst.Name) -> Scope | None:
+        """The class that a name stands for as the first parameter of one of its class methods."""
+        function = self.module.scope_of[name].function
+        listed = parameters(function) if function.owner is not None else []
+        if not listed or listed[0].name.value != name.value or not is_class_method(function):
+            return None
+        return function.owner
 
     def _class_by_name(self, name: cst.Name) -> Scope | None:
         owner = self.module.scope_binding(self.module.scope_of[name], name.value)
@@ -159,7 +172,8 @@ class Slots:
         if type(annotation) is cst.Subscript and type(annotation.value) is cst.Name:
             return self.annotated(ex.index(annotation)) if annotation.value.value in _WRAPPERS else None
         if type(annotation) is cst.SimpleString:
-            return self.module.class_named(ex.text(annotation) or "")
+            named = map(self.module.class_named, ex.quoted_names(ex.text(annotation) or ""))
+            return next((cls for cls in named if cls is not None), None)
         return None
 
     # -- functions that calls lead to -------------------------------------------------------------------------
@@ -221,11 +235,21 @@ class Slots:
                 yield ("member", self.parameter(callee, rest), name), arg.value
 
 
+def is_class_method(function: Scope) -> bool:
+    """Whether the first parameter is the class itself."""
+    return any(isinstance(d, cst.Name) and d.value == "classmethod" for d in decorators(function))
+
+
 def is_method(function: Scope) -> bool:
     """Whether the first parameter is the object (or class) itself."""
     if function.kind != "function" or function.parent is None or function.parent.kind != "class":
         return False
     return not any(isinstance(d, cst.Name) and d.value == "staticmethod" for d in decorators(function))
+
+
+def is_parameter(slot: Slot) -> bool:
+    """Whether a slot is what a function is given."""
+    return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
 
 
 def whole_of(slot: Slot) -> Iterator[Slot]:
@@ -240,6 +264,13 @@ def root_object(slot: Slot) -> Slot:
     """The variable or attribute that a slot is a part of."""
     *_, root = whole_of(slot)
     return root
+
+
+def as_part_of(slot: Slot, place: Slot) -> Slot:
+    """The history of an object of another file, as the place here that the object lives in has it."""
+    if slot[0] in {"member", "item"}:
+        return (slot[0], as_part_of(slot[1], place), *slot[2:])
+    return ("member", place, slot[2]) if slot[0] == "attr" else slot
 
 
 def describe(slot: Slot) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from lint_rules.syntax.normal import aliases, displays, inlining, loops, recursion, temporaries, walrus
+from lint_rules.syntax.normal import aliases, displays, inlining, loops, recursion, temporaries, tuples, walrus
 from lint_rules.syntax.normal.names import Nodes, in_each, scopes
 
 __all__ = ["normalize"]
@@ -23,6 +23,7 @@ def normalize(tree: ast.Module, nodes: Nodes) -> bool:
     listed = scopes(tree, nodes)
     changed = [
         walrus.normalize(listed, nodes),
+        tuples.normalize(listed, nodes),
         displays.normalize(listed, nodes),
         loops.normalize(listed, nodes),
         inlining.normalize(tree, listed, nodes),

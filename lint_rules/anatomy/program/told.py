@@ -1,0 +1,79 @@
+"""What a call leaves out because of the constants that it hands over: `chat(text, remember=False)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope, parameters
+
+Told = dict[str, bool]
+"""Parameters that a call sets to a constant, and whether that is true."""
+_TRUTH = {"True": True, "False": False, "None": False}
+
+
+def told_by(anatomy: Anatomy, call: cst.Call, callee: Scope) -> Told:
+    """What a call, maybe of another file, tells a function of this one by constants: also by those it leaves away."""
+    slots = anatomy.facts.slots
+    listed = parameters(callee)
+    given = {p.name.value: p.default for p in listed if p.default is not None}
+    if not any(arg.star for arg in call.args):
+        given |= {slot[2]: value for slot, value in slots.bindings(call, callee) if slot[0] == "var"}
+    else:
+        given = {}
+    kept = {name: value for name, value in given.items() if not anatomy.facts.assigned(slots.parameter(callee, name))}
+    return {name: _TRUTH[said] for name, value in kept.items() if (said := ex.dotted(value) or "") in _TRUTH}
+
+
+def leaves_out(anatomy: Anatomy, function: Scope, told: Told, nodes: Iterable[cst.CSTNode]) -> bool:
+    """Whether a function that is told so comes to none of some nodes of it."""
+    places = list(nodes)
+    if not told or not places:
+        return False
+    flow, seen = anatomy.flow(function), set[Point]()
+    queue = [flow.entry]
+    while queue:
+        point = queue.pop()
+        if point not in seen:
+            seen.add(point)
+            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+            closed = {True: "false", False: "true", None: ""}[_outcome(test, told) if test is not None else None]
+            queue += [target for target, kind in point.successors if kind != closed]
+    return not any(
+        point in seen and not _is_passed_by(anatomy, node, told)
+        for node in places
+        for point in anatomy.points(function, [node])
+    )
+
+
+def _is_passed_by(anatomy: Anatomy, node: cst.CSTNode, told: Told) -> bool:
+    """`talks[key] if remember else []`."""
+    below = node
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, cst.IfExp):
+            outcome = _outcome(outer.test, told)
+            if (outcome is False and below is outer.body) or (outcome is True and below is outer.orelse):
+                return True
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return False
+        below = outer
+    return False
+
+
+def _outcome(test: cst.BaseExpression, told: Told) -> bool | None:
+    """What a test gives, None where that is open."""
+    test = ex.inner(test)
+    if isinstance(test, cst.Name):
+        return told.get(test.value)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        found = _outcome(test.expression, told)
+        return None if found is None else not found
+    if isinstance(test, cst.BooleanOperation):
+        sides = {_outcome(test.left, told), _outcome(test.right, told)}
+        decides = isinstance(test.operator, cst.Or)
+        return decides if decides in sides else None if None in sides else not decides
+    return None

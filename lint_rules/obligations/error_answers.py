@@ -1,0 +1,556 @@
+"""Texts of errors that pass for the model's answer: a request fails, and a history keeps what the handler says of it.
+
+A function has the text, or gives it back by the way of the answer; it, or whoever calls it, stores the answer as the
+assistant's message. What may come between, and tells the two apart: a flag, a test of the text, an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.sent import sent_histories
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.rounds.quiet_ends import CLIENT_ERROR, guarded_request
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
+from lint_rules.anatomy.turns.resources import Resources
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.vocabulary import SPEAKERS
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk, walk_scope
+from lint_rules.syntax.ways import Ways
+
+_MOST_HOPS = 4
+_STATES = frozenset({"status", "status_code", "ok", "is_success", "is_error"})
+_WORDED = (cst.FormattedString, cst.ConcatenatedString)
+_BINDING = (cst.Assign, cst.AnnAssign, cst.AugAssign)
+_LEAVING = (cst.Return, cst.Yield)
+
+Place = int | str | None
+"""Which part of a value is meant: of a tuple, of a dict or object by its key; None for the value itself."""
+
+
+@record
+class ErrorText:
+    """`text`, in the statement or yield `node` of `function`, takes the place of the answer when `request` fails.
+
+    `part` says which part of what the function gives back it is; `beside` are the parts that tell it from an answer.
+    """
+
+    anatomy: Anatomy
+    function: Scope
+    node: cst.CSTNode
+    text: cst.BaseExpression
+    request: cst.Call
+    part: Place = None
+    beside: frozenset[Place] = frozenset()
+
+
+@record
+class ErrorAnswer:
+    """`texts` may be what `store` keeps as the assistant's message; `given`: the call of `function` that gave them."""
+
+    texts: list[ErrorText]
+    store: cst.CSTNode
+    given: cst.Call | None
+
+
+@record
+class _Source:
+    """Texts that a function has from `node` on, in `names`; `flags` are names that may tell them from an answer."""
+
+    node: cst.CSTNode
+    texts: list[ErrorText]
+    names: set[str]
+    flags: set[str]
+    given: cst.Call | None = None
+
+
+class ErrorAnswers:
+    """Finds them, beginning with one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._given: dict[Scope, list[ErrorText]] = {}
+
+    def found(self) -> Iterator[ErrorAnswer]:
+        """Those of the file, each store and each text once."""
+        for function in [self._anatomy.module.top, *self._anatomy.module.functions]:
+            if function.kind in {"function", "module"}:
+                yield from self._kept_in(function)
+
+    def _kept_in(self, function: Scope) -> Iterator[ErrorAnswer]:
+        anatomy, by_store = self._anatomy, dict[cst.CSTNode, ErrorAnswer]()
+        for source in _stored_at_once(anatomy, function):
+            if self._is_sent_again(function, source, source.node):
+                yield ErrorAnswer(source.texts, source.node, None)
+        for source in self._sources(anatomy, function, 0):
+            for store in self._kept_from(function, source):
+                if self._comes_to(anatomy, function, source, store):
+                    known = by_store.setdefault(store, ErrorAnswer([], store, source.given))
+                    known.texts.extend(source.texts)
+        yield from by_store.values()
+
+    def _kept_from(self, function: Scope, source: _Source) -> Iterator[cst.CSTNode]:
+        """Where a text is kept that the next request sends."""
+        anatomy = self._anatomy
+        for store in self._stores(anatomy, function, source.node, source.names, 0):
+            if self._is_sent_again(function, source, store):
+                yield store
+        asks = {source.given, *(text.request for text in source.texts)}
+        for kept in anatomy.stored_turns.of(function):
+            if kept.ask in asks:
+                yield from (save for save in kept.saves if holds(_values(save), source.node, source.names))
+
+    # -- where a text of an error takes the place of an answer -------------------------------------------------
+
+    def _sources(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[_Source]:
+        for text in _own(anatomy, function):
+            if isinstance(text.node, _BINDING):
+                names = _made_of(anatomy, function, text.text)
+                yield _Source(text.node, [text], names, _flags(anatomy, text))
+        for call in function.nodes_of(cst.Call):
+            texts = self._run(anatomy, call, hops)
+            if texts:
+                names, flags = _taken(anatomy, function, call, texts[0])
+                yield _Source(call, texts, names, flags, call)
+
+    def _run(self, anatomy: Anatomy, call: cst.Call, hops: int) -> list[ErrorText]:
+        """What a call gives when the request of the function that it runs fails."""
+        callee = anatomy.facts.slots.callee(call)
+        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=True)
+        if found is None or hops > _MOST_HOPS:
+            return []
+        return self.given(*found, hops + 1)
+
+    def given(self, anatomy: Anatomy, function: Scope, hops: int = 0) -> list[ErrorText]:
+        """The texts that a function gives back by the way of the answer, itself or from what it calls."""
+        if function not in self._given:
+            self._given[function] = []
+            own = [text for text in _own(anatomy, function) if isinstance(text.node, _LEAVING)]
+            self._given[function] = [*own, *self._passed_on(anatomy, function, hops)]
+        return self._given[function]
+
+    def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
+        for source in self._sources(anatomy, function, hops):
+            for leaves in function.nodes_of(*_LEAVING):
+                parts = [key for key, part in _parts(_left(leaves)) if holds([part], source.node, source.names)]
+                if parts and self._comes_to(anatomy, function, source, leaves):
+                    yield from (_given_as(parts[0], text) for text in source.texts)
+                    break
+
+    # -- where an answer is kept -------------------------------------------------------------------------------
+
+    def _stores(
+        self, anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str], hops: int
+    ) -> Iterator[cst.CSTNode]:
+        """Where a function, or one that it calls, keeps what is made of a node or of names as what the model said."""
+        made = _said(anatomy, function, node, names)
+        for stored in anatomy.transcript.stored(function):
+            if stored.kind in GROWING and stored.role == "assistant" and stored.slot is not None:
+                value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
+                given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
+                values = [v for v in (*value, *given) if v is not None]
+                if holds(values, node, names) and _lasts(anatomy, function, stored.slot, stored.node):
+                    yield stored.node
+        for call in function.nodes_of(cst.Call):
+            if call is not node and not is_logging(call) and self._keeps(anatomy, function, call, made):
+                yield call
+            elif hops < _MOST_HOPS and call is not node and holds([arg.value for arg in call.args], node, names):
+                if self._hands_on(anatomy, call, node, names, hops):
+                    yield call
+
+    def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, made: set[cst.CSTNode]) -> bool:
+        """Whether a call stores a message of the assistant."""
+        if call not in made and not any(part in made for arg in call.args for part in walk(arg.value)):
+            return False
+        resources = Resources(anatomy)
+        if resources.runs(call) is not None:
+            touched = resources.of(call)
+            return touched.lies_outside or (bool(touched.inside) and stores_by_name(call))
+        if resources.of(call).made:
+            return True
+        base = ex.receiver(call)
+        slot = anatomy.facts.slots.of(base) if base is not None else None
+        return base is not None and stores_by_name(call) and (slot is None or _outlives(anatomy, function, slot))
+
+    def _hands_on(self, anatomy: Anatomy, call: cst.Call, node: cst.CSTNode, names: set[str], hops: int) -> bool:
+        """Whether what a call runs keeps what it is handed."""
+        callee = anatomy.facts.slots.callee(call)
+        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+        if found is None:
+            return False
+        there, function = found
+        for slot, value in there.facts.slots.bindings(call, function):
+            if slot[0] == "var" and holds([value], node, names):
+                inside = _made_of(there, function, function.node, {slot[2]})
+                if next(self._stores(there, function, function.node, inside, hops + 1), None) is not None:
+                    return True
+        return False
+
+    # -- what is sent with the next request --------------------------------------------------------------------
+
+    def _is_sent_again(self, function: Scope, source: _Source, store: cst.CSTNode) -> bool:
+        """Whether what is stored is there when the model is asked again: by what the request is made with."""
+        anatomy = self._anatomy
+        if any(self._kept_slot(stored) in self._sent for stored in anatomy.transcript.at(store)):
+            return True
+        if any(_sends_own(text) for text in source.texts):
+            return True
+        ask = source.given or source.texts[0].request
+        resources = Resources(anatomy)
+        touched = resources.of(store) if isinstance(store, cst.Call) else None
+        objects = _objects(anatomy, store)
+        for node in _backwards(anatomy, function, ask):
+            slot = anatomy.facts.slots.of(node)
+            if slot is not None and Kind.HISTORY in anatomy.facts.of(slot) and _holds_past(anatomy, function, slot):
+                return True
+            if isinstance(node, cst.Call) and node is not ask and node is not store and touched is not None:
+                if resources.of(node).is_read_again_after(touched):
+                    return True
+            if ex.source(node) in objects and (node is ex.receiver(ask) or _is_read_of(anatomy, node)):
+                return True
+        return False
+
+    def _kept_slot(self, stored: Stored) -> Slot | None:
+        return self._anatomy.aliases.of(stored.slot) if stored.slot is not None else None
+
+    @cached_property
+    def _sent(self) -> set[Slot]:
+        """Where the histories live that the requests of the file send."""
+        return {self._anatomy.aliases.of(slot) for slot in sent_histories(self._anatomy)}
+
+    # -- what tells the two apart ------------------------------------------------------------------------------
+
+    def _comes_to(self, anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNode) -> bool:
+        """Whether a text comes to a place without a test that asks what it is."""
+        if _is_asked(anatomy, function, source, goal):
+            return False
+        start, goals = anatomy.points(function, [source.node]), set(anatomy.points(function, [goal]))
+        if any(point in goals for point in start):
+            return True
+        return Ways(anatomy.module, function, anatomy.flow(function)).path(start, goals) is not None
+
+
+def _made_of(anatomy: Anatomy, function: Scope, node: cst.CSTNode, known: Iterable[str] = ()) -> set[str]:
+    """The names of a function that hold what a node gives, or names do: not what a model makes of it."""
+    asks = [call for call in anatomy.turns.requests(function) if call is not node]
+    return ReplyPlaces(anatomy).derived(function, node, others=asks, known=known)
+
+
+def _given_as(part: Place, text: ErrorText) -> ErrorText:
+    """A text that is given on: as it was given, or as a part of something else."""
+    return text if part is None else replace(text, part=part, beside=frozenset())
+
+
+def _own(anatomy: Anatomy, function: Scope) -> list[ErrorText]:
+    """The texts that a function leaves with where its request has failed, or puts where the answer is otherwise."""
+    return [
+        text
+        for block, request, error in (*_handlers(anatomy, function), *_refusals(anatomy, function))
+        for text in _in_block(anatomy, function, block, request, error)
+    ]
+
+
+def _stored_at_once(anatomy: Anatomy, function: Scope) -> Iterator[_Source]:
+    """The texts that are stored as the model's where its request has failed, each at its store."""
+    for block, request, error in (*_handlers(anatomy, function), *_refusals(anatomy, function)):
+        for stored in anatomy.transcript.stored(function):
+            said = stored.message.content if stored.message is not None and stored.role == "assistant" else None
+            if said is not None and stored.slot is not None and anatomy.module.inside(stored.node, block):
+                if _is_text(anatomy, said, error) and _lasts(anatomy, function, stored.slot, stored.node):
+                    yield _Source(stored.node, [ErrorText(anatomy, function, stored.node, said, request)], set(), set())
+
+
+def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, str | None]]:
+    """The blocks that handle an error of a request, and the name of the error there."""
+    guards = function.nodes_of(cst.Try)
+    requests = anatomy.turns.requests(function) if guards else []
+    for guard in guards:
+        request = guarded_request(anatomy, guard, requests.__contains__)
+        for handler in guard.handlers if request is not None else ():
+            if request is not None and any(CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
+                yield handler.body, request, exceptions.bound_name(handler)
+
+
+def _refusals(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, None]]:
+    """The blocks behind a test of the status that a response has: `if response.status_code != 200:`."""
+    tested = [
+        (node, part.value)
+        for node in function.nodes_of(cst.If)
+        for part in walk(node.test)
+        if isinstance(part, cst.Attribute) and part.attr.value in _STATES
+    ]
+    for node, response in tested:
+        for request in anatomy.turns.requests(function):
+            if holds([response], request, _made_of(anatomy, function, request)):
+                yield node.body, request, None
+                if isinstance(node.orelse, cst.Else):
+                    yield node.orelse.body, request, None
+                break
+
+
+def _in_block(
+    anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.Call, error: str | None
+) -> Iterator[ErrorText]:
+    names = _made_of(anatomy, function, request)
+    for node in walk_scope(block):
+        if isinstance(node, _BINDING) and node.value is not None:
+            if any(name in names for target in ex.targets(node) for name in ex.target_names(target)):
+                if _is_text(anatomy, node.value, error):
+                    yield ErrorText(anatomy, function, node, node.value, request)
+        elif isinstance(node, _LEAVING):
+            others = [leaves for leaves in function.nodes_of(type(node)) if leaves is not node]
+            for key, part in _parts(_left(node)):
+                answers = [leaves for leaves in others if _gives(leaves, key, request, names)]
+                if answers and _is_text(anatomy, part, error):
+                    yield ErrorText(anatomy, function, node, part, request, key, _apart(node, answers))
+                    break
+
+
+def _gives(leaves: cst.Return | cst.Yield, key: Place, request: cst.Call, names: set[str]) -> bool:
+    """Whether a part of what leaves here is the answer, or made of it."""
+    return any(here == key and holds([part], request, names) for here, part in _parts(_left(leaves)))
+
+
+def _apart(error: cst.Return | cst.Yield, answers: list[cst.Return | cst.Yield]) -> frozenset[Place]:
+    """The parts that are never with an answer what they are with an error."""
+    given = [{key: ex.source(part) for key, part in _parts(_left(leaves))} for leaves in answers]
+    return frozenset(
+        key for key, part in _parts(_left(error)) if all(each.get(key) != ex.source(part) for each in given)
+    )
+
+
+def _left(leaves: cst.Return | cst.Yield) -> cst.BaseExpression | None:
+    value = leaves.value
+    return value.item if isinstance(value, cst.From) else value
+
+
+def _parts(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst.BaseExpression]]:
+    """What is given back, and what it is put together of, each with the place that it has there."""
+    if isinstance(value, cst.Tuple):
+        yield from enumerate(element.value for element in value.elements)
+    elif isinstance(value, cst.Dict):
+        yield from ex.dict_items(value).items()
+    elif isinstance(value, cst.Call) and (given := ex.keywords(value)):
+        yield from given.items()
+    elif value is not None:
+        yield None, value
+
+
+def _is_text(anatomy: Anatomy, value: cst.BaseExpression, error: str | None, depth: int = 0) -> bool:
+    """Whether a value is a text that somebody has written, or that of an error."""
+    value = ex.inner(value)
+    if isinstance(value, _WORDED) or (isinstance(value, cst.SimpleString) and not is_neutral(value)):
+        return len((ex.text(value) or "a text").split()) > 1 or isinstance(value, _WORDED)
+    if isinstance(value, cst.BinaryOperation):
+        return any(_is_text(anatomy, side, error, depth) for side in (value.left, value.right))
+    if isinstance(value, cst.Call):
+        if ex.called_name(value) == "format" and (base := ex.receiver(value)) is not None:
+            return _is_text(anatomy, base, error, depth)
+        return ex.dotted(value.func) in {"str", "repr"} and any(ex.dotted(a.value) == error for a in value.args)
+    slot = anatomy.facts.slots.of(value) if isinstance(value, (cst.Name, cst.Attribute)) and depth < 2 else None
+    made = anatomy.facts.assigned(slot) if slot is not None else []
+    return bool(made) and all(_is_text(anatomy, each, error, depth + 1) for each in made)
+
+
+def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
+    """The other names that are bound where an error is handled, or where its request is made, and tell of it."""
+    guard = next(outer for outer in anatomy.module.ancestors(text.node) if isinstance(outer, (cst.Try, cst.If)))
+    bound = {name for node in walk_scope(guard) if isinstance(node, _BINDING) for t in ex.targets(node)
+             for name in ex.target_names(t) if _is_constant(node.value) or _is_handled(anatomy, node)}  # fmt: skip
+    return bound - {name for target in ex.targets(text.node) for name in ex.target_names(target)}  # type: ignore[arg-type]
+
+
+def _is_handled(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    return any(isinstance(outer, cst.ExceptHandler) for outer in anatomy.module.ancestors(node))
+
+
+def _is_constant(value: cst.BaseExpression | None) -> bool:
+    is_word = isinstance(value, cst.SimpleString) and not is_neutral(value)
+    return value is not None and (is_word or ex.dotted(value) in ex.CONSTANTS)
+
+
+def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, text: ErrorText) -> tuple[set[str], set[str]]:
+    """The names that hold the answer which a call gives, and those that hold what it gives beside."""
+    holder = anatomy.module.parent[call]
+    while isinstance(holder, (cst.Await, cst.From)):
+        holder = anatomy.module.parent[holder]
+    names = _made_of(anatomy, function, call)
+    targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign, cst.For)) else []
+    unpacked = [target.elements for target in targets if isinstance(target, cst.Tuple) and isinstance(text.part, int)]
+    beside = {at: ex.target_names(e.value) for elements in unpacked for at, e in enumerate(elements) if at != text.part}
+    flags = {name for at, bound in beside.items() if at in text.beside for name in bound}
+    return names - {name for bound in beside.values() for name in bound}, flags
+
+
+def _said(anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str]) -> set[cst.CSTNode]:
+    """The messages of the assistant, or what says its role, that are made of a node or of names; and their names."""
+    made: set[cst.CSTNode] = set()
+    bound: set[str] = set()
+    for each in function.nodes_of(cst.Dict, cst.Call):
+        is_other = each is not node and each not in anatomy.facts.calls  # what a model is asked with, it has not said
+        if is_other and _is_assistant(anatomy, each) and holds(_values(each), node, names):
+            made.add(each)
+    for node in function.nodes_of(cst.Assign, cst.AnnAssign):
+        if node.value is not None and ex.inner(node.value) in made:
+            bound.update(name for target in ex.targets(node) for name in ex.target_names(target))
+    return made.union(name for name in function.nodes_of(cst.Name) if name.value in bound)
+
+
+def _is_assistant(anatomy: Anatomy, node: cst.Dict | cst.Call) -> bool:
+    """Whether what is made, or called, says that the model has said it."""
+    if any(message.role == "assistant" for message in anatomy.transcript.messages.of(node)):
+        return True
+    words = {ex.text(value) or f" {ex.last_name(value)}" for value in _values(node)}
+    return any(word.strip().lower() in SPEAKERS and word != " model" for word in words)
+
+
+def _values(node: cst.Dict | cst.Call) -> list[cst.BaseExpression]:
+    return list(ex.dict_items(node).values()) if isinstance(node, cst.Dict) else [arg.value for arg in node.args]
+
+
+def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> bool:
+    """Whether a history is sent again: it outlives the function, is given back, or is asked with after the store."""
+    if function.kind == "module" or _outlives(anatomy, function, slot):
+        return True
+    given_back = (part for leaves in function.nodes_of(cst.Return) if leaves.value is not None for part in walk(leaves))
+    if any(isinstance(part, cst.Name) and anatomy.facts.slots.of(part) == slot for part in given_back):
+        return True
+    calls = [call for call in function.nodes_of(cst.Call) if call is not node]
+    if any(isinstance(ex.inner(value), cst.Call) for value in anatomy.facts.assigned(slot)):  # loaded, and saved again
+        saves = [call for call in calls if stores_by_name(call)]
+        if anatomy.leads(function, [node], [call for call in saves if _is_given(anatomy, call, slot)]):
+            return True
+    return anatomy.leads(function, [node], [call for call in calls if anatomy.turns.asks(call)])
+
+
+def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
+    return any(anatomy.facts.slots.of(arg.value) == slot for arg in call.args)
+
+
+def _sends_own(text: ErrorText) -> bool:
+    """Whether a request sends what its object or its file keeps."""
+    request = text.anatomy.facts.calls.get(text.request)
+    slot = text.anatomy.facts.slots.of(request.history) if request is not None and request.history is not None else None
+    root = root_object(text.anatomy.aliases.of(slot)) if slot is not None else None
+    return root is not None and (root[0] == "attr" or root[:2] == ("var", text.anatomy.module.top))
+
+
+def _holds_past(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
+    """Whether a history has messages of earlier turns: it outlives the function, or is made of another list."""
+    grown = [write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.kind == "extend"]
+    values = [value for value in (*anatomy.facts.assigned(slot), *grown) if value is not None]
+    starred = (e for value in values for e in walk(value) if isinstance(e, cst.StarredElement))
+    return (
+        _outlives(anatomy, function, slot)
+        or any(not isinstance(ex.inner(value), cst.List) for value in values)
+        or next(starred, None) is not None
+    )
+
+
+def _backwards(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.BaseExpression]:
+    """What a request is made with, and all that this is made of in its function."""
+    queue: list[cst.CSTNode] = [*(arg.value for arg in ask.args)]
+    base = ex.receiver(ask)
+    queue += [base] if base is not None else []
+    seen: set[str] = set()
+    while queue:
+        for node in walk(queue.pop()):
+            if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+                yield node
+            if isinstance(node, cst.Name) and node.value not in seen:
+                seen.add(node.value)
+                queue += [
+                    value for value in bound_values(function, node.value) if not anatomy.module.inside(ask, value)
+                ]
+
+
+def _objects(anatomy: Anatomy, store: cst.CSTNode) -> set[str]:
+    """The objects that a store is made in, as they are written: that of its method, its owner, what it is handed."""
+    if not isinstance(store, cst.Call):
+        return set()
+    base = ex.receiver(store)
+    owner = base.value if isinstance(base, cst.Attribute) else None
+    objects = [node for node in (base, owner, *(arg.value for arg in store.args)) if node is not None]
+    return {ex.source(node) for node in objects if ex.dotted(node) not in {"self", "cls", *anatomy.module.imports.full}}
+
+
+def _is_read_of(anatomy: Anatomy, node: cst.BaseExpression) -> bool:
+    """Whether something of an object is read here: a part of it, or what its method gives."""
+    outer = anatomy.module.parent[node]
+    return isinstance(outer, (cst.Attribute, cst.Subscript)) and outer.value is node
+
+
+def _outlives(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
+    """Whether what lives in a slot is there when the function is over: also what it was handed."""
+    place = anatomy.aliases.of(slot)
+    root = root_object(place)
+    is_own = root[0] == "var" and root[1] is function and root[2] not in parameter_names(function)
+    return not is_own or anatomy.aliases.is_lasting(place, function)
+
+
+def _is_asked(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTNode) -> bool:
+    """Whether a test between the text and the goal asks whether it is one."""
+    order, module = anatomy.module.order, anatomy.module
+    first = order[module.statement(source.node)]
+    words = [text for each in source.texts for text in _literals(each.text)]
+    tests = [node.test for node in (*function.nodes_of(cst.If, cst.IfExp), *function.nodes_of(cst.While, cst.Assert))]
+    tests += [node.subject for node in function.nodes_of(cst.Match)]
+    between = [test for test in tests if order[goal] > order[test] >= first]
+    return any(
+        _tells(part, source, words) and anatomy.leads(function, [source.node], [test])
+        for test in between
+        for part in _asking(test)
+    )
+
+
+def _asking(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(test, cst.BooleanOperation):
+        yield from _asking(test.left)
+        yield from _asking(test.right)
+    else:
+        yield test
+
+
+def _tells(part: cst.BaseExpression, source: _Source, words: list[str]) -> bool:
+    """Whether a test tells an error's text from an answer: not that there is one, nor what stands in it otherwise."""
+    nodes = list(walk(part))
+    if any(isinstance(node, cst.Name) and node.value in source.flags for node in nodes):
+        return True
+    if not holds([part], source.node, source.names):
+        return False
+    if isinstance(part, cst.UnaryOperation):
+        return _tells(part.expression, source, words)
+    asked = [node for node in nodes if isinstance(node, (cst.Comparison, cst.Call, cst.Attribute, cst.Subscript))]
+    if not asked or _asks_for_none(part):
+        return False
+    texts = [text for node in nodes if isinstance(node, cst.SimpleString) and (text := ex.text(node))]
+    return not texts or any(text.lower() in word.lower() for text in texts for word in words)
+
+
+def _asks_for_none(part: cst.BaseExpression) -> bool:
+    """`answer is None`, `answer == ""`, `len(answer) > 4000`, `answer.strip()`, `isinstance(answer, str)`."""
+    if isinstance(part, cst.Comparison):
+        left, _, right = ex.compared(part)
+        return is_neutral(right) or (isinstance(left, cst.Call) and ex.dotted(left.func) == "len")
+    return isinstance(part, cst.Call) and ex.called_name(part) in {"strip", "isinstance", "len"}
+
+
+def _literals(value: cst.BaseExpression) -> Iterable[str]:
+    for node in walk(value):
+        if isinstance(node, cst.SimpleString):
+            yield ex.text(node) or ""
+        elif isinstance(node, cst.FormattedStringText):
+            yield node.value

@@ -1,0 +1,138 @@
+"""Who takes an error that leaves a function while a call is open, and goes on with the history.
+
+A handler of a caller in this file; or whoever runs a turn of an object that keeps the history, in another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.failing import Fault
+from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.record import record
+
+
+@record
+class Taker:
+    """Who `says` so at `node` takes the error, and the conversation goes on as `how` says."""
+
+    node: cst.CSTNode
+    says: str
+    how: str
+
+
+def takers(
+    anatomy: Anatomy, answers: Answers, fault: Fault, function: Scope, histories: Iterable[Slot]
+) -> Iterator[Taker]:
+    """The handlers in callers of this file, outwards; `histories` are those of `function` in which the call is open."""
+    again = anatomy.calls.with_callers({function})
+    histories = list(histories)
+    queue = [(site, histories) for site in anatomy.calls.sites[function]]
+    seen = {function}
+    while queue:
+        site, below = queue.pop(0)
+        slots = [slot for inside in below if (slot := anatomy.transcript.seen_from(site.node, inside)) is not None]
+        if site.caller in seen or not slots:
+            continue
+        caller = _Caller(anatomy, answers, site, slots, again)
+        landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
+        for point in landed:
+            how = caller.goes_on(point) if point is not None else None
+            if how is not None and point is not None and point.statement is not None:
+                yield Taker(point.statement, "the error is caught here, and the chat goes on", how)
+        if caller.graph.raises in landed:
+            seen.add(site.caller)
+            queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
+    for turn in seen if fault.tool else ():
+        if _is_turn(anatomy, turn, histories):
+            yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
+
+
+def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
+    """Whether a method is there for other files to run, and adds what it gets as a question to what its object keeps.
+
+    An example of its use at the end of the file does not say who runs it; a program that does so in a loop does.
+    """
+    if function.owner is None or function.name.startswith("_") or function.owner.name.startswith("_"):
+        return False
+    sites = anatomy.calls.sites[function]
+    if any(site.caller.kind != "module" or _is_in_loop(anatomy.module, site.node) for site in sites):
+        return False
+    again = Again(anatomy, function)
+    given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)[1:]}
+    for stored in anatomy.transcript.stored(function):
+        asked = stored.message.content if stored.message is not None and stored.role == "user" else None
+        if asked is None or stored.slot is None or stored.slot[0] != "attr" or not given & again.parts(asked):
+            continue
+        if stored.slot in histories and again.grows(stored):
+            if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
+                return True
+    return False
+
+
+def _is_in_loop(module: SourceModule, node: cst.CSTNode) -> bool:
+    return any(isinstance(outer, (cst.For, cst.While)) for outer in module.ancestors(node))
+
+
+class _Caller:
+    """A function that runs the failing one at `site`, and knows its histories as `slots`."""
+
+    def __init__(
+        self, anatomy: Anatomy, answers: Answers, site: CallSite, slots: list[Slot], again: set[Scope]
+    ) -> None:
+        """`again` are the functions that may run the failing one."""
+        self.anatomy = anatomy
+        self.site = site
+        self.function = site.caller
+        self.ends = OpenEnds(anatomy, answers, site.caller)
+        self.ends.histories |= set(slots)
+        self.graph = self.ends.graph
+        self.points = self.graph.enclosing(site.node, anatomy.module.parent)
+        self.slots = slots
+        starts = [s.node for s in anatomy.calls.calls[site.caller] if s.callee in again]
+        self.rounds = {point for node in starts for point in self.graph.enclosing(node, anatomy.module.parent)}
+
+    def mends(self, point: Point) -> bool:
+        """Whether a point answers the open calls, or takes them back; another round answers its own."""
+        return self.ends.takes_back(point) if point in self.rounds else self.ends.mends(point)
+
+    def goes_on(self, start: Point) -> str | None:
+        """How the conversation goes on from a handler: with the history as it is."""
+        owner = ex.receiver(self.site.node)
+        holder = self.anatomy.facts.slots.of(owner) if owner is not None else None
+        roots = {root_object(slot) for slot in (*self.slots, *([holder] if holder is not None else []))}
+        other = Again(self.anatomy, self.function).renewed(roots, grown=False)
+        queue, seen, ends = [start], {start}, False
+        while queue:
+            for target, kind in queue.pop().successors:
+                if kind == "exception" or target in seen or target in other or self.mends(target):
+                    continue
+                if target in self.rounds:
+                    return REFUSED
+                ends = ends or target is self.graph.exit
+                seen.add(target)
+                queue.append(target)
+        return BROKEN if ends and any(map(self._is_kept, self.slots)) else None
+
+    def _is_kept(self, slot: Slot) -> bool:
+        """Whether a history is there after the caller has ended."""
+        if self.function.kind == "module" or not self.ends.outlives(slot, self.function, surely=True):
+            return False
+        sites = self.anatomy.calls.sites[self.function]
+        if sites and all(site.caller.kind == "module" for site in sites):
+            return False  # the program ends with it
+        own = self.anatomy.module.self_name(self.function)
+        owner = ex.receiver(self.site.node)
+        if slot[0] != "attr" or (own is not None and owner is not None and ex.dotted(owner) == own):
+            return True  # an object is there when its method has ended
+        return not self.anatomy.races.ownership.on_own_object(self.site.node, self.function)
