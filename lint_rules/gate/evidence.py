@@ -61,7 +61,7 @@ class Evidence(Signs):
         """Whether any value can be known as tool calls, one of them, or a part of one."""
         return (
             any(_is_part_of_call(base, name) for base, name in self.members(_PARTS_OF_CALLS | self.said_arguments))
-            or any(map(_is_shown_call, self.displays))
+            or any(_is_shown_call(shown) or _has_calls(shown) for shown in self.displays)
             or self._adds_arguments()
             or self._compares(({"type"}, words.CALL_TAGS))
             or self._annotates_with(words.CALL_TYPES)
@@ -254,6 +254,11 @@ def _is_shown_part(shown: dict[str, ast.expr]) -> bool:
         return False
     role = text(shown["role"])
     return role is None or role in words.ROLES
+
+
+def _has_calls(shown: dict[str, ast.expr]) -> bool:
+    """`{"role": "assistant", "tool_calls": wanted}`."""
+    return "role" in shown and not words.CALLS_ATTRIBUTES.isdisjoint(shown)
 
 
 def _is_shown_call(shown: dict[str, ast.expr]) -> bool:
