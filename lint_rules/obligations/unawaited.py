@@ -96,9 +96,8 @@ def _is_read(anatomy: Anatomy, name: cst.Name) -> bool:
         return True
     slot = anatomy.facts.slots.of(name)
     return any(
-        anatomy.facts.slots.of(other) == slot and not isinstance(anatomy.module.parent[other], cst.AssignTarget)
-        for other in anatomy.module.nodes_of(cst.Name)
-        if other.value == name.value and other is not name
+        other is not name and not isinstance(anatomy.module.parent[other], cst.AssignTarget)
+        for other in (anatomy.facts.names.get(slot, ()) if slot is not None else ())
     )
 
 
@@ -123,6 +122,7 @@ class _Search:
         self.slots = anatomy.facts.slots
         self.resources = Resources(anatomy)
         self.places = ReplyPlaces(anatomy)
+        self._found: dict[Scope, list[tuple[cst.Call, set[str]]]] = {}
 
     def judged(self, call: cst.Call, func: cst.BaseExpression, given: list[cst.BaseExpression]) -> Unrun | None:
         """What a dropped call would have stored, if it makes a coroutine, and that stores messages."""
@@ -189,9 +189,15 @@ class _Search:
                 return True
             if isinstance(part, cst.SimpleString) and ex.text(part) in words.TELLING_ROLES:
                 return True
-        function = self.anatomy.module.scope_of[call].function
-        asks = [node for node in function.nodes_of(cst.Call) if self.anatomy.turns.reaches_model(node)]
-        return any(holds(given, ask, self.places.derived(function, ask)) for ask in asks)
+        replies = self._replies(self.anatomy.module.scope_of[call].function)
+        return any(holds(given, ask, names) for ask, names in replies)
+
+    def _replies(self, function: Scope) -> list[tuple[cst.Call, set[str]]]:
+        """The calls of a function that ask a model, with the names that hold what each gives."""
+        if function not in self._found:
+            asks = [node for node in function.nodes_of(cst.Call) if self.anatomy.turns.reaches_model(node)]
+            self._found[function] = [(ask, self.places.derived(function, ask)) for ask in asks]
+        return self._found[function]
 
     def _is_known_coroutine(self, call: cst.Call, func: cst.BaseExpression) -> bool:
         """Whether a method that no file at hand defines gives a coroutine, and stores.
@@ -204,11 +210,18 @@ class _Search:
             return False
         if any(full.startswith(words.AWAITED) for full in self._makers(owner)):
             return True
-        return stores_by_name(call) and any(
-            type(self.anatomy.module.parent[other]) is cst.Await
-            for other in self._named.get(ex.called_name(call), ())
-            if (same := ex.receiver(other)) is not None and self.slots.of(same) == owner
-        )
+        return stores_by_name(call) and (ex.called_name(call), owner) in self._awaited
+
+    @cached_property
+    def _awaited(self) -> set[tuple[str, Slot]]:
+        """The methods that are awaited somewhere in the file, with the slots of their objects."""
+        found: set[tuple[str, Slot]] = set()
+        for call in self.anatomy.module.nodes_of(cst.Call):
+            base = ex.receiver(call) if type(self.anatomy.module.parent[call]) is cst.Await else None
+            owner = self.slots.of(base) if base is not None else None
+            if owner is not None:
+                found.add((ex.called_name(call), owner))
+        return found
 
     def _makers(self, slot: Slot) -> Iterator[str]:
         """What makes the object in a slot, or names its class, as it is imported."""

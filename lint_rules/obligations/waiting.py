@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -11,13 +11,13 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.calls.told import ToldByReply
-from lint_rules.anatomy.rounds.executions import call_loops
+from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.control_flow import Point
+from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -233,20 +233,40 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
             yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
 
 
-def calls_run(anatomy: Anatomy, answers: Answers, asked: Asked, ends: OpenEnds) -> Iterator[Taken]:
-    """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then."""
-    graph = anatomy.flow(asked.function)
-    for loop in call_loops(anatomy.facts, asked.function):
-        slot = anatomy.facts.slots.of(loop.call)
-        headers = graph.enclosing(loop.node, anatomy.module.parent)
-        if slot is None or not any(header in asked.region.unsettled for header in headers):
-            continue
-        if isinstance(loop.node, cst.For):
-            points = graph.within(walk(loop.node.body))
-            starts = [t for header in headers for t, kind in header.successors if kind == "true"]
-            bound = anatomy.module.nodes_inside(loop.node.body, asked.function, *_BINDINGS)
-        else:
-            points, starts, bound = headers, headers, []
-        hand = InHand(anatomy.facts, slot, bound)
-        region = Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends))
-        yield Taken(asked.function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
+def calls_run(anatomy: Anatomy, answers: Answers, asked: Iterable[Asked], ends: OpenEnds) -> Iterator[Taken]:
+    """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then.
+
+    `asked` are the replies that one function stores.
+    """
+    asked = list(asked)
+    if not asked:
+        return
+    function = asked[0].function
+    graph = anatomy.flow(function)
+    loops: dict[Point, CallLoop] = {
+        header: loop
+        for loop in call_loops(anatomy.facts, function)
+        for header in graph.enclosing(loop.node, anatomy.module.parent)
+    }
+    open_still = {point for reply in asked for point in reply.region.unsettled}
+    for loop in dict.fromkeys(loop for header, loop in loops.items() if header in open_still):
+        yield from _run_in(anatomy, answers, ends, loop, graph, function)
+
+
+def _run_in(
+    anatomy: Anatomy, answers: Answers, ends: OpenEnds, loop: CallLoop, graph: Graph, function: Scope
+) -> Iterator[Taken]:
+    """A loop or comprehension over calls, with the call that it has in hand, if that has a name."""
+    slot = anatomy.facts.slots.of(loop.call)
+    if slot is None:
+        return
+    headers = graph.enclosing(loop.node, anatomy.module.parent)
+    if isinstance(loop.node, cst.For):
+        points = graph.within(walk(loop.node.body))
+        starts = [t for header in headers for t, kind in header.successors if kind == "true"]
+        bound = anatomy.module.nodes_inside(loop.node.body, function, *_BINDINGS)
+    else:
+        points, starts, bound = headers, headers, []
+    hand = InHand(anatomy.facts, slot, bound)
+    region = Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends))
+    yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))

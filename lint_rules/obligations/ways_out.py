@@ -69,8 +69,7 @@ class WaysOut:
 
     def runs(self) -> Iterator[Taken]:
         """Other loops, and comprehensions, that run calls of a stored reply before any of them is answered."""
-        for asked in self._asked:
-            yield from calls_run(self.anatomy, self.answers, asked, self.ends)
+        yield from calls_run(self.anatomy, self.answers, self._asked, self.ends)
 
     @cached_property
     def _asked(self) -> list[Asked]:

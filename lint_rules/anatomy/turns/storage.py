@@ -8,14 +8,14 @@ arguments there: `self._save(sid, history)` saves what `_save` writes, and where
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import is_method
+from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -110,6 +110,8 @@ class Storage:
         self.module = anatomy.module
         self._returned: dict[Scope, list[Origin]] = {}
         self._saved: dict[Scope, list[tuple[Place, Origin, bool]]] = {}
+        self._saves: dict[tuple[Scope, int], list[Save]] = {}
+        self._statements: dict[Slot, str | None] = {}
         self._holders = {
             slot[1]
             for slot, kinds in anatomy.facts.all_known().items()
@@ -118,8 +120,14 @@ class Storage:
 
     # -- what is saved ----------------------------------------------------------------------------------------
 
-    def saves(self, function: Scope, depth: int = 0) -> Iterator[Save]:
+    def saves(self, function: Scope, depth: int = 0) -> Sequence[Save]:
         """What a function writes over, itself or in what it calls."""
+        found = self._saves.get((function, depth))
+        if found is None:
+            found = self._saves[function, depth] = [*self._find_saves(function, depth)]
+        return found
+
+    def _find_saves(self, function: Scope, depth: int) -> Iterator[Save]:
         for node in function.nodes:
             if type(node) is cst.Call:
                 run = self._run(node) if self._takes_history(node) else None
@@ -281,9 +289,12 @@ class Storage:
         first = ex.inner(call.args[0].value)
         if isinstance(first, cst.Call) and ex.called_name(first) == "text" and first.args:
             first = first.args[0].value
-        values = [first, *(self.facts.values_of(first) if isinstance(first, cst.Name) else ())]
-        texts = (ex.text(value) for value in values)
-        return next((text for text in texts if text and (_SELECT.match(text) or _UPDATE.match(text))), None)
+        slot = self.facts.slots.of(first) if isinstance(first, cst.Name) else None
+        if slot is None:
+            return _first_statement([first])
+        if slot not in self._statements:
+            self._statements[slot] = _first_statement(self.facts.values_of(first))
+        return self._statements[slot]
 
     # -- places -----------------------------------------------------------------------------------------------
 
@@ -536,6 +547,12 @@ def _own(callee: Scope, func: cst.BaseExpression) -> dict[str, cst.BaseExpressio
     """The object itself, as the first parameter of a method."""
     names = [p.name.value for p in parameters(callee)]
     return {names[0]: func.value} if is_method(callee) and names and isinstance(func, cst.Attribute) else {}
+
+
+def _first_statement(values: Iterable[cst.BaseExpression]) -> str | None:
+    """The first of some texts that is a statement of SQL."""
+    texts = (ex.text(value) for value in values)
+    return next((text for text in texts if text and (_SELECT.match(text) or _UPDATE.match(text))), None)
 
 
 def _bound(call: cst.Call) -> list[cst.BaseExpression]:
