@@ -28,6 +28,8 @@ from lint_rules.syntax.reexports import imports
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
+_Around = dict[tuple[str, int], "Anatomy | None"]
+"""The files around one, by path and by how many imports away from them others are looked at."""
 
 
 NEAR = 2
@@ -68,9 +70,18 @@ def levels(source: bytes, tree: Tree) -> int:
 
 
 def anatomy_of(
-    module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader, hops: int = NEAR
+    module: SourceModule,
+    options: Options,
+    neighbours: Neighbours | None,
+    read: Reader,
+    hops: int = NEAR,
+    around: _Around | None = None,
 ) -> Anatomy:
-    """The anatomy of a file, which knows those that lie nearby, `hops` imports away: they are read as it was."""
+    """The anatomy of a file, which knows those that lie nearby, `hops` imports away: they are read as it was.
+
+    `around` are those that are known already: what several of them import is analysed once.
+    """
+    known: _Around = {} if around is None else around
 
     def neighbour(name: str) -> Neighbour | None:
         found = neighbours(module.path, name) if neighbours is not None and hops else None
@@ -80,15 +91,20 @@ def anatomy_of(
         looks = Looks(
             lambda: mentions.agent(source, options.vocabulary), lambda: may_ask(*found), lambda: runs_beside(source)
         )
-        return Neighbour(*found, looks, lambda: _nearby(*found, options, around, read, hops - 1))
+        return Neighbour(*found, looks, lambda: analysed(*found))
 
-    def around(path: str, name: str) -> tuple[str, bytes] | None:
+    def analysed(path: str, source: bytes) -> Anatomy | None:
+        if (path, hops) not in known:
+            known[path, hops] = _nearby(path, source, options, imported, read, hops - 1, known)
+        return known[path, hops]
+
+    def imported(path: str, name: str) -> tuple[str, bytes] | None:
         return neighbours(path, name) if neighbours is not None else None
 
     def may_ask(path: str, source: bytes) -> bool:
         if seen(source).asks or mentions.user_words(source, options.vocabulary):
             return True
-        inner = (around(path, name) for name in imports(source)) if hops > 1 else ()
+        inner = (imported(path, name) for name in imports(source)) if hops > 1 else ()
         return any(found is not None and seen(found[1]).asks for found in inner)
 
     def called() -> list[Caller]:
@@ -100,13 +116,19 @@ def anatomy_of(
 
 
 def _nearby(
-    path: str, source: bytes, options: Options, neighbours: Neighbours | None, read: Reader, hops: int = NEAR
+    path: str,
+    source: bytes,
+    options: Options,
+    neighbours: Neighbours | None,
+    read: Reader,
+    hops: int = NEAR,
+    around: _Around | None = None,
 ) -> Anatomy | None:
     try:
         tree = parse(source)
         if levels(source, tree) > SHALLOW or _is_large(tree, options):
             return None
-        return anatomy_of(read(source, path, tree), options, neighbours, read, hops)
+        return anatomy_of(read(source, path, tree), options, neighbours, read, hops, around)
     except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
         return None
 

@@ -275,13 +275,18 @@ def _stored_at_once(anatomy: Anatomy, function: Scope) -> Iterator[_Source]:
 
 def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, str | None]]:
     """The blocks that handle an error of a request, and the name of the error there."""
-    guards = function.nodes_of(cst.Try)
-    requests = anatomy.turns.requests(function) if guards else []
-    for guard in guards:
-        request = guarded_request(anatomy, guard, requests.__contains__)
-        for handler in guard.handlers if request is not None else ():
-            if request is not None and any(CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
+    taking = {guard: [*filter(_takes_failures, guard.handlers)] for guard in function.nodes_of(cst.Try)}
+    requests = anatomy.turns.requests(function) if any(taking.values()) else []
+    for guard, handlers in taking.items():
+        request = guarded_request(anatomy, guard, requests.__contains__) if handlers and requests else None
+        for handler in handlers if request is not None else ():
+            if request is not None:
                 yield handler.body, request, exceptions.bound_name(handler)
+
+
+def _takes_failures(handler: cst.ExceptHandler) -> bool:
+    """Whether a handler takes what a failed request raises."""
+    return any(CLIENT_ERROR.match(name) for name in exceptions.caught(handler))
 
 
 def _refusals(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, None]]:

@@ -33,6 +33,8 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         known = callee is not None and not _is_bodiless(callee)
         if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
+        if Kind.REPLY not in facts.kinds(call) and not any(facts.is_kind(arg.value, Kind.HISTORY) for arg in call.args):
+            continue
         found = run_elsewhere(anatomy, call, asking=True)
         request = _by_body(anatomy, call, *found) if found is not None else _by_use(anatomy, call)
         if request is not None:

@@ -66,6 +66,7 @@ class Turns:
         self.module = races.module
         self._found: dict[Scope, list[Turn]] = {}
         self._apart: dict[Turn, bool] = {}
+        self._run: dict[cst.Call, bool] = {}
         self._requests: dict[Scope, list[cst.Call]] = {}
 
     def of(self, function: Scope) -> list[Turn]:
@@ -128,7 +129,7 @@ class Turns:
 
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
-        return self.asks(call) or self._runs_asker(call)
+        return self._runs_asker(call) or self.asks(call)
 
     def requests(self, function: Scope) -> list[cst.Call]:
         """The calls of a function that ask a model, here or in another file."""
@@ -138,12 +139,14 @@ class Turns:
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
-        return call not in self.facts.calls and self._is_given_history(call) and self._runs_asker(call)
+        return call not in self.facts.calls and self._runs_asker(call) and self._is_given_history(call)
 
     def _runs_asker(self, call: cst.Call) -> bool:
         """Whether what a call runs in another file asks a model."""
-        found = run_elsewhere(self.anatomy, call, asking=True)
-        return found is not None and found[0].calls.reaches_llm(found[1])
+        if call not in self._run:
+            found = run_elsewhere(self.anatomy, call, asking=True)
+            self._run[call] = found is not None and found[0].calls.reaches_llm(found[1])
+        return self._run[call]
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
