@@ -120,7 +120,7 @@ class ErrorAnswers:
             if isinstance(text.node, _BINDING):
                 names = _made_of(anatomy, function, text.text)
                 yield _Source(text.node, [text], names, _flags(anatomy, text))
-        for call in function.nodes_of(cst.Call):
+        for call in anatomy.turns.requests(function):
             texts = self._run(anatomy, call, hops)
             if texts:
                 names, flags = _taken(anatomy, function, call, texts[0])

@@ -417,11 +417,19 @@ class _Search:
         pair = ex.member(value)
         return pair is not None and pair[1] in GROWING and self.anatomy.facts.slots.of(pair[0]) == slot
 
+    def _adds(self, value: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether a value is a function that puts messages into the history: `self.keep`."""
+        function = self.anatomy.facts.slots.function(value)
+        writes = self.anatomy.writes.reached_from(function) if function is not None else ()
+        return any(write.slot == slot and write.kind in GROWING for write in writes)
+
     def _asks(self, call: cst.Call, slot: Slot, depth: int, storing: frozenset[Slot]) -> list[_Pending]:
         """The replies that a call gives to requests with the history: its own, or what its function has pending."""
         found = self.anatomy.facts.calls.get(call)
         if found is not None:
             if found.history is None or is_kept_by_server(call):
+                return []
+            if any(self._stores_there(arg.value, slot, storing) or self._adds(arg.value, slot) for arg in call.args):
                 return []
             sent = how_sent(self.anatomy, found.history, slot)
             return [_Pending(call, call, self.anatomy.module.scope_of[call].function, True, sent)] if sent else []

@@ -129,7 +129,14 @@ class Turns:
 
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
-        return self._runs_asker(call) or self.asks(call)
+        callee = self.facts.slots.callee(call)
+        return self.graph.asks(call) or self._runs_asker(call) or (callee is not None and callee in self._reaching)
+
+    @cached_property
+    def _reaching(self) -> set[Scope]:
+        """The functions that run one of another file which asks a model."""
+        running = (call for call in self.module.nodes_of(cst.Call) if self._runs_asker(call))
+        return self.graph.with_callers(self.module.scope_of[call].function for call in running)
 
     def requests(self, function: Scope) -> list[cst.Call]:
         """The calls of a function that ask a model, here or in another file."""

@@ -30,7 +30,10 @@ class Agent:
         reply = completion.choices[0].message
         self.messages.append(reply.model_dump(exclude_none=True))
         for call in reply.tool_calls or []:
-            result = self.tools[call.function.name](call.function.arguments)
+            try:
+                result = self.tools[call.function.name](call.function.arguments)
+            except Exception as error:
+                result = f"error: {error}"
             self.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
         return not reply.tool_calls
 

@@ -23,7 +23,10 @@ class Clerk:
             except json.JSONDecodeError as error:
                 log.warning("arguments of %s are no JSON", call.function.name)
                 return f"not run, the arguments are no JSON: {error}"
-        return str(self.tools[call.function.name](**arguments))
+        try:
+            return str(self.tools[call.function.name](**arguments))
+        except Exception as error:
+            return f"error: {error}"
 
     def answer(self, text, rounds=8):
         self.messages.append({"role": "user", "content": text})

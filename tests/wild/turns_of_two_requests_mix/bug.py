@@ -8,6 +8,13 @@ client = Anthropic()
 tools = {}
 
 
+def run(block):
+    try:
+        return tools[block.name](**block.input)
+    except Exception as error:
+        return f"error: {error}"
+
+
 class Assistant:
     def __init__(self):
         self.conversation = []
@@ -20,10 +27,7 @@ class Assistant:
             wanted = [block for block in response.content if block.type == "tool_use"]
             if not wanted:
                 return response.content[0].text
-            results = [
-                {"type": "tool_result", "tool_use_id": block.id, "content": tools[block.name](**block.input)}
-                for block in wanted
-            ]
+            results = [{"type": "tool_result", "tool_use_id": block.id, "content": run(block)} for block in wanted]
             self.conversation.append({"role": "user", "content": results})
         raise RuntimeError("out of rounds")
 

@@ -31,6 +31,9 @@ class Agent:
             if not reply.tool_calls:
                 return reply.content
             for call in reply.tool_calls:
-                result = self.tools[call.function.name](call.function.arguments)
+                try:
+                    result = self.tools[call.function.name](call.function.arguments)
+                except Exception as error:
+                    result = f"error: {error}"
                 self.memory.add({"role": "tool", "tool_call_id": call.id, "content": result})
         raise RuntimeError("out of rounds")
