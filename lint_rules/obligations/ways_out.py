@@ -153,6 +153,14 @@ class WaysOut:
                 if escape.handler is None and not _gives_something(escape):
                     yield taken, escape
 
+    def _counts_through(self, part: cst.CSTNode) -> bool:
+        """Whether a part of a test stands in `while place < len(calls)`."""
+        ancestors = list(self.anatomy.module.ancestors(part))
+        loop = next((outer for outer in ancestors if isinstance(outer, (cst.While, cst.If))), None)
+        return isinstance(loop, cst.While) and any(
+            isinstance(node, cst.Call) and ex.called_name(node) == "len" for node in (part, *ancestors, *walk(part))
+        )
+
     def dropped(self) -> Iterator[tuple[cst.CSTNode, WayOut]]:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
         for asked in self._asked:
@@ -163,6 +171,8 @@ class WaysOut:
                 about = [part for part in parts if asked.told.mentions(part)]
                 if about and not asked.knows(self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)):
                     continue  # it may ask whether there are calls
+                if any(self._counts_through(part) for part in about):
+                    continue  # a loop over the places of the calls: its end comes behind the last one
                 how = self.ends.go_on(escape.exit, flags=escape.flags) if not self._is_last(escape, None) else None
                 if how == BROKEN and about == parts and any(map(_names_a_tool, about)):
                     continue  # a tool that ends the conversation
