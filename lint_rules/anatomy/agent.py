@@ -115,15 +115,16 @@ class Anatomy:
     def close(self) -> None:
         """Unties the knot of what was found here and nearby: its memory is free at once, without a garbage collection.
 
-        Nothing can be asked afterwards. What lies near several files is closed by each.
+        Nothing can be asked afterwards. What lies near several files is closed by the first.
         """
-        for neighbour in vars(self).get("_neighbours", {}).values():
+        if not vars(self):
+            return
+        for neighbour in self._neighbours.values():
             if neighbour is not None:
                 neighbour.close()
-        for graph in vars(self).get("_graphs", {}).values():
+        for graph in self._graphs.values():
             graph.close()
-        if vars(self):
-            self.module.close()
+        self.module.close()
         vars(self).clear()
 
     @cached_property

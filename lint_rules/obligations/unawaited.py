@@ -20,9 +20,9 @@ from lint_rules.anatomy.program.serving import is_executor
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, describe, root_object
+from lint_rules.anatomy.values.slots import Slot, describe, made_in
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.module import Scope, decorators
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -247,6 +247,4 @@ def _is_abstract(function: Scope) -> bool:
 
 def _outlives(write: HistoryWrite, function: Scope) -> bool:
     """A growing write to something that is not the function's own."""
-    root = root_object(write.slot)
-    own = root[0] == "var" and root[1] is function and root[2] not in {p.name.value for p in parameters(function)}
-    return write.kind in GROWING and not own
+    return write.kind in GROWING and made_in(write.slot) is not function

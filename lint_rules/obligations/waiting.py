@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -233,12 +233,11 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
             yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
 
 
-def calls_run(anatomy: Anatomy, answers: Answers, asked: Iterable[Asked], ends: OpenEnds) -> Iterator[Taken]:
+def calls_run(anatomy: Anatomy, answers: Answers, asked: Sequence[Asked], ends: OpenEnds) -> Iterator[Taken]:
     """Loops and comprehensions that go through the calls of a stored reply, none of which has an answer then.
 
     `asked` are the replies that one function stores.
     """
-    asked = list(asked)
     if not asked:
         return
     function = asked[0].function

@@ -16,9 +16,9 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, made_in
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
@@ -61,13 +61,7 @@ def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) 
 def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
     """Whether a function stores messages in what it was given, in its object or in a global."""
     grown = (write.slot for write in anatomy.writes.reached_from(function) if write.kind in GROWING)
-    return not all(map(_is_local, grown))
-
-
-def _is_local(slot: Slot) -> bool:
-    """Whether a slot lies in what a function has made itself."""
-    root = root_object(slot)
-    return root[0] == "var" and root[1].kind == "function" and root[2] not in parameter_names(root[1])
+    return any(made_in(slot) is None for slot in grown)
 
 
 def _by_use(anatomy: Anatomy, call: cst.Call) -> LLMCall | None:

@@ -252,6 +252,13 @@ def is_parameter(slot: Slot) -> bool:
     return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
 
 
+def made_in(slot: Slot) -> Scope | None:
+    """The function that has made what a slot lies in; None for what it was given, for attributes and globals."""
+    root = root_object(slot)
+    is_own = root[0] == "var" and root[1].kind == "function" and not is_parameter(root)
+    return root[1] if is_own else None
+
+
 def whole_of(slot: Slot) -> Iterator[Slot]:
     """A slot, and what it is a part of, up to a variable or attribute."""
     yield slot
