@@ -305,6 +305,13 @@ class Flows(Forms):
         reads = (ex.member(node) for node in self.module.nodes_of(cst.Subscript, cst.Call) if _is_keyed(node))
         return {self.slots.of(pair[0]) for pair in reads if pair is not None}
 
+    @cached_property
+    def _answerable(self) -> set[Slot]:
+        """What has a `call_id`, as the items of a Responses reply that are calls (OpenAI API reference, Responses)."""
+        reads = map(ex.member, self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call))
+        bases = (self.slots.of(pair[0]) for pair in reads if pair is not None and pair[1] == "call_id")
+        return {slot for slot in bases if slot is not None}
+
     # -- calls ------------------------------------------------------------------------------------------------
 
     def _call(self, node: cst.Call, scope: Scope) -> None:
@@ -335,6 +342,9 @@ class Flows(Forms):
         slot = self.slots.of(text)
         for value in (text, *(self.assigned(slot) if slot is not None else ())):
             pair = ex.member(value)
+            if pair is not None and pair[1] == "arguments" and self.slots.of(pair[0]) in self._answerable:
+                how = "its `arguments` are decoded, and its `call_id` is read"
+                self._mark(pair[0], Kind.CALL, Evidence(how, node, used=True))
             if pair is not None and Kind.CALL in (kinds := self.kinds(pair[0])):
                 evidence = Evidence("is decoded, and is a part of a tool call", node, True, kinds[Kind.CALL])
                 self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)
