@@ -81,6 +81,10 @@ class Alignment:
                         found.add(slot)
         return found
 
+    def _in(self, node: cst.BaseExpression) -> set[Slot]:
+        """The slots of the names in an expression, and those of the lists in it: one of a key has no name."""
+        return self._names(node) | set(self.contents.lists_in(node))
+
     def _targets(self, node: cst.CSTNode) -> set[Slot]:
         """What a list becomes the value of, or a part of it, around the expression `node`."""
         statement = self.module.statement(node)
@@ -136,12 +140,12 @@ class Alignment:
                 names.add(part.value)
         for other in function.nodes:
             if isinstance(other, (cst.For, cst.CompFor)):
-                if names & set(ex.target_names(other.target)) and lists & self._names(other.iter):
+                if names & set(ex.target_names(other.target)) and lists & self._in(other.iter):
                     return True
             elif isinstance(other, cst.Assign) and names & set(ex.target_names(other.targets[0].target)):
                 if any(isinstance(part, cst.Call) and self.anatomy.calls.asks(part) for part in walk(other.value)):
                     continue  # what the model replies to the list is no message of it
-                if lists & self._names(other.value) or names & _aliased(other.value, function):
+                if lists & self._in(other.value) or names & _aliased(other.value, function):
                     return True
         return False
 

@@ -185,7 +185,7 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
             starred = any(isinstance(e, cst.StarredDictElement) for e in getattr(items["function"], "elements", ()))
             if "arguments" not in function and not starred:
                 yield Stripped(node, "arguments", source)
-            elif "id" not in items and ids and not _answered_by_name(anatomy, node):
+            elif "id" not in items and ids and not _has_no_ids(anatomy, node, function.get("arguments")):
                 yield Stripped(node, "id", source)
         elif "type" in items and ex.text(items["type"]) == "tool_use":
             lost = next((part for part in ("input", "id") if part not in items), None)
@@ -193,8 +193,14 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
                 yield Stripped(node, lost, source)
 
 
-def _answered_by_name(anatomy: Anatomy, node: cst.Dict) -> bool:
-    """Whether the same function makes results that name the tool and no id: the form of an API without ids."""
+def _has_no_ids(anatomy: Anatomy, node: cst.Dict, arguments: cst.BaseExpression | None) -> bool:
+    """Whether a call has the form of an API without ids: its arguments are decoded, or its result names the tool alone.
+
+    Ollama API, chat: `arguments` is an object, and a result has `tool_name`. With ids, `arguments` is text (OpenAI).
+    """
+    kinds = anatomy.facts.kinds(arguments) if arguments is not None else {}
+    if Kind.ARGUMENTS in kinds and Kind.ARGUMENTS_TEXT not in kinds:
+        return True
     for other in anatomy.module.scope_of[node].function.nodes_of(cst.Dict):
         items = ex.dict_items(other)
         if "role" in items and ex.text(items["role"]) == "tool" and {"tool_name", "name"} & set(items):
