@@ -54,7 +54,8 @@ def run(client, messages, tools, execute):
 Looked at are dict displays that become elements of `tool_calls` (or `tool_use` blocks) of an assistant message made in
 this file, and that take their name from a tool call of a reply; and dicts with the role "tool" that are stored in a
 history which is sent, in a loop over tool calls. Ids are asked for only where the file's requests go to an API that
-has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none. Dicts with `**` parts are silent.
+has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none, and neither have calls whose
+arguments are made objects. Dicts with `**` parts are silent.
 
 ## Known problems
 Calls that are put together from the events of a stream, and objects of other files, are not looked at. Messages that
