@@ -63,6 +63,7 @@ class Evidence(Signs):
             any(_is_part_of_call(base, name) for base, name in self.members(_PARTS_OF_CALLS | self.said_arguments))
             or any(_is_shown_call(shown) or _has_calls(shown) for shown in self.displays)
             or self._adds_arguments()
+            or self._reads_answerable()
             or self._compares(({"type"}, words.CALL_TAGS))
             or self._annotates_with(words.CALL_TYPES)
             or self._hands_callback()
@@ -86,6 +87,7 @@ class Evidence(Signs):
             any(_is_part(base, name) for base, name in self.members(known))
             or self._reads_ids()
             or self._adds_arguments()
+            or self._reads_answerable()
         )
 
     @cached_property
@@ -102,6 +104,10 @@ class Evidence(Signs):
         """`call.arguments += piece`."""
         targets = (member(node.target) for node in self.nodes[ast.AugAssign])
         return any(pair is not None and pair[1] == "arguments" for pair in targets)
+
+    def _reads_answerable(self) -> bool:
+        """The `call_id` and the `arguments` of something."""
+        return len({name for _, name in self.members({"call_id", "arguments"})}) == 2
 
     # -- what is shown -----------------------------------------------------------------------------------------
 
