@@ -279,9 +279,8 @@ def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, 
     requests = anatomy.turns.requests(function) if any(taking.values()) else []
     for guard, handlers in taking.items():
         request = guarded_request(anatomy, guard, requests.__contains__) if handlers and requests else None
-        for handler in handlers if request is not None else ():
-            if request is not None:
-                yield handler.body, request, exceptions.bound_name(handler)
+        if request is not None:
+            yield from ((handler.body, request, exceptions.bound_name(handler)) for handler in handlers)
 
 
 def _takes_failures(handler: cst.ExceptHandler) -> bool:
