@@ -75,8 +75,8 @@ class Surroundings(Evidence):
         """Whether objects here may be messages or calls that are called otherwise than a provider does.
 
         A field of another name is sent as a role or content, says who speaks, or is handed to a tool as its arguments;
-        or a role is given to a constructor by its place. Or a message is what a function gives back, here or where what
-        is called here comes from.
+        or a role is given to a constructor by its place, or by a name: in a helper that puts messages together. Or a
+        message is what a function gives back, here or where what is called here comes from.
         """
         nodes, texts = self.nodes, self.texts
         if any(map(_spreads_otherwise, nodes[ast.keyword])):
@@ -89,6 +89,8 @@ class Surroundings(Evidence):
         if not texts.isdisjoint(_SENT):
             if any(map(_sends_otherwise, nodes[ast.Dict])) or any(map(_gives_message, nodes[ast.Return])):
                 return True
+        if "role" in self.keywords and any(map(_gives_role, nodes[ast.keyword])):
+            return True
         return self._makes_elsewhere()
 
     def _makes_elsewhere(self) -> bool:
@@ -264,13 +266,15 @@ _SENT = frozenset({"role", "content", "tool_calls", "tool_call_id", "arguments",
 
 
 def _sends_otherwise(node: ast.Dict) -> bool:
-    """`{"role": turn.speaker}`."""
+    """`{"role": turn.speaker}`, `{"role": who}`."""
     for key, value in zip(node.keys, node.values, strict=True):
         if (name := text(key)) in _SENT:
             value = value.values[0] if type(value) is ast.BoolOp else value
             if type(value) is ast.Call and value.args:
                 value = value.args[0]
             if type(value) is ast.Attribute and value.attr not in _SENT | {name}:
+                return True
+            if type(value) is ast.Name and name == "role":
                 return True
     return False
 
@@ -287,6 +291,11 @@ def _says_role(node: ast.Compare) -> bool:
 def _spreads_otherwise(keyword: ast.keyword) -> bool:
     """`tool(**call.parameters)`."""
     return keyword.arg is None and type(keyword.value) is ast.Attribute and keyword.value.attr not in _SENT
+
+
+def _gives_role(keyword: ast.keyword) -> bool:
+    """`Row(role=who)`."""
+    return keyword.arg == "role" and type(keyword.value) is ast.Name
 
 
 def _begins_with_role(node: ast.Call) -> bool:
@@ -352,7 +361,7 @@ _CALLED = re.compile(rb"(\w+)\(")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ ]+)?(def|class)[ ]+(\w+)\b", re.MULTILINE)
 _COROUTINE = re.compile(rb"^[ \t]*async[ ]+def[ ]+(\w+)\b", re.MULTILINE)
 _HANDS_ON = re.compile(
-    rb"""["']role["']\s*:\s*[a-zA-Z_]|return\s*\{\s*["']role["']|__init__\([^()]*\brole="""
+    rb"""["']role["']\s*:\s*[a-zA-Z_]|return\s*\{\s*["']role["']|\brole=[a-zA-Z_]"""
     rb"""|\b(?:messages|input|contents)=\w|:\s*(?:return\s+)?[\w.]+\.(?:append|extend|insert)\("""
 )
 _NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULTILINE)

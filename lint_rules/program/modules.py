@@ -38,7 +38,8 @@ class Frame:
         self.parent = parent
         self.bound: dict[str, list[Bound]] = {}
         self.nodes: list[Any] = []
-        """Calls, awaits, attributes, displays, comparisons, names, and assignments, without those of nested frames."""
+        """Calls, awaits, attributes, displays, comparisons, names, assignments, and statements that are an expression;
+        without those of nested frames."""
         self.returned: list[ast.expr] = []
         self.yielded: list[ast.expr] = []
         self.grown: dict[str, list[Bound]] = {}
@@ -313,7 +314,7 @@ class _Walk:
     def _noted(self, node: Any, frame: Frame) -> None:
         frame.nodes.append(node)
 
-    _Attribute = _Name = _Dict = _Compare = _Await = _MatchClass = _noted
+    _Attribute = _Name = _Dict = _Compare = _Await = _MatchClass = _Expr = _noted
 
     def _Return(self, node: ast.Return, frame: Frame) -> None:  # noqa: N802
         if node.value is not None:

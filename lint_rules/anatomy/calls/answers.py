@@ -16,6 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.facts import Facts
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -50,9 +51,30 @@ class Answers:
         self.made: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
         self._reaching: dict[Scope, bool] = {}
         self._at: dict[Point, bool] = {}
+        self._rendered: dict[Scope, set[Slot]] = {}
         for node in facts.module.nodes_of(cst.Dict, cst.Call):
-            if is_answer(node):
+            if self.makes(node):
                 self.made[facts.module.scope_of[node].function].append(node)
+
+    def makes(self, node: cst.Dict | cst.Call) -> bool:
+        """Whether an expression makes an answer that was not there before, as one from a stored message was."""
+        return is_answer(node) and not self._renders(node)
+
+    def _renders(self, node: cst.Dict | cst.Call) -> bool:
+        """`{"tool_call_id": m.tool_call_id}` of a message: what has a role is stored already, in another form."""
+        items = ex.made_of(node)
+        read = [ex.member(ex.inner(value)) for key, value in items.items() if key in ID_KEYS]
+        slots = {self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] in ID_KEYS}
+        return not slots.isdisjoint(self._with_role(self.facts.module.scope_of[node].function)) if slots else False
+
+    def _with_role(self, function: Scope) -> set[Slot]:
+        """What a function reads the role of."""
+        found = self._rendered.get(function)
+        if found is None:
+            read = (ex.member(node) for node in function.nodes)
+            slots = (self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] == "role")
+            found = self._rendered[function] = {slot for slot in slots if slot is not None}
+        return found
 
     def reaches(self, function: Scope) -> bool:
         """Whether running `function` may make an answer, in it or in functions of this file that it calls."""
@@ -72,10 +94,10 @@ class Answers:
     def _makes_answer(self, point: Point) -> bool:
         for part in point.expressions():
             for node in walk_scope(part):
-                if type(node) is cst.Dict and is_answer(node):
+                if type(node) is cst.Dict and self.makes(node):
                     return True
                 if type(node) is cst.Call:
-                    if is_answer(node):
+                    if self.makes(node):
                         return True
                     callee = self.facts.slots.callee(node)
                     if callee is not None and self.reaches(callee):

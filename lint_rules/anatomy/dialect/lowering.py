@@ -30,7 +30,7 @@ class Lowering:
         self._changes: dict[Any, list[Callable[[Any], None]]] = {}
         self._meant: dict[ast.expr, ast.expr] = {}
         """Calls, each with what it comes to."""
-        self._made = Made(values)
+        self._made = Made(values, parts.words)
         looks = _LOOKS if parts.words else _CALLS
         for frame in module.frames:
             if isinstance(frame, ClassFrame):
@@ -147,6 +147,13 @@ class Lowering:
         if meant is not None:
             self._meant[node] = meant
 
+    def _statement(self, node: ast.Expr, frame: Frame) -> None:
+        """What a call puts into a list, or into a store, and nobody looks at what it gives."""
+        if isinstance(node.value, (ast.Call, ast.Await)):
+            meant = self._made.meant(node.value, frame, alone=True)
+            if meant is not None:
+                self._meant[node.value] = meant
+
     def _pattern(self, node: ast.MatchClass, frame: Frame) -> None:
         for thing in self._values.of(node.cls, frame):
             known = self._parts.words.get(thing.cls) if isinstance(thing, ClassObject) else None
@@ -219,6 +226,7 @@ _LOOKS: dict[type, Callable[[Lowering, Any, Frame], None]] = {
     ast.Name: Lowering._name,
     ast.Call: Lowering._call,
     ast.Await: Lowering._meaning,
+    ast.Expr: Lowering._statement,
     ast.MatchClass: Lowering._pattern,
 }
-_CALLS = {kind: _LOOKS[kind] for kind in (ast.Call, ast.Await)}
+_CALLS = {kind: _LOOKS[kind] for kind in (ast.Call, ast.Await, ast.Expr)}

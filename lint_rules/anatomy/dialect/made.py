@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ _BUILTINS = frozenset(vars(builtins))
 _SAID = frozenset({"role", "tool_call_id", "tool_use_id"})
 """Keys of which every message that is put together has one."""
 _SENT = frozenset(key for keys in words.ENDPOINTS.values() for key in keys)
-_GROWERS = frozenset({"append", "extend", "insert", "appendleft"})
+_GROWERS = frozenset({"append", "extend", "insert", "appendleft", "add"})
 _OTHERWISE = frozenset({"cache", "lru_cache", "contextmanager", "asynccontextmanager"})
 """Decorators under which a function is not run as it stands."""
 _CHAIN = (ast.Name, ast.Attribute, ast.expr_context)
@@ -65,23 +65,33 @@ class _Unknown(Exception):
 class Made:
     """What calls in the files of a program make."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, words: Mapping[ClassFrame, Mapping[str, str]]) -> None:
+        """`words`: by class its own word for a field -> the provider's."""
         self._values = values
+        self._words = words
+        self._grown: list[ast.expr] = []
+        """What was put into lists and stores on the way."""
         self._known: dict[tuple[Frame, str], bool] = {}
         self._home: Module | None = None
         """The file in which the call stands that is followed."""
 
-    def meant(self, node: ast.Call | ast.Await, frame: Frame) -> ast.expr | None:
-        """What a call, or the wait for one, comes to, in nodes of the call and new ones. None where it is not plain."""
+    def meant(self, node: ast.Call | ast.Await, frame: Frame, *, alone: bool = False) -> ast.expr | None:
+        """What a call, or the wait for one, comes to, in nodes of the call and new ones. None where it is not plain.
+
+        `alone`: it is a statement, and nobody looks at what it gives.
+        """
         call = node.value if isinstance(node, ast.Await) else node
         if not isinstance(call, ast.Call) or not self._tells(call, frame):
             return None
         self._home = frame.module
+        self._grown.clear()
         try:
-            shown = self._shown(self._called(call, frame, None, MOST_DEEP, is_awaited=call is not node))
+            result = self._called(call, frame, None, MOST_DEEP, is_awaited=call is not node)
+            shown = self._put(alone=alone) if self._grown else self._shown(result)
             callees = self._values.callees(call, frame)
-            if not isinstance(shown, ast.Dict) and any(callee.module is frame.module for callee in callees):
-                return None  # what a function of this file does is known of it
+            known = not isinstance(shown, ast.Dict) and not self._grown  # what a function of this file does, is
+            if known and any(callee.module is frame.module for callee in callees):
+                return None
         except (_Unknown, RecursionError):
             return None
         kept = Counter(id(part) for part in ast.walk(shown) if isinstance(part, (ast.Call, ast.Await)))
@@ -98,13 +108,19 @@ class Made:
             raise _Unknown
         return given
 
+    def _put(self, *, alone: bool) -> ast.expr:
+        if not alone or len(self._grown) > 1:
+            raise _Unknown
+        return self._grown[0]
+
     def _tells(self, call: ast.Call, frame: Frame) -> bool:
         """Whether a call may make a message, or send or store some in another file: where it leads to, that is done."""
         found = self._values.of(call.func, frame)
         thing = next(iter(found)) if len(found) == 1 else None
         if isinstance(thing, ClassObject):
             method = self._values.method(thing.cls, "__init__")
-            return method is not None and self._speaks(method)
+            named = self._words.get(thing.cls, {}).values()
+            return not _SAID.isdisjoint(named) or (method is not None and self._speaks(method))
         if not isinstance(thing, Function):
             return False
         return self._speaks(thing.frame) or (thing.frame.module is not frame.module and self._hands_on(thing.frame))
@@ -213,9 +229,25 @@ class Made:
         else:
             listed = [name for name, _ in self._values.constructor(cls)]
             given = self._plain(call, listed, frame, names, deep)
-            made.fields = {name: given[name] if name in given else self._default(cls, name) for name in listed}
-        made.node = call if names is None else None
+            made.fields = {name: given[name] if name in given else self._default(cls, name) for name in listed or given}
+            if names is not None:
+                made.node = self._constructed(call, cls, made, frame, names, deep)
+        made.node = call if names is None else made.node
         return made
+
+    def _constructed(
+        self, call: ast.Call, cls: ClassFrame, made: Thing, frame: Frame, names: Names, deep: int
+    ) -> ast.expr | None:
+        """The call of a constructor with what its fields get, where that can be written down."""
+        words = self._words.get(cls, {})
+        with suppress(_Unknown):
+            parts = [
+                ast.keyword(Word(words[name], name) if name in words else name, _expression(value))
+                for name, value in made.fields.items()
+                if not (isinstance(value, ast.Constant) and value.value is None)
+            ]
+            return ast.Call(self._same(call.func, frame, names, deep), [], parts)
+        return None
 
     def _default(self, cls: ClassFrame, name: str) -> Given:
         """What a field has that nothing is given to."""
@@ -314,7 +346,7 @@ class Made:
 
     def _perhaps(self, line: ast.If, frame: Frame, names: Names, deep: int) -> None:
         """`if x: made["key"] = x`: a key that a dict may have."""
-        test = _expression(self._value(line.test, frame, names, deep))
+        test = _emptiness(_expression(self._value(line.test, frame, names, deep)))
         for inside in line.body:
             target = inside.targets[0] if isinstance(inside, ast.Assign) and len(inside.targets) == 1 else None
             if line.orelse or not isinstance(target, ast.Subscript) or not isinstance(inside, ast.Assign):
@@ -349,12 +381,17 @@ class Made:
             made.put(_key(target), value)
 
     def _does(self, node: ast.expr, frame: Frame, names: Names, deep: int) -> None:
-        """A docstring, `made.update(...)`, `super().__init__(...)`."""
+        """A docstring, `made.update(...)`, `super().__init__(...)`, `rows.add(made)` and then `session.commit()`."""
         if isinstance(node, ast.Constant):
             return
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             raise _Unknown
         func = node.func
+        if _grows(node):
+            self._grown.append(self._same(node, frame, names, deep))
+            return
+        if self._grown and not node.args and not node.keywords:
+            return
         if func.attr == "update" and len(node.args) <= 1:
             made = self._value(func.value, frame, names, deep)
             more = self._dict_of(node, frame, names, deep)
@@ -585,6 +622,8 @@ def _truth(given: Given) -> bool | None:
         return True if given.cls is not None else bool(given.items) if all(k for k, _ in given.items) else None
     if isinstance(given, ast.Constant):
         return bool(given.value)
+    if isinstance(given, ast.Call) and _dotted(given.func) == "json.dumps":
+        return True
     if isinstance(given, (ast.List, ast.Tuple, ast.Dict)):
         return bool(given.elts if not isinstance(given, ast.Dict) else given.keys)
     if isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not):
@@ -597,6 +636,13 @@ def _truth(given: Given) -> bool | None:
     if isinstance(given, ast.Compare) and len(given.ops) == 1:
         return _compared(given.left, given.ops[0], given.comparators[0])
     return None
+
+
+def _emptiness(test: ast.expr) -> ast.expr:
+    """A list that holds something for each of another one is empty if that is."""
+    if isinstance(test, ast.ListComp) and len(test.generators) == 1 and not test.generators[0].ifs:
+        return test.generators[0].iter
+    return test
 
 
 def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr) -> bool | None:
