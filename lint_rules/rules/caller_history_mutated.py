@@ -71,7 +71,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.given import Given, edited, hands_back, is_put_together, owned_by_callers
+from lint_rules.anatomy.messages.given import (
+    Given,
+    edited,
+    hands_back,
+    is_only_filled,
+    is_put_together,
+    owned_by_callers,
+)
 from lint_rules.anatomy.messages.shown import ShownEdit, shown_edits
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.sharing import SharedStore
@@ -117,7 +124,7 @@ def _is_secret(anatomy: Anatomy, given: Given) -> bool:
     function = given.function
     if function.name.startswith("test") or not _is_for_something_else(anatomy, given):
         return False
-    if is_put_together(anatomy, given):
+    if is_put_together(anatomy, given) or is_only_filled(anatomy, given):
         return False
     owned = owned_by_callers(anatomy, given)
     if hands_back(anatomy, given) and not (owned and given.kind is Kind.MESSAGE):

@@ -145,6 +145,19 @@ def is_put_together(anatomy: Anatomy, given: Given) -> bool:
     )  # fmt: skip
 
 
+def is_only_filled(anatomy: Anatomy, given: Given) -> bool:
+    """Whether the function sets attributes of what it got, and looks at nothing of it: that is given to be filled."""
+    slot = anatomy.facts.slots.parameter(given.function, given.param.name.value)
+    used = [name for name in anatomy.facts.names[slot] if name is not given.param.name]
+    return given.kind is Kind.MESSAGE and all(_is_set(anatomy, name) for name in used)
+
+
+def _is_set(anatomy: Anatomy, name: cst.Name) -> bool:
+    """`x` of `x.content = ...`."""
+    member = anatomy.module.parent[name]
+    return isinstance(member, cst.Attribute) and isinstance(anatomy.module.parent[member], cst.AssignTarget)
+
+
 def _is_of_reply(anatomy: Anatomy, value: cst.BaseExpression, caller: Scope) -> bool:
     """Whether a value is what a model call gives, the variable of a loop over it, or a part of these."""
     while isinstance(value, (cst.Attribute, cst.Subscript)):
