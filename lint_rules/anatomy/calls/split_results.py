@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
@@ -169,12 +170,28 @@ def _ends_with_it(anatomy: Anatomy, loop: cst.For, stored: Stored) -> bool:
 
 
 def _has_own_call(anatomy: Anatomy, loop: cst.For, stored: Stored) -> bool:
-    """Whether the loop stores an assistant message for each result: pairs of one call and one result."""
+    """Whether the loop stores an assistant message for each result, or with one call each: a result answers it."""
     return any(
-        other.role == "assistant" and other.slot == stored.slot and not _on_another_way(anatomy, other, stored)
+        _has_one_call(anatomy, other) or not _on_another_way(anatomy, other, stored)
         for other in anatomy.transcript.stored(stored.function)
-        if anatomy.module.inside(other.node, loop.body)
+        if other.role == "assistant" and other.slot == stored.slot and anatomy.module.inside(other.node, loop.body)
     )
+
+
+def _has_one_call(anatomy: Anatomy, stored: Stored) -> bool:
+    """`[{"type": "text", ...}, {"type": "tool_use", ...}]`."""
+    content = stored.message.content if stored.message is not None else None
+    elements = content.elements if isinstance(content, cst.List) else ()
+    tags = [_tag(anatomy, element) for element in elements]
+    return None not in tags and sum(tag in words.CALL_TAGS for tag in tags) == 1
+
+
+def _tag(anatomy: Anatomy, element: cst.BaseElement) -> str | None:
+    """The type that a part of a message says it is of."""
+    if isinstance(element, cst.StarredElement):
+        return None
+    kinds = [ex.dict_items(value).get("type") for value in (element.value, *_assigned(anatomy, element.value))]
+    return next((ex.text(kind) for kind in kinds if kind is not None), None)
 
 
 def _on_another_way(anatomy: Anatomy, other: Stored, stored: Stored) -> bool:
