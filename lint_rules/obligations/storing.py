@@ -10,12 +10,14 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import class_names, classes_of, method_of
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -63,6 +65,14 @@ def _may_transfer(full: str) -> bool:
     return name in _FILES or _STORES.search(name) is not None or _LOADS.search(name) is not None
 
 
+def _gives(anatomy: Anatomy, method: Scope, classes: set[str]) -> bool:
+    """Whether a method gives a history, or a list of objects of one of these classes."""
+    elements = anatomy.elements.of(("return", method))
+    return Kind.HISTORY in anatomy.facts.of(("return", method)) or (
+        elements is not None and elements[1].name in classes
+    )
+
+
 class Storing:
     """Finds the transfers of one file."""
 
@@ -84,8 +94,9 @@ class Storing:
 
     def of(self, call: cst.Call) -> Transfer | None:
         """The call as a transfer, if it is one."""
-        name = ex.called_name(call)
-        if not _may_transfer(name) and not _may_transfer(self.anatomy.module.imports.full.get(name, "")):
+        name, base = ex.called_name(call), ex.receiver(call)
+        named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
+        if not named and (base is None or not self._gives_back(base, call)):
             return None
         if (
             is_logging(call)
@@ -93,7 +104,6 @@ class Storing:
             or "cache" in self.anatomy.module.scope_of[call].function.name
         ):
             return None
-        base = ex.receiver(call)
         owner = (ex.dotted(base) or "").lower().replace("()", "") if base is not None else ""
         if _VIEWS.search(owner):
             return None
@@ -108,9 +118,9 @@ class Storing:
             return self._loaded(call)
         if name in {"execute", "executemany"} and call.args:
             return self._stored(call) if _WRITES.match(ex.text(call.args[0].value) or "") else None
-        if base is not None and self._is_list(base):
+        if base is not None and self._is_list(base) and not self._gives_back(base, call):
             return None
-        if base is not None and self._keeps_history(base):
+        if base is not None and (self._keeps_history(base) or self._gives_back(base, call)):
             return self._of_keeper(call, base)
         if name in _ON_LISTS and not _STORED_IN.search(owner):
             return None
@@ -131,13 +141,32 @@ class Storing:
         own = self.anatomy.module.self_name(self.anatomy.module.scope_of[base])
         return slot is not None and ex.dotted(base) != own and (slot in self.anatomy.givers or slot in self._holders)
 
+    def _gives_back(self, base: cst.BaseExpression, call: cst.Call) -> bool:
+        """Whether another method of the class of an object gives a history, or a list of what this one gets."""
+        slot, name = self.anatomy.facts.slots.of(base), ex.called_name(call)
+        given = {of for arg in call.args for of in self._elements(arg.value)}
+        for there, cls in classes_of(self.anatomy, slot) if slot is not None else ():
+            line = (cls, *there.module.base_classes(cls))
+            methods = {method for one in line for method in one.methods.values() if method.name != name}
+            if method_of(there, cls, name) is not None and any(_gives(there, method, given) for method in methods):
+                return True
+        return False
+
+    def _elements(self, value: cst.BaseExpression) -> Iterator[str]:
+        """The classes of what a value is, or of what a list holds."""
+        for part in [value, *(e.value for e in value.elements)] if isinstance(value, cst.List) else [value]:
+            slot = self.anatomy.facts.slots.of(part)
+            if slot is not None:
+                yield from class_names(self.anatomy, slot)
+                yield from class_names(self.anatomy, ("item", slot))
+
     def _of_keeper(self, call: cst.Call, base: cst.BaseExpression) -> Transfer | None:
         """A method of an object that keeps a history; one that only changes a list in memory does not fail."""
         slot = self.anatomy.facts.slots.of(base)
         body = self._keepers.method(call, slot) if slot is not None else None
         if body is not None and not may_fail(body):
             return None
-        return self._stored(call) if _STORES.search(ex.called_name(call)) else self._loaded(call)
+        return self._loaded(call) if _LOADS.search(ex.called_name(call)) else self._stored(call) or self._loaded(call)
 
     def _outward(self, call: cst.Call, owner: str) -> bool:
         """Whether what is called belongs to something that stores: by its name, or by what it does in this file."""

@@ -48,14 +48,15 @@ def remember(path, message):
 
 ## How it decides
 The `try` holds a call that loads or stores a known history, a message, or something that holds them: by `json.dump`
-and its like into a file, a method of a store (an object is one whose methods give a history, unless its class is at
-hand and only changes a list in memory), or a function of the file that does so. Its handler takes every error,
-or one of files, databases and decoders. Errors that are logged with `error`, `exception` or `critical`, raised,
-returned, counted or answered by other work are no finding; nor is a file that is not there yet.
+and its like into a file, a method of a store (an object is one whose methods give a history, or messages of the class
+that it gets, also where its class stands in another file, unless it only changes a list in memory), or a function of
+the file that does so. Its handler takes every error, or one of files, databases and decoders. Errors that are logged
+with `error`, `exception` or `critical`, raised, returned, counted or answered by other work are no finding; nor is a
+file that is not there yet.
 
 ## Known problems
-What a store in another file does is known by its name only. A store that is a mere copy for people (an export, a
-transcript) looks the same as the one that is loaded again.
+What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an
+export, a transcript) looks the same as the one that is loaded again.
 
 ## Fix safety
 Unsafe: where the handler does nothing but log or pass, it logs the error with its traceback and raises it again. Where
