@@ -52,14 +52,16 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 Looked at are dict displays that become elements of `tool_calls` (or `tool_use` blocks) of an assistant message made in
-this file, and that take their name from a tool call of a reply; and dicts with the role "tool" that are stored in a
+this file, and that take their name from a tool call of a reply. Also dicts and objects of a class of calls, of any
+file, that take id and name from one event, row, pattern or handler's parameters, and to whose arguments nothing in the
+file ever adds; and dicts with the role "tool" that are stored in a
 history which is sent, in a loop over tool calls. Ids are asked for only where the file's requests go to an API that
 has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none, and neither have calls whose
 arguments are made objects. Dicts with `**` parts are silent.
 
 ## Known problems
-Calls that are put together from the events of a stream, and objects of other files, are not looked at. Messages that
-lose their calls belong to dropped-tool-calls (AGL603).
+Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls
+(AGL603).
 
 ## Fix safety
 There is no fix: keep the message of the SDK itself, or copy every part.
@@ -87,7 +89,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in stripped_calls(anatomy):
         message = f"the tool call is made anew without its `{found.lost}`: {_HARM[found.lost]}"
         cure = f"copy its `{found.lost}`, too, or store the message of the reply itself"
-        yield Draft(found.node, message, cure, (Note(found.shows, "the call it is made of"),))
+        yield Draft(found.node, message, cure, (Note(found.shows, "what it is made of"),))
     for found in stripped_results(anatomy):
         message = f"the tool result is stored without `{found.lost}`: the API cannot tell which call it answers"
         cure = f'add `"{found.lost}"`, the id of the call'

@@ -19,9 +19,14 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+from lint_rules.syntax.word import meaning
 
 _CALL_FIELDS = frozenset({"tool_calls", "function_call", "tool_call_id"})
 _CONTENT_ONLY = ("messages.create", "messages.stream", "converse", "converse_stream")
+_ARGUMENTS = frozenset({"arguments", "input", "args"})
+_BESIDE = frozenset({"function", "index"})
+_IDS = ("id", "call_id", "tool_call_id")
+_ADDING = frozenset({"update", "append", "setdefault", "extend", "write"})
 _SCHEMA_FIELDS = frozenset({"parameters", "description", "strict"})
 
 
@@ -171,17 +176,19 @@ def _outermost(function: Scope) -> cst.CSTNode:
 
 
 def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
-    """Tool calls of assistant messages that are made of others without their arguments or their id."""
+    """Tool calls of assistant messages that are made of others, or of what is told of them, without arguments or id."""
     ids = _has_ids(anatomy)
     for node in _rebuilt_calls(anatomy):
-        if any(isinstance(element, cst.StarredDictElement) for element in node.elements):
+        if any(isinstance(element, cst.StarredDictElement) for element in getattr(node, "elements", ())):
             continue
-        items = ex.dict_items(node)
+        items = ex.made_of(node)
         function = ex.dict_items(items["function"]) if "function" in items else {}
         source = _call_in(anatomy, node)
-        if source is None:
-            continue
-        if function and "name" in function and not _SCHEMA_FIELDS & set(function):
+        if source is None or isinstance(node, cst.Call):
+            told = _told_of(anatomy, node, function.get("name") or items.get("name"))
+            if told is not None:
+                yield Stripped(node, "arguments", told)
+        elif function and "name" in function and not _SCHEMA_FIELDS & set(function):
             starred = any(isinstance(e, cst.StarredDictElement) for e in getattr(items["function"], "elements", ()))
             if "arguments" not in function and not starred:
                 yield Stripped(node, "arguments", source)
@@ -191,6 +198,68 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
             lost = next((part for part in ("input", "id") if part not in items), None)
             if lost is not None:
                 yield Stripped(node, lost, source)
+
+
+def _told_of(anatomy: Anatomy, node: cst.Dict | cst.Call, name: cst.BaseExpression | None) -> cst.CSTNode | None:
+    """What has told the id and the name of a call that is made without its arguments, which nobody adds later.
+
+    An event, a row, a handler's parameters: `Call(event.id, event.name)`.
+    """
+    items = ex.made_of(node)
+    parts = {**items, **(ex.dict_items(items["function"]) if "function" in items else {})}
+    if isinstance(node, cst.Call) and meaning(ex.called_name(node)) != "class of call":
+        return None
+    if (
+        isinstance(node, cst.Dict)
+        and "function" not in items
+        and not ("type" in items and ex.text(items["type"]) == "tool_use")
+    ):
+        return None
+    if any(key in parts and not _is_empty(parts[key]) for key in _ARGUMENTS) or _SCHEMA_FIELDS & set(parts):
+        return None
+    key = next((parts[key] for key in _IDS if key in parts), None)
+    said = _teller(anatomy, key) if key is not None else None
+    if said is None or name is None or said != _teller(anatomy, name) or _are_added(anatomy):
+        return None
+    others = (value for part, value in parts.items() if value not in (key, name) and part not in _BESIDE | _ARGUMENTS)
+    return name if all(isinstance(value, cst.SimpleString) for value in others) else None
+
+
+def _is_empty(value: cst.BaseExpression) -> bool:
+    """`{}`, `dict()`, `""`, `"{}"`, `None`."""
+    return ex.text(value) in {"", "{}"} or ex.source(value) in {"{}", "dict()", "None"}
+
+
+def _teller(anatomy: Anatomy, value: cst.BaseExpression) -> object:
+    """What a value is taken from: the object that it is a part of, a pattern, the parameters of a function."""
+    pair = ex.member(value) or ex.asked(value)
+    if pair is not None:
+        return ex.source(pair[0], 200)
+    if not isinstance(value, cst.Name):
+        return None
+    function = anatomy.module.scope_of[value].function
+    for outer in anatomy.module.ancestors(value):
+        if isinstance(outer, cst.MatchCase):
+            bound = (part.name for part in walk(outer.pattern) if isinstance(part, cst.MatchAs))
+            if any(name is not None and name.value == value.value for name in bound):
+                return outer
+    given = [p.name.value for p in parameters(function)]
+    return function if value.value in given else None
+
+
+def _are_added(anatomy: Anatomy) -> bool:
+    """Whether anything in the file sets, or adds to, the arguments of a call, or makes one with them."""
+    places: list[cst.BaseExpression | None] = []
+    for call in anatomy.module.nodes_of(cst.Call):
+        name = ex.called_name(call)
+        made = meaning(name) == "class of call" or name in {"replace", "model_copy"}
+        if made and not _ARGUMENTS.isdisjoint(ex.keywords(call)):
+            return True
+        places += [ex.receiver(call)] if name in _ADDING else []
+    for node in (*anatomy.module.nodes_of(cst.Assign, cst.AnnAssign), *anatomy.module.nodes_of(cst.AugAssign)):
+        places += ex.targets(node)
+    members = (ex.member(place) for place in places if place is not None)
+    return any(member is not None and member[1] in _ARGUMENTS for member in members)
 
 
 def _has_no_ids(anatomy: Anatomy, node: cst.Dict, arguments: cst.BaseExpression | None) -> bool:
@@ -241,11 +310,11 @@ def _has_ids(anatomy: Anatomy) -> bool:
     )
 
 
-def _rebuilt_calls(anatomy: Anatomy) -> Iterator[cst.Dict]:
-    """The dicts that become elements of `tool_calls`, or of the content, of assistant messages made here."""
+def _rebuilt_calls(anatomy: Anatomy) -> Iterator[cst.Dict | cst.Call]:
+    """What becomes an element of `tool_calls`, or of the content, of assistant messages made here."""
+    facts = anatomy.facts
     seen: set[cst.CSTNode] = set()
-    for message in anatomy.module.nodes_of(cst.Dict):
-        items = ex.dict_items(message)
+    for _, items in anatomy.made:
         if "role" not in items or ex.text(items["role"]) != "assistant":
             continue
         queue = [items[key] for key in ("tool_calls", "content") if key in items]
@@ -254,16 +323,33 @@ def _rebuilt_calls(anatomy: Anatomy) -> Iterator[cst.Dict]:
             if value in seen:
                 continue
             seen.add(value)
-            if isinstance(value, cst.Dict):
+            if isinstance(value, cst.Dict) or (isinstance(value, cst.Call) and ex.made_of(value)):
                 yield value
             elif isinstance(value, (cst.ListComp, cst.GeneratorExp)):
                 queue.append(value.elt)
             elif isinstance(value, (cst.List, cst.Tuple)):
                 queue.extend(element.value for element in value.elements)
-            elif isinstance(value, cst.Name):
-                slot = anatomy.facts.slots.of(value)
-                if slot is not None:
-                    queue.extend([*anatomy.facts.assigned(slot), *anatomy.facts.appended(slot)])
+            elif isinstance(value, (cst.IfExp, cst.BooleanOperation)):
+                queue.extend(ex.alternatives(value))
+            elif isinstance(value, cst.Call):
+                base = ex.receiver(value)
+                queue.extend(arg.value for arg in value.args if ex.dotted(value.func) in {"list", "tuple"})
+                queue.extend([base] if base is not None and ex.called_name(value) in {"values", "copy"} else [])
+            else:
+                slot = facts.slots.of(value)
+                queue.extend(_put_into(anatomy, slot) if slot is not None else ())
+
+
+def _put_into(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
+    """What a name or an attribute is set to, what is put into its list or dict, and what it is one of."""
+    facts = anatomy.facts
+    yield from (*facts.assigned(slot), *facts.appended(slot), *facts.assigned(("item", slot)))
+    if slot[0] == "var":
+        for loop in anatomy.module.nodes_of(cst.CompFor, cst.For):
+            if isinstance(loop.target, cst.Name) and facts.slots.of(loop.target) == slot:
+                yield loop.iter
+        for site in anatomy.calls.sites.get(slot[1], ()):
+            yield from (value for given, value in facts.slots.bindings(site.node, slot[1]) if given == slot)
 
 
 def _call_in(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:
