@@ -12,6 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
@@ -123,13 +124,14 @@ class OpenEnds:
         flags: Mapping[str, bool] = MappingProxyType({}),
         surely: bool = False,
         passing: Container[Point] = (),
+        into: Slot | None = None,
     ) -> str | None:
         """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
 
         `handed`: a list of answers is given to the caller, who stores it. Without `stored`, the message with the calls
         is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
         list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
-        other calls.
+        other calls. `into` is the list that the message with the calls is in, if that is known.
         """
         inside = set(region)
         seen = {(start, stored)}
@@ -157,7 +159,9 @@ class OpenEnds:
                 queue.append((target, after))
         if not ends:
             return None
-        return "the history is sent without it" if handed else self._lives_on(surely)
+        if handed:
+            return "the history is sent without it"
+        return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
 
     def is_stored_before(self, points: Iterable[Point]) -> bool:
         """Whether the message with the calls is in the history at one of `points`, or not stored in this function."""
@@ -210,9 +214,45 @@ class OpenEnds:
             return False
         slots = self.anatomy.facts.slots
         return any(
-            slots.of(move.source) == slot and move.target != slot and self.outlives(move.target, owner, depth + 1)
+            slots.of(_chosen_from(move.source)) == slot
+            and move.target != slot
+            and self.outlives(move.target, owner, depth + 1)
             for move in self._moves
         )
+
+    def is_handed_out(self, slot: Slot) -> bool:
+        """Whether a list that is kept beside the one that is sent is given to whoever runs, reads or awaits this.
+
+        Who collects what a turn adds, calls and results, in a list of its own wants it for the next turn.
+        """
+        if slot[:2] != ("var", self.function) or slot in self._sent or not self._sent & self.histories:
+            return False
+        given = [node.value for node in self.function.nodes_of(cst.Return, cst.Yield)]
+        futures = [call for call in self.function.nodes_of(cst.Call) if ex.called_name(call) == "set_result"]
+        given += [arg.value for call in futures for arg in call.args]
+        return any(isinstance(value, cst.BaseExpression) and self._holds(value, slot) for value in given)
+
+    @cached_property
+    def _sent(self) -> set[Slot]:
+        """The lists that are asked with."""
+        asking = [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call)]
+        slots = (self.anatomy.facts.slots.of(arg.value) for call in asking for arg in call.args)
+        return {slot for slot in slots if slot is not None}
+
+    def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
+        """Whether a value is a list, a copy of it, or an object that is made with it."""
+        if self.anatomy.facts.slots.of(value) == slot:
+            return True
+        parts: list[cst.BaseExpression] = []
+        if isinstance(value, cst.Call) and (ex.made_of(value) or ex.called_name(value)[:1].isupper()):
+            parts = [arg.value for arg in value.args]
+        elif isinstance(value, (cst.Tuple, cst.List)):
+            parts = [element.value for element in value.elements]
+        elif isinstance(value, cst.Dict):
+            parts = [*ex.dict_items(value).values()]
+        elif isinstance(value, (cst.BooleanOperation, cst.IfExp)):
+            parts = [*ex.alternatives(value)]
+        return any(self._holds(part, slot) for part in (*parts, *sources(value)) if part is not value)
 
     @cached_property
     def _moves(self) -> list[Move]:
@@ -259,6 +299,12 @@ class OpenEnds:
     def _asked_in_turns(self, caller: Scope) -> bool:
         """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
         return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+
+
+def _chosen_from(value: cst.BaseExpression) -> cst.BaseExpression:
+    """`turn` of `[m for m in turn if ...]`."""
+    value = ex.inner(value)
+    return value.for_in.iter if isinstance(value, (cst.ListComp, cst.GeneratorExp)) else value
 
 
 def _is_end_cut(write: HistoryWrite) -> bool:

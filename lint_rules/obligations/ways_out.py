@@ -169,11 +169,14 @@ class WaysOut:
                     continue
                 parts = list(asked.told.undecided(escape.test))
                 about = [part for part in parts if asked.told.mentions(part)]
-                if about and not asked.knows(self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)):
+                points = self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)
+                if about and not asked.knows(points) and not asked.told.tells(escape.test):
                     continue  # it may ask whether there are calls
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
-                how = self.ends.go_on(escape.exit, flags=escape.flags) if not self._is_last(escape, None) else None
+                if self._is_last(escape, None):
+                    continue
+                how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot)
                 if how == BROKEN and about == parts and any(map(_names_a_tool, about)):
                     continue  # a tool that ends the conversation
                 if how is not None:

@@ -65,8 +65,9 @@ other parts of a reply are understood. An error counts where the model decides a
 is not there, or fails, malformed arguments; here, or in a function that gets the call. It is followed outwards: to a
 handler that goes on with the history, here or in a caller; to a chat framework, which catches it; and to whoever runs
 a turn of an object that keeps the history (there, a tool must fail). A loop that only puts calls aside for another one
-counts as that one; a list
-that is added to a history lives on with it; and calls are followed into a function that chooses some of them, up to
+counts as that one; a list that is added to a history lives on with it, and so does one of what the turn adds, beside
+the one that is sent, if it is returned, yielded or given to a future; a question about calls, of a function that only
+looks at them, settles none; and calls are followed into a function that chooses some of them, up to
 the callers that have stored all. Reported are also a request in the loop behind the first result, a loop over a
 part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are never sent
 when the rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
@@ -21,6 +22,7 @@ _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_seq
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
+_HANDED = {Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE}
 GROWERS = frozenset({"append", "extend", "insert"})
 """Methods that put a message into a list, and settle none of its calls."""
 
@@ -89,12 +91,17 @@ class ToldByReply:
         else:
             yield test
 
+    def tells(self, test: cst.BaseExpression) -> bool:
+        """Whether one side of a test says that there are calls before the other is asked: `not calls or old(calls)`."""
+        test = ex.inner(test)
+        return isinstance(test, cst.BooleanOperation) and (self._truth(test.left) is not None or self.tells(test.left))
+
     def settles(self, point: Point) -> bool:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
         node = point.statement
         if isinstance(node, cst.For):
             return Kind.CALLS in self.anatomy.facts.kinds(node.iter) or self.mentions(node.iter)
-        if isinstance(node, (cst.If, cst.While)):
+        if isinstance(node, (cst.If, cst.While)) or (isinstance(node, cst.Assign) and self._is_only_asked(node)):
             return False
         for part in point.expressions():
             for inside in walk(part):
@@ -107,6 +114,47 @@ class ToldByReply:
                     if self._runs(inside):
                         return True
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
+
+    def _is_only_asked(self, node: cst.Assign) -> bool:
+        """`stuck = guard.check(calls)`: what it runs only looks, and only tests and texts read what comes of it."""
+        slot, call = self.anatomy.facts.slots.of(node.targets[0].target), ex.inner(node.value)
+        if slot is None or slot[0] != "var" or not isinstance(call, cst.Call) or not self._only_looks(call):
+            return False
+        names = self.anatomy.readers(self.function, slot).get(node, [])
+        asking = [name for name in names if self._is_asked(name)]
+        shown = all(
+            shown_only(self.anatomy.module, name) or self._is_in_text(name) for name in names if name not in asking
+        )
+        return bool(asking) and shown
+
+    def _only_looks(self, call: cst.Call) -> bool:
+        """Whether a function of the project gives the calls that it gets to nobody."""
+        callee = self.anatomy.facts.slots.callee(call)
+        found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
+        if found is None:
+            return False
+        there, run = found
+        inside = (node for node in run.nodes_of(cst.Call) if ex.called_name(node) not in READERS)
+        return not any(
+            _HANDED & there.facts.kinds(arg.value).keys()
+            for node in inside
+            if not is_logging(node)
+            for arg in node.args
+        )
+
+    def _is_asked(self, name: cst.Name) -> bool:
+        """Whether a name stands in a test."""
+        here: cst.CSTNode = name
+        for outer in self.anatomy.module.ancestors(name):
+            if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
+                return outer.test is here
+            if not isinstance(outer, (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)):
+                return False
+            here = outer
+        return False
+
+    def _is_in_text(self, name: cst.Name) -> bool:
+        return any(isinstance(outer, cst.FormattedString) for outer in self.anatomy.module.ancestors(name))
 
     def _runs(self, loop: cst.CompFor) -> bool:
         """Whether a comprehension over the calls does something with them: not if it only reads their names."""
@@ -134,7 +182,7 @@ class ToldByReply:
 
     def _is_handed(self, value: cst.BaseExpression) -> bool:
         kinds = self.anatomy.facts.kinds(value)
-        return bool({Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE} & kinds.keys())
+        return bool(_HANDED & kinds.keys())
 
     def _truth(self, test: cst.BaseExpression) -> bool | None:
         """What a test gives for a reply with calls."""
@@ -155,7 +203,8 @@ class ToldByReply:
         asked = ex.asked(test)
         if asked is not None and isinstance(test, cst.Call):
             return True if asked[1] in {"tool_calls", "content"} else None
-        if Kind.CALLS in self.anatomy.facts.kinds(test) or Kind.CALL in self.anatomy.facts.kinds(test):
+        kinds = self.anatomy.facts.kinds(test)
+        if Kind.CALLS in kinds or (Kind.CALL in kinds and not self._is_chosen(test)):
             return True
         slot = self.anatomy.facts.slots.of(test)
         if slot is not None and slot in self.lists:
@@ -166,6 +215,14 @@ class ToldByReply:
             self._traced.discard(slot)
             return values.pop() if len(values) == 1 else None
         return None
+
+    def _is_chosen(self, node: cst.BaseExpression) -> bool:
+        """Whether something was asked for one of the calls, of which there may be none: `old = guard.first(calls)`."""
+        made = self.anatomy.assigned(node) if isinstance(node, cst.Name) else node
+        call = ex.inner(made) if made is not None else None
+        return isinstance(call, cst.Call) and any(
+            Kind.CALLS in self.anatomy.facts.kinds(arg.value) for arg in call.args
+        )
 
     def _compared(self, test: cst.Comparison) -> bool | None:
         left, operator, right = ex.compared(test)
