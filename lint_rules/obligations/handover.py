@@ -243,7 +243,15 @@ class _Search:
             arg.value for n in walk(value) if type(n) is cst.Call and ex.dotted(n.func) == "len" for arg in n.args
         }
         names = (n for n in walk(value) if type(n) is cst.Name and n not in counted)
-        return any(self.anatomy.facts.slots.of(name) in views for name in names)
+        return any(self._is_of(name, views) for name in names)
+
+    def _is_of(self, name: cst.Name, views: set[Slot]) -> bool:
+        """Whether a name stands for one of these where it stands: loops over other lists may have it, too."""
+        if self.anatomy.facts.slots.of(name) not in views:
+            return False
+        loops = (outer for outer in self.anatomy.module.ancestors(name) if isinstance(outer, cst.For))
+        loop = next((loop for loop in loops if name.value in ex.target_names(loop.target)), None)
+        return loop is None or self._is_view(loop.iter, views)
 
     def _views(self, slot: Slot) -> set[Slot]:
         """The list, and local names that are bound to something made of it."""
