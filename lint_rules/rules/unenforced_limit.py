@@ -39,8 +39,9 @@ def run(client, messages, tools, execute, max_rounds=20):
 ## How it decides
 A limit is known by its name. Reported is a parameter of a function that holds a loop of rounds, an attribute of a class
 with such a method (or one that asks a model), and a constant of a module with such a loop, when it is never read, or
-read only to be logged. Silent are classes with base classes of other files, functions that hand on all they have
-(`locals()`, `vars(self)`), and names that are listed as text, in `__all__` or for `getattr`.
+read only to be logged, or put into a field, which nothing reads, of a record of which only parts are used. Silent are
+classes with base classes of other files, functions that hand on all they have (`locals()`, `vars(self)`), and names
+that are listed as text, in `__all__` or for `getattr`.
 
 ## Known problems
 A limit that another file reads from the object is reported.
@@ -61,10 +62,11 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.rules.draft import Draft
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.module import Scope, SourceModule, decorators, fields, parameters
 
 _LIMIT = re.compile(
     r"^_*max(imum)?_(\w+_)?(iterations?|iters?|rounds?|turns?|steps?|loops?|cycles?|calls?|cost|spend|budget|duration"
@@ -94,6 +96,7 @@ class _Reads:
     """What of a file is read, by name; what is only logged is not. Only looked for where there is a limit."""
 
     def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
         self._module = anatomy.module
 
     def as_name(self, name: str) -> bool:
@@ -106,7 +109,48 @@ class _Reads:
         return any(ex.text(node) == name for node in self._module.nodes_of(cst.SimpleString))
 
     def _counts(self, node: cst.Name | cst.Attribute) -> bool:
-        return _is_read(self._module.parent[node], node) and not handlers.shown_only(self._module, node)
+        parent = self._module.parent[node]
+        if not _is_read(parent, node) or handlers.shown_only(self._module, node):
+            return False
+        return not (isinstance(parent, cst.Arg) and self._is_only_kept(parent))
+
+    def _is_only_kept(self, arg: cst.Arg) -> bool:
+        """Whether an argument becomes a field, which nobody reads, of a record that nobody gets: `State(max_calls)`."""
+        call = self._module.parent[arg]
+        found = made_class(self._anatomy, call) if isinstance(call, cst.Call) else None
+        if found is None or not isinstance(call, cst.Call) or "__init__" in found[1].methods:
+            return False
+        there, names = found[0].module, fields(found[1])
+        place = [other for other in call.args if other.keyword is None].index(arg) if arg.keyword is None else -1
+        field = arg.keyword.value if arg.keyword is not None else names[place] if place < len(names) else ""
+        return (
+            field in names
+            and self._stays(call)
+            and not any(
+                _is_read(file.parent[node], node) and not _is_given(file, node, call)
+                for file in {there, self._module}
+                for node in file.nodes_of(cst.Attribute)
+                if node.attr.value == field
+            )
+        )
+
+    def _stays(self, call: cst.Call) -> bool:
+        """Whether an object is bound to a name or attribute of which only parts are used."""
+        bound = self._module.parent[call]
+        slots = self._anatomy.facts.slots
+        places = (
+            {slots.of(target) for target in ex.targets(bound)}
+            if isinstance(bound, cst.Assign | cst.AnnAssign)
+            else set()
+        )
+        if not places or None in places:
+            return False
+        return not any(
+            slots.of(node) in places
+            and _is_read(self._module.parent[node], node)
+            and not isinstance(self._module.parent[node], cst.Attribute)
+            for node in self._module.nodes_of(cst.Name, cst.Attribute)
+        )
 
     @cached_property
     def all_of(self) -> set[Scope]:
@@ -114,6 +158,13 @@ class _Reads:
         nodes: list[cst.CSTNode] = [n for n in self._module.nodes_of(cst.Name) if n.value in _ALL]
         nodes += [n for n in self._module.nodes_of(cst.Attribute) if n.attr.value in _ALL]
         return {self._module.scope_of[node].function for node in nodes}
+
+
+def _is_given(module: SourceModule, node: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether a value goes into an object such as `call` makes."""
+    arg = module.parent[node]
+    outer = module.parent[arg]
+    return isinstance(arg, cst.Arg) and isinstance(outer, cst.Call) and ex.dotted(outer.func) == ex.dotted(call.func)
 
 
 def _is_read(parent: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -174,7 +225,7 @@ def _constants(anatomy: Anatomy, reads: _Reads) -> Iterator[Draft]:
 
 def _draft(node: cst.CSTNode, name: str, how: str) -> Draft:
     message = (
-        f"`{name}` is {how} as a limit, and never compared or passed on: whoever sets it believes that the rounds end"
+        f"`{name}` is {how} as a limit, and nothing compares it: whoever sets it believes that the rounds end"
         " there, and they do not"
     )
     return Draft(node, message, _HELP)
