@@ -67,7 +67,7 @@ class _Way:
         graph = self.anatomy.flow(self.loop.function)
         for node, part in parts:
             if any(p in passed and p in answered for p in graph.enclosing(node, self.anatomy.module.parent)):
-                if not self._is_told(passed - replied, passed, self.slots.of(part)):
+                if not self._is_told(passed - answered, passed, self.slots.of(part)):
                     yield Silence(node, part, self.loop, self.way)
 
     def _passed(self, start: list[Point]) -> set[Point]:
@@ -85,6 +85,7 @@ class _Way:
 
     def _unanswered(self, value: cst.CSTNode | None) -> cst.BaseExpression | None:
         """The part of what is handed out that holds no answer when the rounds are used up."""
+        value = self._given_by(value) if isinstance(value, cst.Call) else value
         parts = [value] if isinstance(value, cst.BaseExpression) else []
         if isinstance(value, cst.Tuple):
             parts = [e.value for e in value.elements]
@@ -95,10 +96,28 @@ class _Way:
         for part in parts:
             if self._is_first_value(part):
                 return part
+            if self._is_awaited(part):
+                return self._made_behind(part)
             made = self._made_behind(part)
             if self._is_last_text(made):
                 return made
         return None
+
+    def _given_by(self, call: cst.Call) -> cst.CSTNode:
+        """What a function of this file, with one `return`, gives back: `return self._result()`."""
+        callee = self.slots.callee(call)
+        given = callee.nodes_of(cst.Return) if callee is not None else []
+        return given[0].value if len(given) == 1 and given[0].value is not None else call
+
+    def _is_awaited(self, part: cst.BaseExpression) -> bool:
+        """`found or {}` behind `while found is None and n < most`: empty, where the loop has not found it."""
+        part = ex.inner(part)
+        test = self.loop.node.test if isinstance(self.loop.node, cst.While) else None
+        if test is None or not isinstance(part, cst.BooleanOperation) or not isinstance(part.operator, cst.Or):
+            return False
+        wanted = self.slots.of(part.left)
+        empty = is_neutral(part.right) and ex.dotted(part.right) != "None"
+        return empty and wanted is not None and wanted in map(self.slots.of, _missing(test))
 
     def _made_behind(self, part: cst.BaseExpression) -> cst.BaseExpression:
         """What a name was given behind the loop; without what stands there for nothing: `reply.content or ""`."""
@@ -245,3 +264,16 @@ class _Way:
         return isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) and any(
             self.slots.of(target) == slot for target in ex.targets(statement)
         )
+
+
+def _missing(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What is not there yet where a test holds: `x` of `x is None and ...` and of `not x`."""
+    test = ex.inner(test)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        yield from (*_missing(test.left), *_missing(test.right))
+    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        yield test.expression
+    elif isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        left, operator, right = ex.compared(test)
+        if isinstance(operator, (cst.Is, cst.Equal)) and is_neutral(right):
+            yield left
