@@ -41,7 +41,8 @@ async def answer(message, messages, run_tool):
 Both places run the same list of calls, by the same function, or each by a function that gets the whole list. A loop of
 attempts counts when the list comes from outside it and the handler does not leave it. Handlers that answer the calls
 with the error, that go on with what is left, or that catch what is raised before any tool runs (no event loop, nothing
-of that name) are right, and so is asking the model again, or trying one call again.
+of that name) are right, and so is asking the model again, or trying one call again. A handler of RuntimeError is about
+the event loop only if the tools run where that is taken.
 
 ## Known problems
 Whether a tool has effects is not known: reading twice does no harm.
@@ -61,7 +62,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.batches import Batch, batches
+from lint_rules.anatomy.calls.uses import may_run
 from lint_rules.anatomy.values.identity import Identity
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
@@ -89,10 +92,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _again(anatomy: Anatomy, identity: Identity, guard: cst.Try, tried: list[Batch]) -> Draft | None:
     """The same calls in a handler."""
     for handler in guard.handlers:
-        if exceptions.caught(handler) <= _BEFORE or _tells_done_apart(handler):
+        if _tells_done_apart(handler):
             continue
-        for second in batches(anatomy, identity, handler.body):
-            for first in tried:
+        raised = [first for first in tried if _may_raise(anatomy, guard, handler, first)]
+        for second in batches(anatomy, identity, handler.body) if raised else ():
+            for first in raised:
                 if first.way != second.way or _is_made_in(anatomy, handler, first.way[0]):
                     continue
                 if first.runner == second.runner or (first.whole and second.whole):
@@ -102,6 +106,39 @@ def _again(anatomy: Anatomy, identity: Identity, guard: cst.Try, tried: list[Bat
                     )
                     return Draft(second.node, message, _HELP, (Note(first.node, "the calls are run here first"),))
     return None
+
+
+def _may_raise(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, first: Batch) -> bool:
+    """Whether what a handler catches may come out of the tools.
+
+    A RuntimeError tells that an event loop runs, or none does; and so does a tool that raises one, where nothing takes
+    it. What runs in a loop that runs already cannot be run again.
+    """
+    names = exceptions.caught(handler)
+    if not names <= _BEFORE:
+        return True
+    called = {ex.called_name(node) for node in walk_scope(guard.body) if isinstance(node, cst.Call)}
+    callee = anatomy.facts.slots.callee(first.node) if isinstance(first.node, cst.Call) else None
+    if "RuntimeError" not in names or "get_running_loop" in called or callee is None:
+        return False
+    running = [call for function in anatomy.calls.may_run(callee) for call in function.nodes_of(cst.Call)]
+    if any(ex.keywords(call).get("return_exceptions") is not None for call in running):
+        return False
+    return any(_runs_tool(anatomy, call) and not _is_taken(anatomy, call) for call in running)
+
+
+def _runs_tool(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a function that this file does not define gets the arguments of a call."""
+    facts = anatomy.facts
+    if facts.slots.callee(call) is not None or not may_run(call) or facts.decoder(call) or facts.encoder(call):
+        return False
+    return any(Kind.ARGUMENTS in facts.kinds(arg.value) for arg in call.args)
+
+
+def _is_taken(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a handler around a call takes a RuntimeError."""
+    guards = exceptions.guards(anatomy.module, call)
+    return any(isinstance(g, cst.Try) and exceptions.handler_for(g, frozenset({"RuntimeError"})) for g in guards)
 
 
 def _tells_done_apart(handler: cst.ExceptHandler) -> bool:
