@@ -44,6 +44,7 @@ _ANSWER_CLASSES = ("Tool", "Function", "RetryPrompt", "Realtime")
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _HOOKS = frozenset({"after_model", "aafter_model"})
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "from_system", "from_developer"})
+_STORED_CALLS = frozenset({"tool_calls"})
 _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "long", "large"})
 _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
@@ -373,7 +374,8 @@ class Needs(Surroundings):
                 yield node.args[0], node.args[1]
 
     def answers_calls(self) -> bool:
-        return self._answers
+        """Answers; or calls that are stored as a loop tells of them, whose answers may be made in another file."""
+        return self._answers or (self.has(ast.For, ast.AsyncFor) and self.mentions(_STORED_CALLS))
 
     def reorders_answers(self) -> bool:
         """Answers, or a hook behind the model."""

@@ -9,15 +9,113 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.moves import Moves
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.selections import left_behind, stored_whole
 from lint_rules.obligations.waiting import Taken
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
+
+
+@record
+class Unkept:
+    """`stored` puts calls that `run` gives into `target`, which the run begins with; their results go nowhere."""
+
+    stored: Stored
+    run: cst.Call
+    target: Slot
+
+
+def unkept_results(anatomy: Anatomy) -> Iterator[Unkept]:
+    """Runs whose calls are kept for the next one, as they are told of, and whose results are not: they are only shown.
+
+    The run makes results, and puts them nowhere but into lists of its own.
+    """
+    for function in anatomy.module.functions:
+        stored = anatomy.transcript.stored(function)
+        calls = [s for s in stored if s.calls is not None and s.role == "assistant" and s.slot is not None]
+        for loop in function.nodes_of(cst.For) if calls and not any(map(_may_answer, stored)) else ():
+            told = [s for s in calls if anatomy.module.inside(s.node, loop.body)]
+            run = next(_answering_runs(anatomy, loop), None) if told else None
+            target = _begun_with(anatomy, loop, function, told[0]) if run is not None else None
+            if run is not None and target is not None and not _stores_itself(anatomy, loop, target):
+                yield Unkept(told[0], run, target)
+
+
+def _may_answer(stored: Stored) -> bool:
+    """Whether what is stored is a result, or may be one as far as the code shows."""
+    made = ex.inner(stored.write.value) if stored.write is not None and stored.write.value is not None else None
+    empty = isinstance(made, cst.List) and not made.elements
+    return stored.answers or (stored.role is None and not empty and stored.kind != "rebind")
+
+
+def _runs(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
+    """The functions of the project that give what a loop goes through, each with the file it stands in."""
+    for call in (node for node in walk(loop.iter) if type(node) is cst.Call):
+        callee = anatomy.facts.slots.callee(call)
+        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+        if found is not None:
+            yield call, *found
+
+
+def _answering_runs(anatomy: Anatomy, loop: cst.For) -> Iterator[cst.Call]:
+    for call, there, callee in _runs(anatomy, loop):
+        if any(type(node) is cst.Yield for node in callee.nodes) and Answers(there.facts, there.calls).reaches(callee):
+            yield call
+
+
+def _begun_with(anatomy: Anatomy, loop: cst.For, function: Scope, stored: Stored) -> Slot | None:
+    """The list or store that the messages of a loop get into, where what the loop goes through is made of it."""
+    slots = anatomy.facts.slots
+    named = {slots.of(node) for node in walk(loop.iter) if isinstance(node, (cst.Name, cst.Attribute))}
+    values = [value for slot in named if slot is not None for value in anatomy.facts.assigned(slot)]
+    named |= {slots.of(node) for value in values for node in walk(value) if isinstance(node, (cst.Name, cst.Attribute))}
+    moves = list(Moves(Again(anatomy, function)).all())
+    targets = [stored.slot, *(move.target for move in moves if slots.of(move.source) == stored.slot)]
+    target = next((target for target in targets if target is not None and target in named), None)
+    known = {*(s.node for s in anatomy.transcript.stored(function)), *(move.node for move in moves)}
+    more = (call for call in function.nodes_of(cst.Call) if call not in known and _is_done(anatomy, call))
+    given = any((base := ex.receiver(call)) is not None and slots.of(base) == target for call in more)
+    return target if not given else None  # it may be told of the results in other words
+
+
+def _is_done(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a call is made for what it does."""
+    outer = anatomy.module.parent[call]
+    return isinstance(anatomy.module.parent[outer] if isinstance(outer, cst.Await) else outer, cst.Expr)
+
+
+def _stores_itself(anatomy: Anatomy, loop: cst.For, target: Slot) -> bool:
+    """Whether a run may put results there, too, or another function of this file does."""
+    own = (s for f in anatomy.module.functions for s in anatomy.transcript.stored(f) if s.answers)
+    if any(s.slot == target for s in own):
+        return True
+    for call, there, callee in _runs(anatomy, loop):
+        given = {
+            slot for slot, value in there.facts.slots.bindings(call, callee) if _is_made_of(anatomy, value, target)
+        }
+        for inside in there.calls.reachable(callee) if given else ():
+            answers = [s.node for s in there.transcript.stored(inside) if s.answers]
+            told = [s for s in there.transcript.stored(inside) if s.answers and s.slot in given]
+            calls = inside.nodes_of(cst.Call)
+            puts = [
+                c for c in calls if c.args and (b := ex.receiver(c)) is not None and there.facts.slots.of(b) in given
+            ]
+            if told or there.leads(inside, answers, puts):
+                return True
+    return False
+
+
+def _is_made_of(anatomy: Anatomy, value: cst.BaseExpression, target: Slot) -> bool:
+    return any(anatomy.facts.slots.of(node) == target for node in walk(value) if isinstance(node, cst.BaseExpression))
 
 
 def asked_too_early(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> Iterator[cst.Call]:

@@ -63,22 +63,22 @@ where a reply with calls is stored and the next request. Then it asks whether th
 model is asked again, the caller gets the answers, or the history outlives the function. Tests that tell calls from
 other parts of a reply are understood. An error counts where the model decides about it: a tool that it named and that
 is not there, or fails, malformed arguments; here, or in a function that gets the call. It is followed outwards: to a
-handler that goes on with the history, here or in a caller; to a chat framework, which catches it; and to whoever runs
-a turn of an object that keeps the history (there, a tool must fail). A loop that only puts calls aside for another one
+handler that goes on with the history, here or in a caller; to a chat framework, which catches it; and to whoever runs a
+turn of an object that keeps the history (there, a tool must fail). A loop that only puts calls aside for another one
 counts as that one; a list that is added to a history lives on with it, and so does one of what the turn adds, beside
 the one that is sent, if it is returned, yielded or given to a future; a question about calls, of a function that only
-looks at them, settles none; and calls are followed into a function that chooses some of them, up to
-the callers that have stored all. Reported are also a request in the loop behind the first result, a loop over a
-part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are never sent
-when the rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no
-`invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name
-the call. Silent are calls that are put aside or handed to a function that may answer them (one
-of this file that neither answers nor hands them on is none), answers made up afterwards
-(also in `finally`), histories that are cut back, or that go through a function which looks for the ids of calls among
-others (whatever it is called; one that cannot be read may mend the list, if its result takes the list's place), tools
-that end the conversation, and errors of parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat
-completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
-one.
+looks at them, settles none; and calls are followed into a function that chooses some of them, up to the callers that
+have stored all. A loop over what a run of the project tells is one more: where the messages that the run begins with
+get its calls, no results get there, and the run makes some and keeps them to itself. Reported are also a request in the
+loop behind the first result, a loop over a part of the stored calls, outputs of an assistants run that are submitted
+one by one, and results that are never sent when the rounds run out; and a repair of a LangChain history that answers
+open `tool_calls`, but no `invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a
+tool that does not name the call. Silent are calls that are put aside or handed to a function that may answer them (one
+of this file that neither answers nor hands them on is none), answers made up afterwards (also in `finally`), histories
+that are cut back, or that go through a function which looks for the ids of calls among others (whatever it is called;
+one that cannot be read may mend the list, if its result takes the list's place), tools that end the conversation, and
+errors of parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat completions, responses,
+assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
@@ -104,8 +104,18 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
+from lint_rules.anatomy.values.slots import describe
 from lint_rules.obligations.failing import Failing
-from lint_rules.obligations.open_calls import asked_too_early, chosen, left_out, one_output_each, unsent
+from lint_rules.obligations.open_calls import (
+    Unkept,
+    asked_too_early,
+    chosen,
+    left_out,
+    one_output_each,
+    unkept_results,
+    unsent,
+)
+from lint_rules.obligations.open_ends import REFUSED
 from lint_rules.obligations.waiting import Taken
 from lint_rules.obligations.ways_out import WaysOut
 from lint_rules.repairs.missing_tool_result import repair
@@ -119,6 +129,7 @@ _ANSWER = "answer each stored call on every path, also with the reason why its t
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _unparsed(anatomy)
     yield from _unlinked(anatomy)
+    yield from map(_unkept, unkept_results(anatomy))
     answers = Answers(anatomy.facts, anatomy.calls)
     if not answers.made:
         return
@@ -224,6 +235,14 @@ def _unlinked(anatomy: Anatomy) -> Iterator[Draft]:
             " and the call gets no result"
         )
         yield Draft(part, message, "pass `tool_name` and `tool_call_id` of the call")
+
+
+def _unkept(found: Unkept) -> Draft:
+    """Calls that are stored as they are told of, and whose results are told of in vain."""
+    run, target = ex.called_name(found.run), describe(found.target)
+    message = f"the calls that `{run}` tells of get into `{target}`, and none of their results: {REFUSED}"
+    notes = (Note(found.run, f"begins with `{target}`, and makes the results"),)
+    return Draft(found.stored.node, message, "store each result behind the message with its call", notes)
 
 
 def _notes(taken: Taken) -> tuple[Note, ...]:
