@@ -57,7 +57,7 @@ def _may_answer(stored: Stored) -> bool:
     return stored.answers or (stored.role is None and not empty and stored.kind != "rebind")
 
 
-def _runs(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
+def runs_in(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, Scope]]:
     """The functions of the project that give what a loop goes through, each with the file it stands in."""
     for call in (node for node in walk(loop.iter) if type(node) is cst.Call):
         callee = anatomy.facts.slots.callee(call)
@@ -67,7 +67,7 @@ def _runs(anatomy: Anatomy, loop: cst.For) -> Iterator[tuple[cst.Call, Anatomy, 
 
 
 def _answering_runs(anatomy: Anatomy, loop: cst.For) -> Iterator[cst.Call]:
-    for call, there, callee in _runs(anatomy, loop):
+    for call, there, callee in runs_in(anatomy, loop):
         if any(type(node) is cst.Yield for node in callee.nodes) and Answers(there.facts, there.calls).reaches(callee):
             yield call
 
@@ -98,7 +98,7 @@ def _stores_itself(anatomy: Anatomy, loop: cst.For, target: Slot) -> bool:
     own = (s for f in anatomy.module.functions for s in anatomy.transcript.stored(f) if s.answers)
     if any(s.slot == target for s in own):
         return True
-    for call, there, callee in _runs(anatomy, loop):
+    for call, there, callee in runs_in(anatomy, loop):
         given = {
             slot for slot, value in there.facts.slots.bindings(call, callee) if _is_made_of(anatomy, value, target)
         }

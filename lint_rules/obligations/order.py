@@ -14,14 +14,15 @@ from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.moves import Moves
+from lint_rules.obligations.moves import Move, Moves
+from lint_rules.obligations.open_calls import runs_in
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.waiting import call_headers, stored_calls
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.walk import walk, walk_scope
 
 _READERS = frozenset({"len", "print", "list", "dumps", "deepcopy", "copy", "enumerate", "reversed", "str", "extend"})
 
@@ -88,6 +89,52 @@ class Order:
                         if again.leads(here, flush, exceptions=False):
                             yield Late(move.node, one, next(r for r in self.results if r.slot == slot))
                             break
+
+    def told_late(self) -> Iterator[Late]:
+        """Results that a loop over what a run tells puts out with the next reply, and behind it.
+
+        They are told after the end of their reply, and what puts them out comes again only when the next one is over.
+        """
+        for move in Moves(Again(self.anatomy, self.function)).all():
+            slot = self.anatomy.facts.slots.of(move.source)
+            results = [one for one in self.results if one.slot == slot and slot != move.target]
+            loop = next((n for n in self.anatomy.module.ancestors(move.node) if isinstance(n, cst.For)), None)
+            if not results or loop is None or loop is move.each:
+                continue
+            flush = told_by(self.anatomy, move.node, loop)
+            replies = [s for s in self.anatomy.transcript.stored(self.function) if s.slot == move.target]
+            for reply in replies if flush else ():
+                same = reply.role == "assistant" and told_by(self.anatomy, reply.node, loop) == flush
+                if same and self._stands_before(reply, move, loop) and self._comes_between(loop, results, reply, flush):
+                    yield Late(move.node, reply, results[0])
+                    break
+
+    def _stands_before(self, reply: Stored, move: Move, loop: cst.For) -> bool:
+        graph = self.anatomy.flow(self.function)
+        return graph.reaches(self._points(reply), self.anatomy.points(self.function, [move.node]), graph.at(loop))
+
+    def _comes_between(self, loop: cst.For, results: list[Stored], reply: Stored, flush: frozenset[str]) -> bool:
+        """Whether a run tells, behind a result, of a part of the next reply before it tells what puts both out."""
+        told = {word for one in results for word in told_by(self.anatomy, one.node, loop)}
+        parts = {word for node in self._parts_of(reply, loop) for word in told_by(self.anatomy, node, loop)} - flush
+        for _, there, run in runs_in(self.anatomy, loop):
+            yields = [(node, _words_of(node)) for node in run.nodes_of(cst.Yield)]
+            after, then, ends = ([n for n, words in yields if words & some] for some in (told, parts, flush))
+            barred = there.points(run, ends)
+            between = [node for node in then if there.leads(run, after, [node], barred)]
+            if told and not told & flush and there.leads(run, between, ends):
+                return True
+        return False
+
+    def _parts_of(self, reply: Stored, loop: cst.For) -> Iterator[cst.CSTNode]:
+        """Where in the loop something is put into what a reply is made of."""
+        slots, made = self.anatomy.facts.slots, reply.write.value if reply.write is not None else None
+        names = {slots.of(node) for node in walk(made) if isinstance(node, cst.Name)} if made is not None else set()
+        for node in self.anatomy.module.nodes_inside(loop.body, self.function, cst.Assign, cst.AugAssign, cst.Call):
+            base = ex.receiver(node) if isinstance(node, cst.Call) else None
+            places = [base] if isinstance(node, cst.Call) else ex.targets(node)  # type: ignore[arg-type]
+            if any(place is not None and slots.of(place) in names for place in places):
+                yield node
 
     def _before_results(self) -> Iterator[Intruder]:
         """call, other message, result."""
@@ -188,6 +235,42 @@ class Order:
 
     def _points(self, stored: Stored) -> list[Point]:
         return self.anatomy.flow(self.function).enclosing(stored.node, self.anatomy.module.parent)
+
+
+def told_by(anatomy: Anatomy, node: cst.CSTNode, loop: cst.For) -> frozenset[str]:
+    """The events of a loop in whose branch something stands: the classes or words that the branch asks for."""
+    below = node
+    for outer in anatomy.module.ancestors(node):
+        found: frozenset[str] = frozenset()
+        if outer is loop:
+            break
+        if isinstance(outer, cst.MatchCase):
+            classes = (part.cls for part in walk(outer.pattern) if isinstance(part, cst.MatchClass))
+            values = (ex.text(part.value) or "" for part in walk(outer.pattern) if isinstance(part, cst.MatchValue))
+            found = frozenset((*(ex.last_name(cls) for cls in classes), *values)) - {""}
+        elif isinstance(outer, cst.If) and below is outer.body:
+            asked = (n.args[1].value for n in walk(outer.test) if isinstance(n, cst.Call) and len(n.args) == 2)
+            found = frozenset(ex.last_name(n) for value in asked for n in walk(value)) - {""} | _compared(outer.test)
+        if found:
+            return found
+        below = outer
+    return frozenset()
+
+
+def _compared(test: cst.BaseExpression) -> frozenset[str]:
+    """The words that something is compared with: `event["type"] in ("text", "end")`."""
+    sides = (t.comparator for n in walk(test) if isinstance(n, cst.Comparison) for t in n.comparisons)
+    shown = (part for side in sides for part in (side, *(e.value for e in getattr(side, "elements", ()))))
+    return frozenset(word for part in shown if (word := ex.text(part)) is not None)
+
+
+def _words_of(node: cst.Yield) -> frozenset[str]:
+    """The class of what is yielded, or the words in it."""
+    value = node.value
+    if isinstance(value, cst.Call):
+        return frozenset({ex.called_name(value)})
+    items = ex.dict_items(value) if isinstance(value, cst.BaseExpression) else {}
+    return frozenset(word for part in items.values() if (word := ex.text(part)) is not None)
 
 
 def _keeps_no_order(stored: Stored) -> bool:
