@@ -57,8 +57,9 @@ class Chat:
 ## How it decides
 For a reply, three facts: a user's message is stored in a list that lives on (an attribute, a global, an entry of a
 session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place
-that shows or returns the reply and on to the end of the turn, past everything that could store it. Helpers and callers
-of the file are followed. An `if` around the append counts as the program's own wish, unless it asks for tool calls.
+that shows or returns the reply and on to the end of the turn, past everything that could store it: a list of the
+function's own that gets nowhere else stores nothing. Helpers and callers of the file are followed. An `if` around the
+append counts as the program's own wish, unless it asks for tool calls.
 In place of the list may stand a store: an object of this file or another, or a table, which is told the question, gives
 what is sent, and is told nothing but questions anywhere in the file.
 A list that begins anew in each turn, an object made for one task, a question beside the conversation

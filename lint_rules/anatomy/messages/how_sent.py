@@ -62,9 +62,10 @@ def _made_of(anatomy: Anatomy, here: Slot | None, part: cst.BaseExpression) -> l
     if here is not None and here[0] == "var":
         grown = anatomy.writes.by_slot[here]
         return [*anatomy.facts.assigned(here), *(w.value for w in grown if w.kind == "extend" and w.value)]
+    made: list[cst.BaseExpression] = []
     if here is not None and here[0] == "return":
-        return [n.value for n in here[1].nodes if type(n) is cst.Return and n.value is not None]
+        made = [n.value for n in here[1].nodes if type(n) is cst.Return and n.value is not None]
     if isinstance(part, cst.Call) and not anatomy.calls.asks(part):
         base = ex.receiver(part) if ex.called_name(part) in {"copy", "to_list", "get_messages"} else None
-        return [*ex.positional(part), *([base] if base is not None else [])]
-    return []
+        made += [*ex.positional(part), *([base] if base is not None else [])]
+    return made

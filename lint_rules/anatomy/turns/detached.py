@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import stores_by_name
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
@@ -55,6 +55,17 @@ def detached_names(anatomy: Anatomy) -> Iterator[Detached]:
     for function in anatomy.module.functions:
         if function.kind == "function" and anatomy.writes.by_function[function]:
             yield from _Finder(anatomy, function).all()
+
+
+def is_put_nowhere(anatomy: Anatomy, slot: Slot) -> bool:
+    """Whether a list is a function's own, a copy or a new one, and gets nowhere but to a model and those who look."""
+    if slot[0] != "var" or slot[1].kind != "function" or not anatomy.facts.assigned(slot):
+        return False
+    finder = _Finder(anatomy, slot[1])
+    if is_parameter(slot) or not all(map(finder.is_own, anatomy.facts.assigned(slot))):
+        return False
+    names = finder.holders(slot)
+    return not any(finder.keeps(node, names) for node in slot[1].nodes)
 
 
 class _Finder:
@@ -102,6 +113,10 @@ class _Finder:
         )
 
     # -- what a name stands for -------------------------------------------------------------------------------
+
+    def is_own(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is a new list, or a copy."""
+        return isinstance(ex.inner(value), (cst.List, cst.ListComp)) or self.views.made_of(value) is not None
 
     def _place(self, bound: Definition) -> Slot | None:
         """The lasting list that a definition gives a name."""
@@ -234,17 +249,17 @@ class _Finder:
 
     def _is_kept(self, copy: Definition, slot: Slot, place: Slot, lost: list[Stored]) -> bool:
         """Whether the copy, or what is added to it, gets where it may last."""
-        names = self._holders(slot)
-        if self._keeps(self._statement(copy), names):
+        names = self.holders(slot)
+        if self.keeps(self._statement(copy), names):
             return True  # `messages = talks[key] = messages[-10:]`
-        keeping = [n for n in self.function.nodes if self._keeps(n, names) or self._stores(n, lost)]
+        keeping = [n for n in self.function.nodes if self.keeps(n, names) or self._stores(n, lost)]
         for one in self.anatomy.transcript.stored(self.function):
             if one.slot is not None and one.slot != slot and self.anatomy.aliases.of(one.slot) == place:
                 keeping.append(one.node)
         goals = self.anatomy.points(self.function, keeping)
         return self.anatomy.flow(self.function).reaches([copy.point], goals, exceptions=False)
 
-    def _holders(self, slot: Slot) -> set[str]:
+    def holders(self, slot: Slot) -> set[str]:
         """The name, and the local names of what holds it: `request = {"messages": messages}`."""
         names = {slot[2]}
         for _ in range(2):
@@ -270,7 +285,7 @@ class _Finder:
                 return True
         return False
 
-    def _keeps(self, node: cst.CSTNode, names: set[str]) -> bool:
+    def keeps(self, node: cst.CSTNode, names: set[str]) -> bool:
         """Whether a statement puts the list where it lasts, gives it back, or hands it to who may keep it."""
         if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and node.value is not None:
             targets = [t for t in ex.targets(node) if not isinstance(t, cst.Name)]
@@ -294,7 +309,7 @@ class _Finder:
         """Whether a function of this file may keep what it gets: it does more than to read or return it."""
         given = {p.name.value for p in parameters(callee)} & {parameter[2]} if parameter[0] == "var" else {parameter[2]}
         other = _Finder(self.anatomy, callee)
-        return any(other._keeps(node, given) for node in callee.nodes if not isinstance(node, cst.Return))
+        return any(other.keeps(node, given) for node in callee.nodes if not isinstance(node, cst.Return))
 
     def _stores(self, node: cst.CSTNode, lost: list[Stored]) -> bool:
         """Whether a call that stores what it gets is handed what the lost message says."""

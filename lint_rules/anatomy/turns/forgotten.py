@@ -20,6 +20,7 @@ from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.detached import is_put_nowhere
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, stores_by_name
@@ -85,7 +86,7 @@ class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
-        self.places = ReplyPlaces(anatomy)
+        self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
         self._pending: dict[tuple[Scope, Slot, frozenset[Slot]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
         self.resources = Resources(anatomy)

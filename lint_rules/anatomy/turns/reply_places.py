@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import libcst as cst
 
@@ -47,11 +47,12 @@ _BINDING: tuple[type[cst.CSTNode], ...] = (
 class ReplyPlaces:
     """The places of replies in the functions of one file. A reply is named by the request, `call`.
 
-    `taken` are the names that hold it, or a part of it: those that `derived` gives.
+    `taken` are the names that hold it, or a part of it: those that `derived` gives. Lists that are `lost` store none.
     """
 
-    def __init__(self, anatomy: Anatomy) -> None:
+    def __init__(self, anatomy: Anatomy, lost: Callable[[Anatomy, Slot], bool] = lambda _, __: False) -> None:
         self.anatomy = anatomy
+        self._lost = lost
         self._resources = Resources(anatomy)
 
     def derived(
@@ -153,10 +154,12 @@ class ReplyPlaces:
         return any((run := function(value)) is not None and self.anatomy.writes.does_write(run) for value in handed)
 
     def _pieces(self, node: cst.Call, base: cst.BaseExpression | None) -> bool:
-        """A local list that pieces of the reply are put into is no store."""
+        """A local list that pieces of the reply are put into is no store, nor is one that gets lost."""
         slot = self.anatomy.facts.slots.of(base) if base is not None else None
         if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
             return False
+        if self._lost(self.anatomy, slot):
+            return True
         assigned = self.anatomy.facts.assigned(slot)
         return bool(assigned) and all(isinstance(v, cst.List) and not v.elements for v in assigned) and (
             Kind.HISTORY not in self.anatomy.facts.of(slot)
