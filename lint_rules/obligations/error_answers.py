@@ -1,7 +1,8 @@
 """Texts of errors that pass for the model's answer: a request fails, and a history keeps what the handler says of it.
 
 A function has the text, or gives it back by the way of the answer; it, or whoever calls it, stores the answer as the
-assistant's message. What may come between, and tells the two apart: a flag, a test of the text, an exception.
+assistant's message. What may come between, and tells the two apart: a flag, a test of the text, an exception. A handler
+that says nothing (`""`, None) is the same, where nobody asks whether there is an answer.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ from lint_rules.syntax.walk import walk, walk_scope
 from lint_rules.syntax.ways import Ways
 
 _MOST_HOPS = 4
+_CONTAINERS = (cst.DictElement, cst.Dict, cst.Element, cst.List, cst.Arg)
 _STATES = frozenset({"status", "status_code", "ok", "is_success", "is_error"})
 _WORDED = (cst.FormattedString, cst.ConcatenatedString)
 _BINDING = (cst.Assign, cst.AnnAssign, cst.AugAssign)
 _LEAVING = (cst.Return, cst.Yield)
+_NOTHING = cst.Name("None")
+"""What a function gives back at its end."""
 
 Place = int | str | None
 """Which part of a value is meant: of a tuple, of a dict or object by its key; None for the value itself."""
@@ -56,6 +60,16 @@ class ErrorText:
     part: Place = None
     beside: frozenset[Place] = frozenset()
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is no text at all: `""` or None."""
+        return _is_empty(self.text)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the function gives it back, and does not go on with it."""
+        return isinstance(self.node, _LEAVING) or self.text is _NOTHING
+
 
 @record
 class ErrorAnswer:
@@ -75,6 +89,15 @@ class _Source:
     names: set[str]
     flags: set[str]
     given: cst.Call | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all of them are empty: they are kept only as they are."""
+        return all(text.is_nothing for text in self.texts)
+
+    def is_in(self, anatomy: Anatomy, values: Iterable[cst.BaseExpression]) -> bool:
+        """Whether values are made of them."""
+        return _is_in(anatomy, values, self.node, self.names, bare=self.is_nothing)
 
 
 class ErrorAnswers:
@@ -105,26 +128,31 @@ class ErrorAnswers:
     def _kept_from(self, function: Scope, source: _Source) -> Iterator[cst.CSTNode]:
         """Where a text is kept that the next request sends."""
         anatomy = self._anatomy
-        for store in self._stores(anatomy, function, source.node, source.names, 0):
+        for store in self._stores(anatomy, function, source.node, source.names, 0, bare=source.is_nothing):
             if self._is_sent_again(function, source, store):
                 yield store
         asks = {source.given, *(text.request for text in source.texts)}
         for kept in anatomy.stored_turns.of(function):
             if kept.ask in asks:
-                yield from (save for save in kept.saves if holds(_values(save), source.node, source.names))
+                yield from (save for save in kept.saves if source.is_in(anatomy, _values(save)))
 
     # -- where a text of an error takes the place of an answer -------------------------------------------------
 
     def _sources(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[_Source]:
         for text in _own(anatomy, function):
-            if isinstance(text.node, _BINDING):
-                names = _made_of(anatomy, function, text.text)
+            if not text.leaves:
+                named = _named if text.is_nothing else _made_of
+                names = named(anatomy, function, text.text)
                 yield _Source(text.node, [text], names, _flags(anatomy, text))
         for call in anatomy.turns.requests(function):
-            texts = self._run(anatomy, call, hops)
+            given = self._run(anatomy, call, hops)
+            texts = [text for text in given if not text.is_nothing]
             if texts:
                 names, flags = _taken(anatomy, function, call, texts[0])
                 yield _Source(call, texts, names, flags, call)
+            empty = [text for text in given if text.is_nothing]
+            if empty:
+                yield _Source(call, empty, _named(anatomy, function, call), set(), call)
 
     def _run(self, anatomy: Anatomy, call: cst.Call, hops: int) -> list[ErrorText]:
         """What a call gives when the request of the function that it runs fails."""
@@ -138,14 +166,14 @@ class ErrorAnswers:
         """The texts that a function gives back by the way of the answer, itself or from what it calls."""
         if function not in self._given:
             self._given[function] = []
-            own = [text for text in _own(anatomy, function) if isinstance(text.node, _LEAVING)]
+            own = [text for text in _own(anatomy, function) if text.leaves]
             self._given[function] = [*own, *self._passed_on(anatomy, function, hops)]
         return self._given[function]
 
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
         for source in self._sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
-                parts = [key for key, part in _parts(_left(leaves)) if holds([part], source.node, source.names)]
+                parts = [key for key, part in _parts(_left(leaves)) if source.is_in(anatomy, [part])]
                 if parts and self._comes_to(anatomy, function, source, leaves):
                     yield from (_given_as(parts[0], text) for text in source.texts)
                     break
@@ -153,23 +181,25 @@ class ErrorAnswers:
     # -- where an answer is kept -------------------------------------------------------------------------------
 
     def _stores(
-        self, anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str], hops: int
+        self, anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str], hops: int, *, bare: bool = False
     ) -> Iterator[cst.CSTNode]:
         """Where a function, or one that it calls, keeps what is made of a node or of names as what the model said."""
-        made = _said(anatomy, function, node, names)
+        made = _said(anatomy, function, node, names, bare=bare)
         for stored in anatomy.transcript.stored(function):
             if stored.kind in GROWING and stored.role == "assistant" and stored.slot is not None:
                 value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
                 given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
                 values = [v for v in (*value, *given) if v is not None]
-                if holds(values, node, names) and _lasts(anatomy, function, stored.slot, stored.node):
+                is_kept = _is_in(anatomy, values, node, names, bare=bare)
+                if is_kept and _lasts(anatomy, function, stored.slot, stored.node):
                     yield stored.node
         for call in function.nodes_of(cst.Call):
             if call is not node and not is_logging(call) and self._keeps(anatomy, function, call, made):
                 yield call
-            elif hops < _MOST_HOPS and call is not node and holds([arg.value for arg in call.args], node, names):
-                if self._hands_on(anatomy, call, node, names, hops):
-                    yield call
+            elif hops < _MOST_HOPS and call is not node:
+                if _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
+                    if self._hands_on(anatomy, call, node, names, hops, bare=bare):
+                        yield call
 
     def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, made: set[cst.CSTNode]) -> bool:
         """Whether a call stores a message of the assistant."""
@@ -185,7 +215,9 @@ class ErrorAnswers:
         slot = anatomy.facts.slots.of(base) if base is not None else None
         return base is not None and stores_by_name(call) and (slot is None or _outlives(anatomy, function, slot))
 
-    def _hands_on(self, anatomy: Anatomy, call: cst.Call, node: cst.CSTNode, names: set[str], hops: int) -> bool:
+    def _hands_on(
+        self, anatomy: Anatomy, call: cst.Call, node: cst.CSTNode, names: set[str], hops: int, *, bare: bool
+    ) -> bool:
         """Whether what a call runs keeps what it is handed."""
         callee = anatomy.facts.slots.callee(call)
         found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
@@ -194,8 +226,8 @@ class ErrorAnswers:
         there, function = found
         for slot, value in there.facts.slots.bindings(call, function):
             if slot[0] == "var" and holds([value], node, names):
-                inside = _made_of(there, function, function.node, {slot[2]})
-                if next(self._stores(there, function, function.node, inside, hops + 1), None) is not None:
+                inside = {slot[2]} if bare else _made_of(there, function, function.node, {slot[2]})
+                if next(self._stores(there, function, function.node, inside, hops + 1, bare=bare), None) is not None:
                     return True
         return False
 
@@ -240,13 +272,57 @@ class ErrorAnswers:
         start, goals = anatomy.points(function, [source.node]), set(anatomy.points(function, [goal]))
         if any(point in goals for point in start):
             return True
-        return Ways(anatomy.module, function, anatomy.flow(function)).path(start, goals) is not None
+        asked = [t.request for t in source.texts if not t.leaves and t.function is function]  # gives another answer
+        again = anatomy.points(function, asked)
+        return Ways(anatomy.module, function, anatomy.flow(function)).path(start, goals, again) is not None
 
 
 def _made_of(anatomy: Anatomy, function: Scope, node: cst.CSTNode, known: Iterable[str] = ()) -> set[str]:
     """The names of a function that hold what a node gives, or names do: not what a model makes of it."""
     asks = [call for call in anatomy.turns.requests(function) if call is not node]
     return ReplyPlaces(anatomy).derived(function, node, others=asks, known=known)
+
+
+def _named(anatomy: Anatomy, function: Scope, node: cst.CSTNode) -> set[str]:
+    """The names that a value is given just as it is."""
+    names: set[str] = set()
+    for bound in function.nodes_of(cst.Assign, cst.AnnAssign):
+        value = bound.value
+        while isinstance(value, cst.Await):
+            value = value.expression
+        if value is node or (isinstance(value, cst.Name) and value.value in names):
+            names.update(target.value for target in ex.targets(bound) if isinstance(target, cst.Name))
+    return names
+
+
+def _is_in(
+    anatomy: Anatomy, values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[str], *, bare: bool
+) -> bool:
+    """Whether values are made of a node, or of what names hold; `bare`: as it is, and nothing is put in its place."""
+    if not bare:
+        return holds(values, node, names)
+    parts = (part for value in values for part in walk(value))
+    return any(
+        (part is node or (isinstance(part, cst.Name) and part.value in names)) and _is_as_it_is(anatomy, part)
+        for part in parts
+    )
+
+
+def _is_as_it_is(anatomy: Anatomy, part: cst.CSTNode) -> bool:
+    """Whether a value goes into a message, or is handed on, unchanged."""
+    outer = anatomy.module.parent[part]
+    while isinstance(outer, (cst.Await, *_CONTAINERS)) or (isinstance(outer, cst.Call) and _is_message(anatomy, outer)):
+        outer = anatomy.module.parent[outer]
+    if isinstance(outer, cst.Call) and part is not outer.func:
+        outer = anatomy.module.parent[outer]
+        while isinstance(outer, cst.Await):
+            outer = anatomy.module.parent[outer]
+        return isinstance(outer, cst.Expr)
+    return isinstance(outer, (cst.Return, cst.Assign, cst.AnnAssign, cst.AugAssign))
+
+
+def _is_message(anatomy: Anatomy, call: cst.Call) -> bool:
+    return bool(anatomy.transcript.messages.of(call))
 
 
 def _given_as(part: Place, text: ErrorText) -> ErrorText:
@@ -256,11 +332,37 @@ def _given_as(part: Place, text: ErrorText) -> ErrorText:
 
 def _own(anatomy: Anatomy, function: Scope) -> list[ErrorText]:
     """The texts that a function leaves with where its request has failed, or puts where the answer is otherwise."""
-    return [
+    handled = list(_handlers(anatomy, function))
+    found = [
         text
-        for block, request, error in (*_handlers(anatomy, function), *_refusals(anatomy, function))
+        for block, request, error in (*handled, *_refusals(anatomy, function))
         for text in _in_block(anatomy, function, block, request, error)
     ]
+    for block, request, _ in handled:
+        found.extend(_behind(anatomy, function, block, request))
+    return found
+
+
+def _behind(anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.Call) -> Iterator[ErrorText]:
+    """What is there of the answer when a handler is over: nothing, by the end of the function or an earlier default."""
+    handler, flow = anatomy.module.parent[block], anatomy.flow(function)
+    here, names = anatomy.points(function, [handler]), _made_of(anatomy, function, request)
+    leaving = function.nodes_of(cst.Return, cst.Raise)
+    barred = {*anatomy.points(function, [*leaving, request])}
+    if any(isinstance(node, cst.Return) and _gives(node, None, request, names) for node in leaving):
+        if flow.reaches(here, [flow.exit], barred, exceptions=False) and not function.nodes_of(cst.Yield):
+            yield ErrorText(anatomy, function, handler, _NOTHING, request)
+    bound = [node for node in function.nodes_of(cst.Assign) if _is_handled(anatomy, node)]
+    rebound = {name for node in bound for target in node.targets for name in ex.target_names(target.target)}
+    for name in sorted(names - rebound):
+        before = [d for point in here for d in anatomy.reaching(function).at(point, name) if d.kind == "assign"]
+        for value in (d.value for d in before[:1] if all(d.value is not None and _is_empty(d.value) for d in before)):
+            yield ErrorText(anatomy, function, handler, value, request)  # type: ignore[arg-type]
+
+
+def _is_empty(value: cst.BaseExpression) -> bool:
+    """`""` and None."""
+    return is_neutral(value) and isinstance(ex.inner(value), (cst.SimpleString, cst.Name))
 
 
 def _stored_at_once(anatomy: Anatomy, function: Scope) -> Iterator[_Source]:
@@ -312,13 +414,14 @@ def _in_block(
     for node in walk_scope(block):
         if isinstance(node, _BINDING) and node.value is not None:
             if any(name in names for target in ex.targets(node) for name in ex.target_names(target)):
-                if _is_text(anatomy, node.value, error):
+                if _is_text(anatomy, node.value, error) or _is_empty(node.value):
                     yield ErrorText(anatomy, function, node, node.value, request)
         elif isinstance(node, _LEAVING):
             others = [leaves for leaves in function.nodes_of(type(node)) if leaves is not node]
-            for key, part in _parts(_left(node)):
+            left = _left(node) or (_NOTHING if isinstance(node, cst.Return) else None)
+            for key, part in _parts(left):
                 answers = [leaves for leaves in others if _gives(leaves, key, request, names)]
-                if answers and _is_text(anatomy, part, error):
+                if answers and (_is_text(anatomy, part, error) or (key is None and _is_empty(part))):
                     yield ErrorText(anatomy, function, node, part, request, key, _apart(node, answers))
                     break
 
@@ -374,7 +477,8 @@ def _flags(anatomy: Anatomy, text: ErrorText) -> set[str]:
     guard = next(outer for outer in anatomy.module.ancestors(text.node) if isinstance(outer, (cst.Try, cst.If)))
     bound = {name for node in walk_scope(guard) if isinstance(node, _BINDING) for t in ex.targets(node)
              for name in ex.target_names(t) if _is_constant(node.value) or _is_handled(anatomy, node)}  # fmt: skip
-    return bound - {name for target in ex.targets(text.node) for name in ex.target_names(target)}  # type: ignore[arg-type]
+    targets = ex.targets(text.node) if isinstance(text.node, _BINDING) else []
+    return bound - {name for target in targets for name in ex.target_names(target)}
 
 
 def _is_handled(anatomy: Anatomy, node: cst.CSTNode) -> bool:
@@ -399,13 +503,15 @@ def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, text: ErrorText) -
     return names - {name for bound in beside.values() for name in bound}, flags
 
 
-def _said(anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str]) -> set[cst.CSTNode]:
+def _said(
+    anatomy: Anatomy, function: Scope, node: cst.CSTNode, names: set[str], *, bare: bool = False
+) -> set[cst.CSTNode]:
     """The messages of the assistant, or what says its role, that are made of a node or of names; and their names."""
     made: set[cst.CSTNode] = set()
     bound: set[str] = set()
     for each in function.nodes_of(cst.Dict, cst.Call):
         is_other = each is not node and each not in anatomy.facts.calls  # what a model is asked with, it has not said
-        if is_other and _is_assistant(anatomy, each) and holds(_values(each), node, names):
+        if is_other and _is_assistant(anatomy, each) and _is_in(anatomy, _values(each), node, names, bare=bare):
             made.add(each)
     for node in function.nodes_of(cst.Assign, cst.AnnAssign):
         if node.value is not None and ex.inner(node.value) in made:
@@ -535,6 +641,8 @@ def _tells(part: cst.BaseExpression, source: _Source, words: list[str]) -> bool:
         return True
     if not holds([part], source.node, source.names):
         return False
+    if source.is_nothing:
+        return True
     if isinstance(part, cst.UnaryOperation):
         return _tells(part.expression, source, words)
     asked = [node for node in nodes if isinstance(node, (cst.Comparison, cst.Call, cst.Attribute, cst.Subscript))]

@@ -7,19 +7,23 @@ Reports a failed request that looks like an answer of the model:
   (`None`, `""`) in the place of the reply, which the loop takes for the end of the work;
 - a handler makes a text of the error (`f"Error: {e}"`, "Sorry, something went wrong"), and this text is stored as what
   the model has said: by the same return, stream or variable as the answer, in this function, its callers, or other
-  files.
+  files;
+- a handler leaves nothing in place of the answer (`""`, `None`, the end of the function), and an empty message is
+  stored as what the model has said.
 
 ## Why is this bad
 A wrong key, a full quota, a request that the API refuses: all of them look like a model that has finished. The user
 reads an empty or half answer, the caller goes on with it, and no log says that there was an error. A text that is
 stored is worse: it is sent to the model in all later turns as its own words, and it imitates them. "Error: 401" in the
-history is an example of how to answer.
+history is an example of how to answer. An empty message is refused by most APIs: all later turns fail.
 
 ## Symptoms
 - the answer is empty, and there is no error in the log
 - a wrong API key, or a full quota, looks like an agent with nothing to say
 - the model says that it cannot be reached, or answers with "Error: ...", though the service works again
 - "Sorry, something went wrong" stands in the database as a message of the assistant
+- Anthropic: `messages: text content blocks must be non-empty`
+- OpenAI: `Invalid value for 'content': expected a string, got null`
 
 ## Example
 ```python
@@ -62,8 +66,9 @@ A text of an error is what stands where a request has failed, in a handler or be
 words, or the error itself as text. It is followed to where it is stored as the assistant's message: put into a history
 that is sent, or handed to a store (of which the code is read) with the role. What is stored must be sent again: the
 request is made with that history, or with what the same table, key or object gives. Silent where the two are told
-apart on the way: a flag beside the text, a test of the text for its own words, an exception, `None`; and where it is
-only shown.
+apart on the way: a flag beside the text, a test of the text for its own words, an exception; and where it is only
+shown. Where there is no text at all (`""`, `None`), it is followed as long as nothing is done with it, and any test of
+it is enough.
 
 ## Known problems
 A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at. A text
@@ -117,15 +122,23 @@ def _as_answer(anatomy: Anatomy, kept: ErrorAnswer, texts: list[ErrorText]) -> D
     first = here[0] if here else texts[0]
     request = ex.source(first.request.func, 40)
     others = [Note(text.node, "this text of an error") for text in here]
-    if here:
+    if here and first.is_nothing:
+        message = (
+            f"when `{request}` fails, nothing is left here in place of the answer, and that is stored as what the model"
+            " has said: the API refuses an empty message, and so the next turn, or the model finds that it was silent"
+        )
+        others = []
+    elif here:
         message = (
             f"the text of an error of `{request}` passes for the model's answer: it is stored as what the model has"
             " said, and sent to it in all later turns"
         )
+    if here:
         notes = [*others, Note(kept.store, "stored here"), Note(first.request, "the request that fails")]
         return Draft(first.node, message, _HELP_TEXT, beside(first.node, notes))
+    said = "nothing, after" if first.is_nothing else "the text of"
     message = (
-        f"what is stored here as the model's answer may be the text of an error of `{request}`, which"
+        f"what is stored here as the model's answer may be {said} an error of `{request}`, which"
         f" `{first.function.name}` gives back like an answer: it is sent to the model in all later turns"
     )
     given = [Note(kept.given, "given here")] if kept.given is not None else []
