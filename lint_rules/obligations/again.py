@@ -113,6 +113,17 @@ class Again:
             return True
         return any(kind in facts.kinds(arg.value) for arg in call.args for kind in _ARGUMENTS)
 
+    def failed(self, node: cst.CSTNode) -> list[Point]:
+        """Where an error of `node` goes."""
+        return [t for point in self.points(node) for t, kind in point.successors if kind in {"exception", "raise"}]
+
+    def fails_out(self, call: cst.Call, cut: Container[Point]) -> bool:
+        """Whether an error of `call` leaves the function, with none of the points in `cut` on its way."""
+        failed = self.failed(call)
+        return self.graph.raises in failed or self.graph.reaches(
+            [point for point in failed if point not in cut], self.graph.raises, cut
+        )
+
     def outside(self, loop: Loop) -> Container[Point]:
         """The points that do not belong to a loop: a path that avoids them stays in it."""
         return _Outside(self.module, loop)
@@ -144,6 +155,10 @@ class Again:
                 if slot is not None:
                     found[slot].append(node)
         return found
+
+    def binding(self, slot: Slot) -> list[cst.CSTNode]:
+        """The statements that give a slot another value."""
+        return self._bound.get(slot, [])
 
     def renewed(self, slots: Iterable[Slot], *, grown: bool = True) -> AnyOf:
         """The points at which one of `slots` is bound anew; without `grown`, `x += y` does not count."""

@@ -25,7 +25,7 @@ from lint_rules.obligations.repeated import Repeated
 from lint_rules.obligations.saved_first import SavedFirst
 from lint_rules.obligations.stores import Stores
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import AnyOf
+from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.module import Scope
 
 _Alike = tuple[Stored, Same]
@@ -132,7 +132,16 @@ class _Sequence:
             return False
         if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
             return False
-        return self.again.follows(first.node, then.node, self.again.unstored(then.slot) | self.again.renewed(slots))
+        avoiding = AnyOf(self.again.unstored(then.slot), self.again.renewed(slots))
+        if self.again.follows(first.node, then.node, avoiding):
+            return True
+        failed = self.again.failed(first.node)
+        return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)
+
+    def _comes_after(self, failed: list[Point], then: Stored, avoiding: AnyOf) -> bool:
+        """Whether a place is where an error goes, or comes behind that."""
+        there = set(self.again.points(then.node))
+        return not there.isdisjoint(failed) or self.again.leads(failed, there, avoiding)
 
     def _is_brought_along(self, first: Stored, then: Stored) -> bool:
         """Whether one place has the message from the list itself: `xs = [system, *xs]`, where `xs.append({...})`."""

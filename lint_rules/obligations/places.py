@@ -72,12 +72,15 @@ class Same:
 class Places:
     """The places of one function: `all` of them, and `again` for the paths between them."""
 
-    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, above: tuple[Scope, ...] = ()) -> None:
+        """`above` are the functions from which this one is looked at."""
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.function = function
         self.again = Again(anatomy, function)
+        self._above = above
+        self._called: dict[Scope, Places] = {}
         stored = anatomy.transcript.stored(function)
         self.all = [place for place in stored if place.slot is not None and self.again.grows(place)]
 
@@ -86,6 +89,28 @@ class Places:
         """The histories to which functions that this one runs add messages."""
         stored = self.anatomy.transcript.stored(self.function)
         return {place.slot for place in stored if place.write and place.write.function is not self.function}
+
+    def stays_behind(self, stored: Stored) -> bool:
+        """Whether the function that is called at a place stores the message, and may then end with a failed request."""
+        callee = self.facts.slots.callee(stored.node) if isinstance(stored.node, cst.Call) else None
+        if callee is None or callee is self.function or not self.anatomy.calls.reaches_llm(callee):
+            return False
+        if any(
+            one.slot == stored.slot and not self.again.grows(one) for one in self.anatomy.transcript.at(stored.node)
+        ):
+            return False  # it begins the history anew, or cuts it
+        if callee not in self._called:
+            self._called[callee] = Places(self.anatomy, callee, (*self._above, self.function))
+        there = self._called[callee]
+        return callee not in self._above and any(
+            there.stays_behind(inner) or there.is_left(inner) for inner in there.all if inner.write is stored.write
+        )
+
+    def is_left(self, stored: Stored) -> bool:
+        """Whether a request that fails behind a place ends the function, and the message stays where it is."""
+        cut = self.again.unstored(stored.slot)
+        calls = (call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call))
+        return any(self.again.follows(stored.node, call, cut) and self.again.fails_out(call, cut) for call in calls)
 
     def value(self, stored: Stored) -> cst.BaseExpression | None:
         """What a place stores, as written in this function; of several messages at once, the one in question."""

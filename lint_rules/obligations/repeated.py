@@ -17,6 +17,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Loop
 from lint_rules.obligations.places import Double, How, Places
+from lint_rules.obligations.steady import Steady
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.module import decorators, parameters
@@ -74,7 +75,7 @@ class Repeated:
                 ended = self.again.renewed(slots, grown=False) | self.again.emptied(slots)
                 if self._comes_back(stored, renewed | ended):
                     return How.PER_CHUNK
-        if stored.role != "tool" and self._is_retry(stored, loop, renewed | self.again.renewed(slots)):
+        if stored.role != "tool" and self._is_retry(stored, loop, renewed):
             return How.RETRY
         return None
 
@@ -127,14 +128,15 @@ class Repeated:
     # -- attempts ---------------------------------------------------------------------------------------------
 
     def _is_retry(self, stored: Stored, loop: Loop, avoiding: Container[Point]) -> bool:
-        """Whether the loop comes back only because a request has failed."""
+        """Whether the loop comes back only because a request has failed, and makes the same message again."""
         if isinstance(loop, cst.For) and self._is_stream(loop):
             return False  # its turns are pieces of one reply, no attempts
-        if not self._comes_back(stored, avoiding):
-            return False
+        avoiding = AnyOf(avoiding, self.again.renewed(Steady(self.places, loop).renews(stored)))
         if self.again.follows(stored.node, stored.node, avoiding, exceptions=False):
             return False
-        return any(
+        if self.places.stays_behind(stored):
+            return self.again.leads(self.again.failed(stored.node), set(self.again.points(stored.node)), avoiding)
+        return self._comes_back(stored, avoiding) and any(
             self.again.follows(stored.node, call, avoiding)
             for call in self.anatomy.calls.calls_within(loop.body, self.function)
             if self.anatomy.calls.asks(call)
@@ -149,18 +151,8 @@ class Repeated:
         given = {self.facts.slots.parameter(self.function, p.name.value) for p in parameters(self.function)}
         if value is None or not self.again.parts(value) & given or self.again.is_flagged(stored.node, stored.slot):
             return
-        cut = self.again.unstored(stored.slot)
-        for call in self.function.nodes:
-            if type(call) is cst.Call and self.anatomy.calls.asks(call):
-                if self.again.follows(stored.node, call, cut) and self._fails_out(call, cut):
-                    yield Double(How.RETRIED, stored, decorator)
-                    return
-
-    def _fails_out(self, call: cst.Call, cut: Container[Point]) -> bool:
-        """Whether an error of `call` leaves the function, with nothing taken back on the way."""
-        graph = self.again.graph
-        failed = [t for p in self.again.points(call) for t, kind in p.successors if kind in {"exception", "raise"}]
-        return graph.raises in failed or graph.reaches([p for p in failed if p not in cut], graph.raises, cut)
+        if self.places.is_left(stored):
+            yield Double(How.RETRIED, stored, decorator)
 
     def _outlives(self, slot: Slot) -> bool:
         """Whether a history is still there when the function is run again."""
