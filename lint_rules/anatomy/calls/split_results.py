@@ -71,8 +71,17 @@ def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpressio
     value = stored.write.value if stored.write is not None and stored.write.node is stored.node else None
     if type(value) is not cst.Name:
         return True
-    bound = (definition.value for definition in anatomy.definitions(value))
-    return any(node is not None and anatomy.module.inside(content, node) for node in bound)
+    bound = anatomy.definitions(value)
+    if any(d.value is not None and anatomy.module.inside(content, d.value) for d in bound):
+        return True
+    put = anatomy.module.statement(content)
+    base = put.targets[0].target.value if isinstance(put, cst.Assign) and _is_key(put.targets[0].target) else None  # type: ignore[attr-defined]
+    return isinstance(base, cst.Name) and not set(bound).isdisjoint(anatomy.definitions(base))
+
+
+def _is_key(target: cst.BaseAssignTargetExpression) -> bool:
+    """`message["content"]`, `message.content`."""
+    return isinstance(target, (cst.Attribute, cst.Subscript)) and ex.member(target) is not None
 
 
 def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -89,11 +98,13 @@ def _loop_of(anatomy: Anatomy, stored: Stored, part: cst.BaseExpression) -> _Loo
         if isinstance(outer, (cst.While, cst.FunctionDef, cst.Lambda)):
             return None
         if isinstance(outer, cst.For):
-            return outer if _is_of(anatomy, stored, outer) and not _is_made_in(anatomy, stored.slot, outer) else None
+            return (
+                outer if _is_of(anatomy, stored, part, outer) and not _is_made_in(anatomy, stored.slot, outer) else None
+            )
     return None
 
 
-def _is_of(anatomy: Anatomy, stored: Stored, loop: cst.For) -> bool:
+def _is_of(anatomy: Anatomy, stored: Stored, part: cst.BaseExpression, loop: cst.For) -> bool:
     """Whether what is stored has to do with the thing that the loop has in hand, and each time round is one result."""
     function = stored.function
     body = set(walk(loop.body))
@@ -101,7 +112,7 @@ def _is_of(anatomy: Anatomy, stored: Stored, loop: cst.For) -> bool:
     for name in ex.target_names(loop.target):
         slot = anatomy.facts.slots.variable(loop.target, name)
         hand = InHand(anatomy.facts, slot, inside)
-        if hand.mentions(stored.node):
+        if hand.mentions(stored.node) or hand.mentions(part):
             return True
     return False
 

@@ -164,20 +164,20 @@ class Messages:
             if len(found) > _MOST:
                 break
         if slot is not None and found:
-            return [replace(self._with_stores(m, slot, arguments, depth), node=node) for m in found]
+            return [replace(m, node=node) for made in found for m in self._with_stores(made, slot, arguments, depth)]
         return self._known(node)
 
-    def _with_stores(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> Message:
-        """What is set on a message after it was made: `m["tool_calls"] = [...]`, `m.update(...)`."""
+    def _with_stores(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> list[Message]:
+        """A message with what is set on it after it was made, `m["tool_calls"] = [...]`: one for each content."""
         keys = self.dicts.stored(slot, arguments)
         message = replace(message, more=message.more or keys.more)
         calls, content = keys.items.get("tool_calls"), keys.items.get("content")
         if calls is not None:
             message = replace(message, calls=message.calls or _given(self.facts.slots, calls, arguments))
-        if content is not None:
-            message = self._with_content(message, content, arguments, depth)
         answers = [_given(self.facts.slots, keys.items[key], arguments) for key in _ANSWERED if key in keys.items]
-        return replace(message, answers=(*message.answers, *answers))
+        contents = self.facts.assigned(("member", slot, "content")) or ([content] if content is not None else [])
+        made = [self._with_content(message, each, arguments, depth) for each in contents[:_MOST]] or [message]
+        return [replace(each, answers=(*each.answers, *answers)) for each in made]
 
     def _known(self, node: cst.BaseExpression) -> list[Message]:
         """What only the facts know: a reply's message carries the calls that the model made of it."""
