@@ -67,18 +67,19 @@ class Conversation:
 The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h.pop(0)`
 while something is too large, or a loop that takes the newest until there is no more room. What is left is stored as the
 history, sent to a model, or returned. The list may hold tool results: they are stored in it, in this file or by a
-method that is handed on together with `tools=`, or (for a history that is stored again) its elements are of a class
-that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain are known. The rule is
-silent where somebody looks at what the messages are: the cut is moved to a user message in the same function, in a
-helper that gets the list, or in the caller that gets what is left; or the list goes, here or on its way to the model,
-through a function that looks for the ids of calls among others or takes messages away by what they carry. What a
-function is called does not matter. One that cannot be read may mend the list, if its result takes the list's place.
+method that is handed on together with `tools=`; the file asks of its messages, or of those of a part of it, whether
+they belong to a tool call; or (for a history that is stored again) its elements are of a class that has a field for
+tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain are known. The rule is silent where somebody
+looks at what the messages are: the cut is moved to a user message in the same function, in a helper that gets the list,
+or in the caller that gets what is left; or the list goes, here or on its way to the model, through a function that
+looks for the ids of calls among others or takes messages away by what they carry. What a function is called does not
+matter. One that cannot be read may mend the list, if its result takes the list's place.
 
 ## Known problems
-A history that only other files write tool results to is not known to hold any. Messages that are picked in another
-order than from the end, and calls that get lost when messages are converted, are not seen. Lists that drop their front
-by themselves (`deque(maxlen=...)`) are not reported. Results in messages with role `function` have no id: they are
-accepted without their call, and not reported.
+A history that only other files write tool results to is not known to hold any, unless its own file asks for them.
+Messages that are picked in another order than from the end, and calls that get lost when messages are converted, are
+not seen. Lists that drop their front by themselves (`deque(maxlen=...)`) are not reported. Results in messages with
+role `function` have no id: they are accepted without their call, and not reported.
 
 ## Fix safety
 There is no fix: where a history may be cut is for its owner to say. A user message is always a good place.

@@ -15,6 +15,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.role_tests import named_roles
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
@@ -23,6 +24,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _FARTHEST = 40
@@ -88,7 +90,29 @@ class Contents:
                 if field is not None:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
-        return told
+        return told or self._looked_for(node)
+
+    def _looked_for(self, node: cst.BaseExpression) -> Proof | None:
+        """Where this file asks of the elements of a list, or of a part of it, whether they belong to a tool call."""
+        lists = set(self.lists_in(node)) if self._looked_at else set()
+        for looked, listed in self._looked_at if lists else ():
+            if not lists.isdisjoint(self.flowing_into(listed)):
+                return Proof(looked, "its messages are asked here whether they belong to a tool call")
+        return None
+
+    @cached_property
+    def _looked_at(self) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
+        """The places that ask so of what a loop has in hand, each with the list that it goes through."""
+        found = []
+        for loop in self.module.nodes_of(cst.For, cst.CompFor):
+            names = ex.target_names(loop.target)
+            inside = self.module.parent[loop] if isinstance(loop, cst.CompFor) else loop.body
+            asked = (part for part in walk(inside) if (subject := _asked_for_calls(part)) is not None
+                     and isinstance(subject, cst.Name) and subject.value in names)  # fmt: skip
+            first = next(asked, None)
+            if first is not None:
+                found.append((first, loop.iter))
+        return found
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may begin with a system message."""
@@ -263,6 +287,16 @@ def _is_legacy(stored: Stored) -> bool:
 def _is_message(cls: Scope) -> bool:
     """Whether a class is one of messages: it has a role, and content or calls."""
     return "role" in cls.bound and not words.MESSAGE_PARTS.isdisjoint(cls.bound)
+
+
+def _asked_for_calls(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """`m` of `m["tool_calls"]`, `m.tool_call_id` and `m["role"] == "tool"`."""
+    pair = ex.member(node)
+    if pair is None and isinstance(node, cst.Comparison) and "tool" in (named_roles(node) or ()):
+        pair = ex.member(node.left)
+    elif pair is not None and pair[1] not in _TOOL_FIELDS:
+        return None
+    return pair[0] if pair is not None else None
 
 
 def _first(value: cst.BaseExpression) -> cst.BaseExpression | None:
