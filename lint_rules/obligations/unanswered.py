@@ -122,7 +122,7 @@ class Region:
         outcome: bool | None = None
         if isinstance(node, (cst.If, cst.While, cst.MatchCase)):
             outcome = self._outcome(node)
-        elif isinstance(node, cst.For) and node in self._answering_loops:
+        elif isinstance(node, cst.For) and node in self._answering_loops and _rounds(node) is None:
             outcome = True  # a stream of events that ends without the result is not what is looked for
         for target, kind in point.successors:
             if (kind == "true" and outcome is False) or (kind == "false" and outcome is True):
@@ -255,7 +255,7 @@ class Region:
             return None
         jump = self._jump(target)
         handler = self._handler_around(target.statement if target in self.inside else point.statement)
-        test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+        test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else _rounds(point.statement)
         node = jump or handler or test
         if isinstance(target.statement, cst.BaseSmallStatement) and target in self.inside and jump is None:
             node = handler or target.statement  # `else: print("unknown tool")`
@@ -263,7 +263,7 @@ class Region:
                 node = test
         node = node or point.statement
         flags = self._flags(point, target)
-        if test is not None and not isinstance(point.statement, cst.While):
+        if test is not None and isinstance(point.statement, cst.If):
             flags[ex.source(test, 200)] = kind == "true"
         return Escape(node, end, jump, test, handler, flags) if node is not None else None
 
@@ -318,6 +318,15 @@ class Region:
             following = {t for t, kind in self.edges(here) if kind != "exception"}
             here = following.pop() if len(following) == 1 else None
         return None
+
+
+def _rounds(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """`range(n)` of a loop that is a number of rounds: it may be over while a call waits."""
+    iterated = ex.inner(node.iter) if isinstance(node, cst.For) else None
+    if not isinstance(iterated, cst.Call) or ex.dotted(iterated.func) != "range":
+        return None
+    places = any(isinstance(part, cst.Call) and part is not iterated for part in walk(iterated))  # `range(len(calls))`
+    return None if places else iterated
 
 
 def _flag(node: cst.CSTNode | None) -> dict[str, bool]:

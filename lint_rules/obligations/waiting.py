@@ -229,7 +229,8 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
         seen.add(store.node)
         places = graph.enclosing(store.node, anatomy.module.parent)
         starts = [t for p in places for t, kind in p.successors if kind != "exception"]
-        if any(p in before.waiting for p in places) and not any(answers.at(p) for p in places):
+        is_open = any(p in before.waiting for p in places) or asking.issuperset(places)  # or asks, and stores the reply
+        if is_open and not any(answers.at(p) for p in places):
             yield Asked(function, store.node, store.slot, before.begun(starts), told, untold)
 
 

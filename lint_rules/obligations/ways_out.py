@@ -16,6 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, OpenEnds
@@ -165,7 +166,7 @@ class WaysOut:
         """Ways on which a message that may hold calls is stored, and nobody looks whether it does; with the store."""
         for asked in self._asked:
             for escape in asked.region.escapes():
-                if escape.test is None or escape.handler is not None:
+                if escape.test is None or escape.handler is not None or self._ends_without_tools(escape.test):
                     continue
                 parts = list(asked.told.undecided(escape.test))
                 about = [part for part in parts if asked.told.mentions(part)]
@@ -181,6 +182,11 @@ class WaysOut:
                     continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
+
+    def _ends_without_tools(self, test: cst.BaseExpression) -> bool:
+        """Whether the rounds over a range are over here, and the last one offers no tools: its reply has no calls."""
+        rounds = self.anatomy.round_at.get(self.anatomy.module.parent[test])
+        return isinstance(test, cst.Call) and rounds is not None and answers_at_last(self.anatomy, rounds)
 
     def _is_stored(self, taken: Taken) -> bool:
         """Whether this function stores the message with the calls, before the loop."""
