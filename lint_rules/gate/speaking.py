@@ -75,7 +75,10 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL905": Needs.has_rounds,
 }
 NEED_NO_FACTS = frozenset(
-    {"AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL501", "AGL602", "AGL606", "AGL702", "AGL703"}
-)
+    {
+        "AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL501", "AGL602", "AGL605", "AGL606", "AGL702",
+        "AGL703",
+    }
+)  # fmt: skip
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or
 libraries, make it one, or it needs no more than a schema or JSON for a tool."""

@@ -6,12 +6,24 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.run_results import added_results
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.handed_back import held_whole, keeps, made_by
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places
 from lint_rules.syntax.graph import Point
+
+
+def added_by_runs(anatomy: Anatomy) -> Iterator[Double]:
+    """`history.extend(result.all_messages())`, where the run was given the history: all of a file."""
+    for added in added_results(anatomy):
+        whole = AddedWhole(Places(anatomy, added.function))
+        emptied = whole.again.unstored(added.history) | whole.again.emptied([added.history])
+        if whole.again.follows(added.call, added.node, whole.replaced(added.history) | emptied):
+            stored = Stored(added.node, added.function, added.history, "extend", None, None)
+            yield Double(How.LOADED, stored, added.call)
 
 
 class AddedWhole:
@@ -54,7 +66,7 @@ class AddedWhole:
         held = held_whole(self.anatomy, callee, part)
         for parameter, given in self.facts.slots.bindings(call, callee) if held else ():
             if parameter[2] in held and self._is_the_list(given, stored.slot):
-                if self.again.follows(call, stored.node, self._replaced(stored.slot)):
+                if self.again.follows(call, stored.node, self.replaced(stored.slot)):
                     return call
         return None
 
@@ -65,11 +77,11 @@ class AddedWhole:
         for bound in self.anatomy.definitions(value) if isinstance(value, cst.Name) else ():
             alias = bound.value if bound.kind == "assign" else None
             if isinstance(alias, (cst.Name, cst.Attribute)) and self.facts.slots.of(alias) == slot:
-                if self.again.follows(alias, value, self._replaced(slot)):
+                if self.again.follows(alias, value, self.replaced(slot)):
                     return True
         return False
 
-    def _replaced(self, slot: Slot | None) -> set[Point]:
+    def replaced(self, slot: Slot | None) -> set[Point]:
         """The points at which another list takes the place of the one in a slot."""
         renewed = self.again.bound(slot, grown=False) if slot is not None else ()
         return {point for point in renewed if slot is None or not keeps(self.anatomy, point.statement, slot)}

@@ -16,7 +16,7 @@ from lint_rules.anatomy.messages.passing import parameter_path, passed_arguments
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.copies import Path, path_of
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.obligations.added_whole import AddedWhole
+from lint_rules.obligations.added_whole import AddedWhole, added_by_runs
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.joined import Joined, Joins
 from lint_rules.obligations.moves import Move, Moves
@@ -59,6 +59,7 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
             yield from (double for stored in places.all for double in _returned(places, stored))
             yield from AddedWhole(places).all()
             yield from _by_callback(anatomy, function)
+    yield from added_by_runs(anatomy)
     for function, added, loaded in Stores(anatomy).doubled():
         yield Double(How.LOADED, Stored(added.node, function, None, "extend", None, None), loaded)
 

@@ -106,7 +106,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.replaced_by_new import Replaced, replaced_histories
+from lint_rules.anatomy.messages.run_results import Replaced, replaced_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.rounds.repeated_requests import RepeatedRequest, repeated_requests
 from lint_rules.anatomy.turns.detached import Detached, detached_names

@@ -1,6 +1,7 @@
-"""Histories that are replaced by what one turn has added: SDKs whose result holds the new messages only.
+"""What the result of a run holds, in SDKs that keep no history: the new messages only, or all that there are.
 
-history = agent.run_sync(text, message_history=history).new_messages()     # all turns before are gone
+history = agent.run_sync(text, message_history=history).new_messages()        # all turns before are gone
+history.extend(agent.run_sync(text, message_history=history).all_messages())  # all turns before are there twice
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _NEW_ONLY = frozenset({"new_messages"})
 """Pydantic AI: `result.new_messages()`. The name says it."""
+_WHOLE = frozenset({"all_messages", "to_input_list", "get_history", "history"})
+"""Pydantic AI, the Agents SDK, and chats of Gemini that are made with a history: what they were given, too."""
 _NEW_ONLY_OF = {"swarm.Swarm": "messages"}
 """Classes of which the `run` gives back the new messages under a name that does not say so."""
 
@@ -42,6 +46,40 @@ def replaced_histories(anatomy: Anatomy) -> Iterator[Replaced]:
             if _is_given(anatomy, call, slot) and (name in _NEW_ONLY or _gives_new(anatomy, call, name)):
                 yield Replaced(node, slot, call)
                 break
+
+
+@record
+class Added:
+    """`node` adds all messages of the run, or chat, `call` to `history`, which that was given."""
+
+    node: cst.CSTNode
+    function: Scope
+    history: Slot
+    call: cst.Call
+
+
+def added_results(anatomy: Anatomy) -> Iterator[Added]:
+    """All places of a file where that is so, if the history is the same one."""
+    for node in anatomy.module.nodes_of(cst.Attribute):
+        held = anatomy.module.parent[node] if node.attr.value in _WHOLE else None
+        value = held if isinstance(held, cst.Call) and held.func is node else node
+        target, added = _extended(anatomy, value) if held is not None else (None, value)
+        slot = anatomy.facts.slots.of(target) if target is not None else None
+        for call in _runs(anatomy, node.value) if slot is not None else ():
+            if slot is not None and _is_given(anatomy, call, slot):
+                yield Added(added, anatomy.module.scope_of[node].function, slot, call)
+                break
+
+
+def _extended(anatomy: Anatomy, value: cst.BaseExpression) -> tuple[cst.BaseExpression | None, cst.CSTNode]:
+    """The list to which a value is added as a whole, and where."""
+    outer = anatomy.module.parent[value]
+    call = anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
+    if isinstance(call, cst.Call) and ex.called_name(call) == "extend":
+        return ex.receiver(call), call
+    if isinstance(outer, cst.AugAssign) and isinstance(outer.operator, cst.AddAssign):
+        return outer.target, outer
+    return None, value
 
 
 def _new_only(value: cst.BaseExpression) -> tuple[cst.BaseExpression, str] | None:
