@@ -21,6 +21,7 @@ from lint_rules.syntax.walk import children, walk
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
+_ARGUMENTS = {Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
 _HANDED = {Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE}
 GROWERS = frozenset({"append", "extend", "insert"})
@@ -38,11 +39,20 @@ class ToldByReply:
         self._traced: set[Slot] = set()
         self._stored: set[cst.CSTNode] = set()
         for node in function.nodes:
-            if isinstance(node, cst.Assign) and self.mentions(node.value):
+            if isinstance(node, cst.Assign) and self.mentions(node.value) and not self._is_result(node.value):
                 for target in node.targets:
                     slot = anatomy.facts.slots.of(target.target)
                     if slot is not None and slot[0] == "var":
                         self.derived.add(slot)
+
+    def _is_result(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is what comes of arguments: `run(name, arguments)` tells nothing of the reply."""
+        while isinstance(value, cst.Await):
+            value = value.expression
+        facts = self.anatomy.facts
+        if not isinstance(value, cst.Call) or facts.decoder(value) is not None or facts.kinds(value):
+            return False
+        return any(_ARGUMENTS & facts.kinds(arg.value).keys() for arg in value.args)
 
     def carries(self, calls: cst.BaseExpression | None) -> None:
         """What the calls of a stored message are made of holds the calls; to put them into their form settles none."""
@@ -100,7 +110,14 @@ class ToldByReply:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
         node = point.statement
         if isinstance(node, cst.For):
-            return Kind.CALLS in self.anatomy.facts.kinds(node.iter) or self.mentions(node.iter)
+            kinds = self.anatomy.facts.kinds
+            if (
+                isinstance(node.target, cst.Name)
+                and Kind.REPLY in kinds(node.iter)
+                and Kind.REPLY in kinds(node.target)
+            ):
+                return False  # its pieces are put together here
+            return Kind.CALLS in kinds(node.iter) or self.mentions(node.iter)
         if isinstance(node, (cst.If, cst.While)) or (isinstance(node, cst.Assign) and self._is_only_asked(node)):
             return False
         for part in point.expressions():
