@@ -37,7 +37,8 @@ def ask_for_json(client, messages):
 
 ## How it decides
 The parameter is known as a history or message by its type or its use (sent to a model, read as a message). Its value is
-followed through the function: names bound to it or to its elements, loops, slices; a copy, or a new binding, ends it.
+followed through the function: names bound to it or to its elements, loops, slices, one message that is picked out
+(`next(...)`, `max(...)`, a function of the file that gives one back); a copy, or a new binding, ends it.
 Reported is a store into content, role, calls or parts of a message; messages that are removed or put in before the
 rest; and a fixed instruction that is appended where the function asks the model once. Functions that return nothing and
 ask nobody are there to edit. Silent is: a name like `add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that

@@ -32,9 +32,11 @@ _IMPORTED_COPIERS = frozenset({"copy.copy", "dataclasses.replace"})
 _LOOKERS = frozenset(
     {"len", "enumerate", "reversed", "zip", "range", "any", "all", "sum", "print", "bool", "max", "min"}
 )
-_THROUGH = frozenset(
-    {"cast", "enumerate", "getattr", "get", "items", "pop", "popleft", "reversed", "setdefault", "values"}
-)
+_PICKERS = frozenset({"next", "max", "min"})
+_SAME_ELEMENTS = frozenset({"reversed", "list", "tuple", "sorted", "iter", "filter"})
+_THROUGH = _PICKERS | _SAME_ELEMENTS | {
+    "cast", "enumerate", "getattr", "get", "items", "pop", "popleft", "setdefault", "values",
+}  # fmt: skip
 """Functions and methods that give what they got, or parts of it."""
 _MOST_DEPTH = 8
 _LONGEST = 6
@@ -96,6 +98,48 @@ def path_of(node: cst.BaseExpression) -> Path | None:
         if step:
             steps.append(step)
     return (here.value, *reversed(steps))
+
+
+def iterated(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The list that is gone through: `xs` of `xs[1:]`, `reversed(xs)`, `filter(f, xs)`, `(x for x in xs)`."""
+    while True:
+        node = ex.inner(node)
+        if isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
+            node = node.value
+        elif isinstance(node, cst.Call) and ex.dotted(node.func) in _SAME_ELEMENTS and node.args:
+            node = node.args[-1 if ex.called_name(node) == "filter" else 0].value
+        elif isinstance(node, (cst.GeneratorExp, cst.ListComp)) and _is_selection(node):
+            node = node.for_in.iter
+        else:
+            return node
+
+
+def _is_selection(node: cst.GeneratorExp | cst.ListComp) -> bool:
+    """`x for x in xs if ...`."""
+    target = node.for_in.target
+    if node.for_in.inner_for_in is not None or not isinstance(target, cst.Name) or not isinstance(node.elt, cst.Name):
+        return False
+    return node.elt.value == target.value
+
+
+def picked_from(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The list of which an expression gives one element: `next(x for x in xs if ...)`, `[x for x in xs if ...][-1]`."""
+    if isinstance(node, cst.Call) and ex.dotted(node.func) in _PICKERS and node.args:
+        listed = iterated(node.args[0].value)
+    elif isinstance(node, cst.Subscript) and ex.slice_of(node) is None:
+        listed = iterated(node.value)
+    else:
+        return None
+    return listed if path_of(listed) is not None else None
+
+
+def below(part: Part) -> Part:
+    """What an element of a value shares."""
+    inner: Part = {path[1:]: ref for path, ref in part.items() if path[:1] == (ELEMENT,)}
+    if () not in inner and part.get(()) is not None:
+        ref = part[()]
+        inner[()] = ref.below(1) if ref is not None else None
+    return inner
 
 
 def lookup(state: State, path: Path | None) -> Ref | None:
@@ -191,7 +235,8 @@ class Copies:
 
     def hands_through(self, call: cst.Call) -> bool:
         """Whether what a call gives may be, hold or copy one of its arguments, or what its method belongs to."""
-        return ex.called_name(call) in _THROUGH or self._copying_call(call) is not None
+        known = ex.called_name(call) in _THROUGH or self._copying_call(call) is not None
+        return known or self.facts.slots.callee(call) is not None
 
     def part(self, node: cst.BaseExpression, state: State) -> Part:
         """What the value of `node` shares; empty when nothing is known."""
@@ -204,6 +249,9 @@ class Copies:
             return next((part for part in parts if any(part.values())), {})
         if isinstance(node, cst.Dict):
             return self._dict(node, state)
+        listed = picked_from(node)
+        if listed is not None:
+            return below(self.part(listed, state))
         copied = self._copied(node)
         if copied is None:
             return {}
@@ -357,8 +405,9 @@ class Copies:
         if isinstance(node.func, cst.Name) and name == "dict" and given:
             return given[0], 1, replaced
         if isinstance(node.func, cst.Name) and name in _LISTERS and len(given) == 1:
-            named = path_of(given[0]) is not None and not self._is_run(given[0])
-            return (given[0], 1, {}) if named or self._is_copy(given[0]) else None
+            listed = given[0] if self._is_copy(given[0]) else iterated(given[0])
+            named = path_of(listed) is not None and not self._is_run(listed)
+            return (listed, 1, {}) if named or self._is_copy(listed) else None
         if (full == "dataclasses.replace" or name == "_replace") and (given or base is not None):
             source = given[0] if given else base
             return (source, 1, replaced) if source is not None else None

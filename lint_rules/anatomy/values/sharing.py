@@ -18,7 +18,9 @@ from lint_rules.anatomy.values.copies import (
     Ref,
     State,
     assign,
+    below,
     forms_of_copies,
+    iterated,
     join,
     lookup,
     path_of,
@@ -55,6 +57,7 @@ class Stores:
         self._returned: dict[Scope, Part] = {}
         self._editing: dict[Scope, bool] = {}
         self._entered: set[tuple[Scope, str, int, cst.CSTNode]] = set()
+        self._given_back: dict[tuple[Scope, str, Ref], Part] = {}
         self._on_purpose = False
 
     def all(self) -> Iterator[SharedStore]:
@@ -171,7 +174,7 @@ class Stores:
         if path is None:
             return state
         alone = len(path) == 1 and path_of(value) is None
-        part = copies.part(value, state) or self._made_by(value, alone)
+        part = copies.part(value, state) or self._made_by(value, alone) or self._handed_back(copies, value, state)
         if not part and isinstance(target, cst.Name) and isinstance(value, cst.Name):
             part = copies.renamed(target, value)
         if not part and (alone or lookup(state, path) is not None):
@@ -185,7 +188,7 @@ class Stores:
         value = ex.inner(value)
         if isinstance(value, (cst.Tuple, cst.List)) and number < len(value.elements):
             return copies.part(value.elements[number].value, state)
-        return self._below(copies.part(value, state))
+        return below(copies.part(value, state))
 
     def _iterate(self, copies: Copies, node: cst.For, state: State) -> State:
         iterable, target = ex.inner(node.iter), node.target
@@ -197,25 +200,13 @@ class Stores:
                 iterable, values = iterable.args[0].value, second  # type: ignore[assignment]
             elif name in {"items", "values"} and base is not None:
                 iterable, values = base, second or target  # type: ignore[assignment]
-            elif name == "reversed" and iterable.args:
-                iterable = iterable.args[0].value
-        while (inside := _loop_copy(iterable)) is not None:  # a copy without a name is only there to loop over
-            iterable = inside
+        iterable = iterated(iterable)  # a copy without a name is only there to loop over
         for name in ex.target_names(target):
             state = assign(state, (name,), {})
         path = path_of(values)
         if path is None or path_of(iterable) is None:
             return state
-        return assign(state, path, self._below(copies.part(iterable, state)))
-
-    @staticmethod
-    def _below(part: Part) -> Part:
-        """What an element of a value shares."""
-        inner: Part = {path[1:]: ref for path, ref in part.items() if path[:1] == (ELEMENT,)}
-        if () not in inner and part.get(()) is not None:
-            ref = part[()]
-            inner[()] = ref.below(1) if ref is not None else None
-        return inner
+        return assign(state, path, below(copies.part(iterable, state)))
 
     def _made_by(self, value: cst.BaseExpression, named: bool = False) -> Part:
         """What the result of a function of this file shares with what the function got: a helper that copies.
@@ -230,17 +221,40 @@ class Stores:
             return {}
         if callee not in self._returned:
             self._returned[callee] = {}
-            copies = self._of(callee)
-            start: State = {}
-            states = control_flow.solve(
-                self._flow(callee), start, lambda point, state: self._after(copies, point, state), join
-            )
-            part: Part = {}
-            for point, state in states.items():
-                if isinstance(point.statement, cst.Return) and point.statement.value is not None:
-                    part = join(part, copies.part(point.statement.value, state))
-            self._returned[callee] = part
+            self._returned[callee] = self._gives(callee, {})
         return self._returned[callee]
+
+    def _gives(self, function: Scope, start: State) -> Part:
+        """What the results of a function share, where its parameters hold what `start` says."""
+        copies, part = self._of(function), dict[Path, Ref | None]()
+        states = control_flow.solve(
+            self._flow(function), start, lambda point, state: self._after(copies, point, state), join
+        )
+        for point, state in states.items():
+            if isinstance(point.statement, cst.Return) and point.statement.value is not None:
+                part = join(part, copies.part(point.statement.value, state))
+        return part
+
+    def _handed_back(self, copies: Copies, value: cst.BaseExpression, state: State) -> Part:
+        """What a function of this file gives back of what it got: one message of a list, say."""
+        value = ex.inner(value)
+        callee = self.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        if callee is None or callee is copies.function or not callee.nodes_of(cst.Return):
+            return {}
+        found: Part = {}
+        for slot, given in self.facts.slots.bindings(value, callee):  # type: ignore[arg-type]
+            ref = copies.part(given, state).get(())
+            if ref is not None:
+                found = join(found, self._back(callee, slot[2], ref))
+        return found
+
+    def _back(self, callee: Scope, name: str, ref: Ref) -> Part:
+        key = callee, name, ref
+        if key not in self._given_back:
+            self._given_back[key] = {}  # a function that runs itself
+            part = self._gives(callee, {(name,): ref})
+            self._given_back[key] = {path: r for path, r in part.items() if r is None or r.copy is ref.copy}
+        return self._given_back[key]
 
     # -- stores -----------------------------------------------------------------------------------------------
 
@@ -320,15 +334,6 @@ def _appended(node: cst.CSTNode | None) -> tuple[Path, cst.BaseExpression] | Non
 
 def _names(node: cst.CSTNode, name: str) -> bool:
     return any(inside.value == name for inside in nodes_below(node, cst.Name))
-
-
-def _loop_copy(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """`xs` of `xs[1:]` and `list(xs)`."""
-    if isinstance(node, cst.Subscript) and ex.slice_of(node) is not None:
-        return node.value
-    if isinstance(node, cst.Call) and ex.dotted(node.func) in {"list", "tuple", "reversed"} and len(node.args) == 1:
-        return node.args[0].value
-    return None
 
 
 def stores_at(point: Point) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:

@@ -20,6 +20,7 @@ _HANDS_THROUGH = frozenset(
     {
         cst.Await, cst.IfExp, cst.BooleanOperation, cst.BinaryOperation, cst.Dict, cst.DictElement, cst.List, cst.Tuple,
         cst.StarredDictElement, cst.Element, cst.StarredElement, cst.ListComp, cst.DictComp, cst.CompFor, cst.Subscript,
+        cst.GeneratorExp,
     }
 )  # fmt: skip
 """Nodes whose value may be, hold or copy that of a part of them."""
