@@ -66,16 +66,18 @@ version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without a
 that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
 
 Two more forms: a conversation that the provider begins because a look into a registry found none, and that is stored
-there after the wait (two first messages begin two, and one is lost); and a history of many, picked by key, that one
-handler begins anew while the turn of another may wait for the model, if that turn looks the history up again to store
-the answer.
+there after the wait (two first messages begin two, and one is lost); and messages that one run takes out of a history
+while the turn of another may wait for the model. It empties the history, by a command or after an error of its own, or
+begins it anew, if that turn looks it up again to store the answer; or it takes the last message back, which by then
+may be the other's question. A message that is taken out itself (`talk.remove(question)`) is the run's own.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
 threads, tasks and handlers overridden methods are a part.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
-whose end is waited for before the next starts, a list made ahead of the nested functions that share it, callers that
+whose end is waited for before the next starts, what is taken out behind a test of what the turn sets while it runs, or
+of the time that has gone by, a list made ahead of the nested functions that share it, callers that
 all hold the lock, a call whose other branch takes it (`if ours: turn()`, `else:` lock and turn), frameworks that run
 handlers one after another. Of a history that all users have in common, only stale rewrites are reported here: that it
 is common is what cross-session-history (AGL103) reports.
@@ -141,18 +143,22 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         reported.add(made.node)
         yield _made_twice(anatomy, made)
     for reset in resets_beside(anatomy) if races.starts else ():
-        if reset.node not in reported and (reset.slot, reset.function) not in told:
+        if reset.node not in reported and (reset.slot, reset.function) not in told and not _left(common, reset.slot):
             reported.add(reset.node)
             told.add((reset.slot, reset.function))
-            yield _begun_anew(anatomy, reset)
+            yield _removed(anatomy, reset)
     for history in races.histories:
-        left = common is not None and history.slot in common and history.slot not in common.own
-        for found in unlocked(races, history) if not left else ():
+        for found in unlocked(races, history) if not _left(common, history.slot) else ():
             draft, function = _unlocked(races, found)
             if draft.node not in reported and (history.slot, function) not in told:
                 reported.add(draft.node)
                 told.add((history.slot, function))
                 yield draft
+
+
+def _left(common: ServedToAll | None, slot: Slot) -> bool:
+    """Whether a history is left to cross-session-history: it is one for all users, and of no bot's own."""
+    return common is not None and slot in common and slot not in common.own
 
 
 def _unlocked(races: Races, found: Unlocked) -> tuple[Draft, Scope]:
@@ -232,13 +238,13 @@ def _read_too_far(anatomy: Anatomy, cursor: Cursor) -> Draft:
     return Draft(cursor.node, message, cure, beside(cursor.node, notes), "medium")
 
 
-def _begun_anew(anatomy: Anatomy, reset: Reset) -> Draft:
+def _removed(anatomy: Anatomy, reset: Reset) -> Draft:
     line = anatomy.line(reset.turn.asks[0])
-    message = (
-        f"`{describe(reset.slot)}` is begun anew here while the turn in line {line} may wait for the model:"
-        " A asks · B empties the history · A's answer is stored in it, without its question"
-    )
-    notes = (Note(reset.turn.asks[0], "a turn waits here"), started(reset.start))
+    what = "the last message of `{}` is taken back here" if reset.last else "`{}` is begun anew here"
+    harm = schedules.TAKEN if reset.last else schedules.EMPTIED
+    message = f"{what.format(describe(reset.slot))} while the turn in line {line} may wait for the model: {harm}"
+    notes = [Note(reset.turn.asks[0], "a turn waits here"), started(reset.start)]
+    notes += [Note(node, "and here") for node in reset.others[:3]]
     cure = "hold the lock of the turn around this, too"
     return Draft(reset.node, message, cure, beside(reset.node, notes), "medium")
 

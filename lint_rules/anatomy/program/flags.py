@@ -24,6 +24,24 @@ class Flags:
         self.anatomy = anatomy
         self._tests: dict[Scope, list[cst.If | cst.While]] = {}
 
+    def taken(self, function: Scope) -> set[Slot]:
+        """The places that a function binds, or puts something in: what it may say to others that it is busy by."""
+        return {slot for slot, _ in _taken(self.anatomy, function)}
+
+    def asked(self, test: cst.If | cst.While) -> set[Slot]:
+        """The places that a test looks at."""
+        return set(_flags(self.anatomy, test))
+
+    def tests_before(self, node: cst.CSTNode, function: Scope) -> Iterator[tuple[cst.If | cst.While, bool]]:
+        """The tests that decide whether a function comes to a node, each with the outcome that leads there."""
+        module = self.anatomy.module
+        for test in function.nodes_of(cst.If, cst.While):
+            within = module.inside(node, test.body)
+            if within or (test.orelse is not None and module.inside(node, test.orelse)):
+                yield test, within
+            elif _turns_away(test) and _comes_first(self.anatomy, function, test, node):
+                yield test, False
+
     def guard(self, node: cst.CSTNode, function: Scope) -> bool:
         """Whether a node runs only if a flag was free, which is taken there: `if self.busy: return; self.busy = True`.
 
@@ -50,7 +68,9 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[cst.If | cst.While]:
     for test in tests if taken else ():
         claims = [claim for flag in _flags(anatomy, test) for claim in taken.get(flag, ())]
         if any(
-            not anatomy.module.before(claim, test) and not _waits_between(anatomy, function, test, claim)
+            not anatomy.module.before(claim, test)
+            and anatomy.leads(function, [test], [claim])
+            and not _waits_between(anatomy, function, test, claim)
             for claim in claims
         ):
             yield test

@@ -15,7 +15,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -52,7 +51,6 @@ class Overlaps:
         self.facts = anatomy.facts
         self.graph = anatomy.calls
         self.turns = anatomy.turns
-        self.flow = anatomy.flow
 
     def all(self) -> Iterator[Overlap]:
         """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
@@ -80,7 +78,7 @@ class Overlaps:
     def _turns_in(self, reach: Reach, start: Start) -> Iterator[Turn]:
         for function in reach:
             for turn in self.turns.of(function):
-                if not self.turns.is_apart(turn) and (reach[function] or self._gives_way(turn)):
+                if not self.turns.is_apart(turn) and (reach[function] or self.turns.gives_way(turn)):
                     if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start):
                         if not self._is_left_out(turn, reach):
                             yield turn
@@ -101,26 +99,6 @@ class Overlaps:
             isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows
         )
-
-    def _gives_way(self, turn: Turn) -> bool:
-        """On an event loop: whether something is awaited within the turn, so that others run meanwhile."""
-        if not turn.function.is_async:
-            return False
-        parent, flow = self.module.parent, self.flow(turn.function)
-        if len(set(turn.nodes)) == 1:  # a call of another file that runs it all
-            names = ReplyPlaces(self.anatomy).derived(turn.function, turn.nodes[0])
-            awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
-            awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
-            return holds(awaited, turn.nodes[0], names)
-        inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
-        for node in turn.function.nodes:
-            if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
-                at = flow.enclosing(node, parent)
-                if any(p in inside for p in at) and len(inside) > 1:
-                    return True
-                if flow.reaches(inside, at) and flow.reaches(at, inside):
-                    return True
-        return False
 
     # -- the same turn again ----------------------------------------------------------------------------------
 
@@ -250,7 +228,7 @@ class Overlaps:
                     continue
                 if _same_owner(base, site.node.func):
                     for second in self._on_history(turn.slot, self.unguarded.reach(site.callee, None)):
-                        if not start.on_loop or (function.is_async and self._gives_way(second)):
+                        if not start.on_loop or (function.is_async and self.turns.gives_way(second)):
                             return self._two(start, turn, second, site.node, site.callee.name)
         return None
 
@@ -280,7 +258,7 @@ class Overlaps:
                 continue
             threads = self.unguarded.reach(method, None)
             for second in self._on_history(turn.slot, threads):
-                if not start.on_loop or threads[second.function] or self._gives_way(second):
+                if not start.on_loop or threads[second.function] or self.turns.gives_way(second):
                     return self._two(start, turn, second, name_of(method), method.name)
         return None
 

@@ -1,6 +1,7 @@
-"""Histories that one run begins anew while the turn of another waits for the model.
+"""Messages that one run takes out of a history while the turn of another waits for the model.
 
-The answer is then stored in the new history, and stands there without its question.
+The history is begun anew, and the answer stands there without its question; or its last message is taken back, which
+by then may be the question of the other.
 """
 
 from __future__ import annotations
@@ -10,67 +11,163 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.growth import resets
+from lint_rules.anatomy.messages.growth import grows, resets, takes_last
+from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
-from lint_rules.anatomy.turns.turns import Turn, is_keyed
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.turns.turns import Turn, are_answered
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate
+from lint_rules.syntax.walk import walk
 
 _REMOVERS = frozenset({"pop", "clear"})
+_DEEPEST = 3
 
 
 @record
 class Reset:
-    """At `node`, `function` begins `slot` anew, beside `turn`, as `start` runs it."""
+    """At `node`, and at `others`, `function` takes messages out of `slot` beside `turn`, as `start` runs it.
+
+    `last`: only the last ones, as many as it may have added itself.
+    """
 
     node: cst.CSTNode
     function: Scope
     slot: Slot
     turn: Turn
     start: Start
+    last: bool
+    others: tuple[cst.CSTNode, ...] = ()
 
 
 def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
-    """Those of a file that no lock keeps apart from turns on the same history: for each function and history one."""
-    races = anatomy.races
-    begun = [start for start in anatomy.unguarded.starts if start.kind == "handler" or anatomy.unguarded.is_many(start)]
-    reach = {start: anatomy.unguarded.reach(start.function, start) for start in begun}
-    running = dict.fromkeys(function for reached in reach.values() for function in reached)
-    turns = [turn for function in running for turn in anatomy.turns.of(function) if turn.answers or turn.tools]
+    """Those of a file that no lock or flag keeps apart from turns on the same history: one a function and history."""
+    beside = _Beside(anatomy)
     told: set[tuple[Scope, Slot]] = set()
-    for turn in turns:
-        if not is_keyed(turn.slot):  # one for all users, which is worse
-            continue
-        if not any(_looks_again(anatomy, turn, node) for node in turn.grows):
-            continue
-        for node, function in _resets(anatomy, turn.slot):
-            start = next((s for s in begun if function in reach[s] and turn.function not in reach[s]), None)
-            apart = bool(races.locks.around(node, function)) or races.locks.at_entry(function)
-            if start is not None and not apart and (function, turn.slot) not in told and not races.is_setup(function):
+    for turn, run in beside.turns():
+        removed: dict[Scope, list[tuple[cst.CSTNode, bool]]] = {}
+        for node, function, last, in_place in _removals(anatomy, turn.slot):
+            if (in_place or beside.looks_again(turn)) and not beside.is_apart(node, function, turn):
+                removed.setdefault(function, []).append((node, last))
+        for function, found in removed.items():
+            start = beside.start_of(function, turn, run) if (function, turn.slot) not in told else None
+            if start is not None:
                 told.add((function, turn.slot))
-                yield Reset(node, function, turn.slot, turn, start)
+                (node, last), *rest = sorted(found, key=lambda each: anatomy.module.order[each[0]])
+                yield Reset(node, function, turn.slot, turn, start, last, tuple(other for other, _ in rest))
 
 
-def _looks_again(anatomy: Anatomy, turn: Turn, node: cst.CSTNode) -> bool:
-    """Whether a turn looks the history up again, behind the ask, to make it longer: no name still holds the old one."""
-    if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
-        return False
-    base = ex.receiver(node) if isinstance(node, cst.Call) else None
-    given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
-    slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
-    held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
-    return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
+class _Beside:
+    """What runs beside the turns of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.races = anatomy.races
+        self.unguarded = anatomy.unguarded
+        self.reach = {start: self.unguarded.reach(start.function, start) for start in self.unguarded.starts}
+
+    def turns(self) -> Iterator[tuple[Turn, list[Start]]]:
+        """The turns that store a question, wait for its answer and store that, too, with the starts that run each."""
+        for function in self.anatomy.module.functions:
+            run = self.races.starts_reaching(function) if function.kind == "function" else []
+            for turn in self.anatomy.turns.of(function) if run else ():
+                if not turn.kept and not turn.outside and (turn.tools or self._is_between(turn, run)):
+                    yield turn, [start for start in run if not self.anatomy.turns.begins(turn, start.function)]
+
+    def _is_between(self, turn: Turn, run: list[Start]) -> bool:
+        """Whether a question lies in the history while its answer is waited for: put there by the turn, or before."""
+        inside = self.anatomy.calls.may_run(turn.function)
+        writes = (w for h in self.races.histories if h.slot == turn.slot for w in h.writes)
+        others = (w for w in writes if w.function not in inside and grows(self.anatomy, w))
+        reached = (f for start in run for f in self.reach.get(start, ()))
+        same = (each for f in reached for each in self.anatomy.turns.of(f) if each.slot == turn.slot)
+        return turn.answers and (any(others) or are_answered([turn, *same]))
+
+    def start_of(self, function: Scope, turn: Turn, run: list[Start]) -> Start | None:
+        """What runs a function while the turn, which `run` start, is under way."""
+        for start, reached in self.reach.items():
+            for other in run if function in reached else ():
+                on_loop = start.on_loop and not reached[function] and other.on_loop
+                again = start.kind == "handler" or self.unguarded.is_many(start)
+                meet = self.races.joins.may_meet(start, other) if start.function is not other.function else again
+                if meet and (not on_loop or self.anatomy.turns.gives_way(turn)):
+                    return start
+        return None
+
+    def is_apart(self, node: cst.CSTNode, function: Scope, turn: Turn) -> bool:
+        """Whether a lock, a flag that the turn takes, or the time that has gone by keeps a removal away from a turn."""
+        if self.races.is_setup(function) or self.races.locks.held(node, function):
+            return True
+        if self.races.flags.guard(node, function):
+            return True
+        callers = self.anatomy.calls.with_callers([turn.function])
+        taken = {slot for caller in callers for slot in self.races.flags.taken(caller)} - {*whole_of(turn.slot)}
+        for test, outcome in self.races.flags.tests_before(node, function):
+            there = evaluate(test.test, lambda part: self._says_there(part, turn.slot))
+            if there not in {None, outcome} or not taken.isdisjoint(self.races.flags.asked(test)):
+                return True
+            if any(map(self._asks_time, walk(test.test))):  # what nobody has written to for long, no turn is in
+                return True
+        return _is_for_missing(self.anatomy, node, function)
+
+    def _says_there(self, part: cst.BaseExpression, slot: Slot) -> bool | None:
+        """What a part of a test gives where there is a history with messages."""
+        aliases, places = self.anatomy.aliases, {*whole_of(slot)}
+        if isinstance(part, cst.Comparison):
+            _, operator, right = ex.compared(part)
+            kept = self.anatomy.facts.slots.of(right)
+            if isinstance(operator, (cst.In, cst.NotIn)) and kept is not None and aliases.of(kept) in places:
+                return isinstance(operator, cst.In)
+            return None
+        kept = self.anatomy.facts.slots.of(part)
+        return True if kept is not None and aliases.of(kept) == slot else None
+
+    def _asks_time(self, node: cst.CSTNode, depth: int = 0) -> bool:
+        slots = self.anatomy.facts.slots
+        if isinstance(node, cst.Call):
+            callee = slots.callee(node)
+            inner = [part for part in callee.nodes if isinstance(part, cst.Call)] if callee is not None else []
+            named = self.anatomy.module.imports.resolve(ex.dotted(node.func) or "")
+            if named.startswith(("time.", "datetime.")):
+                return True
+            return depth < _DEEPEST and any(self._asks_time(part, depth + 1) for part in inner)
+        slot = slots.of(node) if isinstance(node, cst.Name) else None
+        made = self.anatomy.facts.assigned(slot) if slot is not None and depth < _DEEPEST else []
+        return any(self._asks_time(part, depth + 1) for value in made for part in walk(value))
+
+    def looks_again(self, turn: Turn) -> bool:
+        """Whether a turn looks the history up again, behind the ask, to make it longer: no name still holds the old."""
+        return any(self._looks_again(turn, node) for node in turn.grows)
+
+    def _looks_again(self, turn: Turn, node: cst.CSTNode) -> bool:
+        anatomy = self.anatomy
+        if not anatomy.leads(turn.function, turn.asks, [node]) or node in turn.asks:
+            return False
+        base = ex.receiver(node) if isinstance(node, cst.Call) else None
+        given = [arg.value for arg in node.args] if isinstance(node, cst.Call) else []
+        slots = [anatomy.facts.slots.of(value) for value in (*given, *([base] if base is not None else []))]
+        held = (slot for slot in slots if slot is not None and slot[0] == "var" and slot[1] is turn.function)
+        return all(anatomy.aliases.of(slot) != turn.slot for slot in held)
 
 
-def _resets(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[cst.CSTNode, Scope]]:
-    """Where a history is replaced by a new one, emptied, or taken out of its registry."""
+_Removal = tuple[cst.CSTNode, Scope, bool, bool]
+"""A place, its function, whether only the last messages go, and whether those who hold the list see it, too."""
+
+
+def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
+    """Where messages go out of a history: it is replaced by a new one, emptied, or taken out of its registry."""
     for kept, writes in anatomy.writes.by_slot.items():
         if anatomy.aliases.of(kept) == slot:
+            named = kept[0] == "var" and kept != slot  # to bind a name changes nothing that it stood for
             for write in writes:
-                if resets(anatomy, write):
-                    yield write.node, write.function
+                in_place = write.kind != "rebind"
+                if takes_last(write):
+                    yield write.node, write.function, True, in_place
+                elif _begins(anatomy, write, slot) and (in_place or not named):
+                    yield write.node, write.function, False, in_place
     registry = slot[1] if slot[0] == "item" else None
     for node in anatomy.module.nodes_of(cst.Del, cst.Call) if registry is not None else ():
         if isinstance(node, cst.Del):
@@ -79,4 +176,62 @@ def _resets(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[cst.CSTNode, Scope]]
             target = ex.receiver(node) if ex.called_name(node) in _REMOVERS else None
         place = anatomy.facts.slots.of(target) if target is not None else None
         if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
-            yield node, anatomy.module.scope_of[node].function
+            yield node, anatomy.module.scope_of[node].function, False, False
+
+
+def _begins(anatomy: Anatomy, write: HistoryWrite, slot: Slot) -> bool:
+    """Whether a write begins a history anew: with a list that is made for it, and nothing of the old is put back."""
+    if not resets(anatomy, write):
+        return False
+    if write.value is not None:
+        return _is_fresh(anatomy, write.value, slot)
+    behind = [w for w in anatomy.writes.by_function[write.function] if anatomy.aliases.of(w.slot) == slot and w.value]
+    behind = [w for w in behind if anatomy.leads(write.function, [write.node], [w.node])]
+    return all(_is_fresh(anatomy, part, slot) for w in behind for part in _listed(anatomy, w))
+
+
+def _listed(anatomy: Anatomy, write: HistoryWrite) -> Iterator[cst.BaseExpression]:
+    """The lists that a write puts into a history, as a whole or one element after the other."""
+    if write.kind in {"append", "insert"}:
+        for loop in anatomy.module.ancestors(write.node):
+            if isinstance(loop, cst.For) and isinstance(write.value, cst.Name):
+                if write.value.value in ex.target_names(loop.target):
+                    yield loop.iter
+    elif write.value is not None:
+        yield write.value
+
+
+def _is_fresh(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot, depth: int = 0) -> bool:
+    """Whether a list holds nothing of a history: a display, a copy of a constant, what a function makes of such."""
+    return depth <= _DEEPEST and all(_is_fresh_part(anatomy, part, slot, depth) for part in ex.alternatives(value))
+
+
+def _is_fresh_part(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot, depth: int) -> bool:
+    made = sources(part)
+    if made or isinstance(part, cst.List):
+        return all(_is_fresh(anatomy, each, slot, depth + 1) for each in made)
+    if isinstance(part, cst.Call):
+        callee = anatomy.facts.slots.callee(part)
+        given = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
+        if not given:
+            return ex.dotted(part.func) in {"list", "deque"} and not part.args
+        return all(value is not None and _is_fresh(anatomy, value, slot, depth + 1) for value in given)
+    kept = anatomy.facts.slots.of(part)
+    if kept is None or is_parameter(root_object(kept)) or anatomy.aliases.of(kept) in {*whole_of(slot)}:
+        return False
+    if kept[0] == "var" and kept[1] is not anatomy.module.top:
+        values = anatomy.facts.assigned(kept)
+        return bool(values) and not anatomy.facts.put(kept) and all(
+            _is_fresh(anatomy, value, slot, depth + 1) for value in values
+        )  # fmt: skip
+    return True
+
+
+def _is_for_missing(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
+    """`except KeyError: talks[key] = []`: a first value."""
+    for outer in anatomy.module.ancestors(node):
+        if outer is function.node:
+            return False
+        if isinstance(outer, cst.ExceptHandler) and outer.type is not None and ex.dotted(outer.type) == "KeyError":
+            return True
+    return False

@@ -389,6 +389,26 @@ class Turns:
             for node in turn.grows
         )
 
+    def gives_way(self, turn: Turn) -> bool:
+        """On an event loop: whether something is awaited within the turn, so that others run meanwhile."""
+        if not turn.function.is_async:
+            return False
+        parent, flow = self.module.parent, self.anatomy.flow(turn.function)
+        if len(set(turn.nodes)) == 1:  # a call of another file that runs it all
+            names = ReplyPlaces(self.anatomy).derived(turn.function, turn.nodes[0])
+            awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
+            awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
+            return holds(awaited, turn.nodes[0], names)
+        inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
+        for node in turn.function.nodes:
+            if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
+                at = flow.enclosing(node, parent)
+                if any(p in inside for p in at) and len(inside) > 1:
+                    return True
+                if flow.reaches(inside, at) and flow.reaches(at, inside):
+                    return True
+        return False
+
     def _emptied(self, function: Scope) -> list[Turn]:
         """`agent.messages = []` and then `agent.chat(text)`: a turn on somebody else's object."""
         turns = []

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.growth import reads, takes_last
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -18,7 +19,6 @@ from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.slots import Slot, describe
-from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -144,7 +144,7 @@ def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
 
 
 def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
-    taken = any(map(_takes_last, history.writes))
+    taken = any(map(takes_last, history.writes))
     harm = schedules.LOST if any(w.kind in LOSING for w in history.writes) else schedules.TAKEN if taken else None
     found = list(_unlocked_writes(races, history, harm, _concurrent_writers))
     yield from found or (_unlocked_writes(races, history, harm, _two_threads) if harm is not None else ())
@@ -161,14 +161,6 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         parted = turn and hold_tool_messages(races.anatomy, history.writes)
         if (threads and harm is not None) or parted or _rewritten_later(races, writes):
             yield NoLock(writes, *writers, harm or schedules.PARTED)
-
-
-def _takes_last(write: HistoryWrite) -> bool:
-    """`history.pop()`, `del history[-2]`: what is there by then may be a message of others."""
-    if isinstance(write.node, cst.Call) and ex.called_name(write.node) == "pop":
-        return not write.node.args or (ex.integer(write.node.args[0].value) or 0) < 0
-    place = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None
-    return place is not None and (ex.integer(place) or 0) < 0
 
 
 def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:
@@ -219,7 +211,7 @@ def _also_called_directly(races: Races, start: Start) -> bool:
 def _rewritten_later(races: Races, writes: list[HistoryWrite]) -> bool:
     """A handler that appends, waits, and rebinds the history from something else afterwards."""
     appended = [w for w in writes if w.kind not in LOSING]
-    rebound = [w for w in writes if w.kind in LOSING]
+    rebound = [w for w in writes if w.kind in LOSING and not (w.value and reads(races.anatomy, w.value, w.slot))]
     if not appended or not rebound:
         return False
     between = [n for n in writes[0].function.nodes if isinstance(n, cst.Await | cst.For)]
