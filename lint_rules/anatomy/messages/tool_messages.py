@@ -11,6 +11,9 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.walk import walk
+
+_RESULTS = frozenset({"tool_result", "toolResult"})
 
 
 def hold_tool_messages(anatomy: Anatomy, writes: Iterable[HistoryWrite]) -> bool:
@@ -47,6 +50,6 @@ def _calls_read(anatomy: Anatomy, slot: Slot) -> bool:
 def _holds_results(anatomy: Anatomy, content: cst.BaseExpression) -> bool:
     slot = anatomy.facts.slots.of(content)
     values = [content, *(anatomy.facts.assigned(slot) if slot is not None else [])]
-    if any("tool_result" in ex.source(value, 400) or "toolResult" in ex.source(value, 400) for value in values):
+    if any(isinstance(n, cst.SimpleString) and ex.text(n) in _RESULTS for value in values for n in walk(value)):
         return True
     return slot is not None and anatomy.facts.of(("item", slot)).get(Kind.RESULT) is not None
