@@ -323,6 +323,29 @@ WAYS = {
         """,
         True,
     ),
+    "decorator that is called": (
+        """
+        from slack_bolt.async_app import AsyncApp
+        class C:
+            def __init__(self):
+                self.x = AsyncApp()
+                self.x.event('app_mention')(self.f)
+            async def f(self, event): ...
+        """,
+        True,
+    ),
+    "table of views": (
+        """
+        from aiohttp import web
+        async def f(request): ...
+        VIEWS = {'/chat': f}
+        def g():
+            app = web.Application()
+            for path, view in VIEWS.items():
+                app.router.add_post(path, view)
+        """,
+        True,
+    ),
     "event": (
         """
         import discord
@@ -392,6 +415,15 @@ DECOYS = {
     async def f(m: discord.Message): ...
     async def g():
         await f(1)
+    """,
+    "a function that only its own registry has": """
+    import telebot
+    known = []
+    def keep(g):
+        known.append(g)
+        return g
+    @keep
+    def f(message): ...
     """,
     "a framework of the project": """
     from .discord import Client

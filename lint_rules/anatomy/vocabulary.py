@@ -159,7 +159,10 @@ ARGUMENT_CALLBACKS = {"on_invoke_tool": 1}
 SESSION_CACHES = frozenset({"cache_resource", "experimental_singleton"})
 """Decorators of Streamlit that give all sessions the same object."""
 
-THREADS: dict[str, int | str] = {"Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0}
+THREADS: dict[str, int | str] = {
+    "Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0, "start_background_task": 0,
+    "start_new_thread": 0, "apply_async": 0, "run_in_threadpool": 0, "run_sync": 0,
+}  # fmt: skip
 """Calls that run a function in a thread, and where they take it."""
 EXECUTOR_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 TASKS = frozenset(

@@ -164,7 +164,10 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
         elif name in words.TASKS:
             for arg in node.args[:2]:
                 value = ex.inner(arg.value)
-                yield Begun(value.func if isinstance(value, cst.Call) else value, node, "task")
+                target = value.func if isinstance(value, cst.Call) else value
+                function = graph.facts.slots.function(target)
+                plain = name == "add_task" and function is not None and target is value and not function.is_async
+                yield Begun(target, node, "thread" if plain else "task")
         elif name == "gather":
             for arg in node.args:
                 value = ex.inner(arg.value)

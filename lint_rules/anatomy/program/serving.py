@@ -90,8 +90,9 @@ class _Roots:
     # -- ways to be called ------------------------------------------------------------------------------------
 
     def _decorated(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
-        """`@app.post("/chat")`, `@on_message`."""
-        for decorator in decorators(function):
+        """`@app.post("/chat")`, `@on_message`; `app.post("/chat")(function)`."""
+        applied = [call.func for call in self._given(function, set()) if isinstance(call.func, cst.Call)]
+        for decorator in (*decorators(function), *applied):
             func = decorator.func if isinstance(decorator, cst.Call) else decorator
             name = self._name(func)
             for row in self._rows(func, decorator, function):
@@ -100,13 +101,58 @@ class _Roots:
 
     def _registered(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
         """`app.add_handler(MessageHandler(TEXT, function))`, `click(lambda text: ...)`, `click(**event)`."""
+        for call in self._given(function, set()):
+            yield from ((row, call) for row in self.taking(call, function))
+
+    def _given(self, function: Scope, seen: set[Scope]) -> Iterator[cst.Call]:
+        """The calls that a function is handed to, also by functions of this file that it is handed to, or decorate it.
+
+        What such a function defines, and what calls the function there, stands for it.
+        """
+        seen.add(function)
         lambdas = [function.node] if isinstance(function.node, cst.Lambda) else []
-        for reference in (*lambdas, *self.graph.references[function]):
-            for call in self._handed_to(reference):
-                yield from ((row, call) for row in self.taking(call, function))
+        handed = [c for node in (*lambdas, *self.graph.references[function]) for c in self._handed_to(node)]
+        yield from handed
+        for parameter in self._parameters(function, handed):
+            for node in parameter[1].nodes_of(cst.Name):
+                if node.value == parameter[2] and self.facts.slots.of(node) == parameter:
+                    outer = self.module.parent[node]
+                    yield from self._handed_to(node) if not isinstance(outer, cst.Call) else ()
+            inner = (f for f in self.module.functions if f.within(parameter[1]) and f not in seen)
+            for wrapper in inner:
+                calls = [call for call in wrapper.nodes_of(cst.Call) if self.facts.slots.of(call.func) == parameter]
+                if calls and not any(map(self._is_held_back, calls)):
+                    yield from self._given(wrapper, seen)
+
+    def _is_held_back(self, call: cst.Call) -> bool:
+        """Whether something is entered before a call, and left behind it: a lock, it may be, or a busy flag."""
+        outers = (outer for outer in self.module.ancestors(call) if isinstance(outer, (cst.With, cst.Try)))
+        return any(isinstance(outer, cst.With) or outer.finalbody is not None for outer in outers)
+
+    def _parameters(self, function: Scope, handed: list[cst.Call]) -> Iterator[Slot]:
+        """The parameters of functions of this file that get a function: as an argument, or as what they decorate."""
+        for call in handed:
+            callee = self.facts.slots.callee(call)
+            for slot, value in self.facts.slots.bindings(call, callee) if callee is not None else ():
+                if self.facts.slots.function(value) is function:
+                    yield slot
+        for decorator in decorators(function):
+            maker = self.facts.slots.function(decorator.func if isinstance(decorator, cst.Call) else decorator)
+            takers = self._made(maker) if isinstance(decorator, cst.Call) and maker is not None else [maker]
+            for taker in takers:
+                listed = parameters(taker) if taker is not None else []
+                yield from (self.facts.slots.parameter(taker, p.name.value) for p in listed[:1] if taker is not None)
+
+    def _made(self, maker: Scope) -> list[Scope | None]:
+        """The functions that one gives back."""
+        given = [node.value for node in maker.nodes_of(cst.Return) if node.value is not None]
+        return [self.facts.slots.function(value) for value in given]
 
     def _handed_to(self, reference: cst.CSTNode) -> Iterator[cst.Call]:
-        """The calls that a function is handed to: as an argument, within one, or in a dict that is spread there."""
+        """The calls that a function is handed to: as an argument, within one, or in a dict that is spread there.
+
+        Or from a list or dict that a loop goes through: `for path, view in VIEWS: app.add_route(path, view)`.
+        """
         for outer in self.module.ancestors(reference):
             if isinstance(outer, cst.Call):
                 yield outer
@@ -115,8 +161,21 @@ class _Roots:
                 for call in self.module.nodes_of(cst.Call) if isinstance(outer.value, cst.Dict) else ():
                     if any(arg.star == "**" and self.facts.slots.of(arg.value) in slots for arg in call.args):
                         yield call
+                if isinstance(outer.value, (cst.Dict, cst.List, cst.Tuple)):
+                    yield from self._gone_through(slots)
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 break
+
+    def _gone_through(self, slots: set[Slot | None]) -> Iterator[cst.Call]:
+        """The calls that get what a loop takes from one of some places."""
+        for loop in self.module.nodes_of(cst.For):
+            if any(
+                self.facts.slots.of(n) in slots for n in walk(loop.iter) if isinstance(n, (cst.Name, cst.Attribute))
+            ):
+                names = ex.target_names(loop.target)
+                for call in (n for n in walk(loop.body) if isinstance(n, cst.Call)):
+                    if any(isinstance(arg.value, cst.Name) and arg.value.value in names for arg in call.args):
+                        yield call
 
     def taking(self, call: cst.Call, function: Scope | None = None) -> Iterator[Framework]:
         """The frameworks that a call may hand `function`, or one of another file, to."""
