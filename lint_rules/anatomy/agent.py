@@ -132,7 +132,10 @@ class Anatomy:
         from lint_rules.anatomy.messages.wrappers import wrapped_requests
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
+        known = set(vars(self))
         facts.learn_wrapped([*wrapped_requests(self)])
+        for early in vars(self).keys() - known:  # what was built of it before all requests were known
+            del vars(self)[early]
         return facts
 
     @cached_property

@@ -120,11 +120,21 @@ class Surroundings(Evidence):
     @cached_property
     def answering(self) -> list[ast.Call]:
         """The calls whose result may be a reply that is read, and stored in the history that they were handed."""
-        if self.called.isdisjoint(_GROWERS) or not self._reads_parts():
+        if self.called.isdisjoint(_GROWERS) or not (self._reads_parts() or self.calls):
             return []
-        bound = (node.value for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr) for node in self.nodes[kind])
-        values = (value.value if type(value) is ast.Await else value for value in bound)
-        return [value for value in values if type(value) is ast.Call and (value.args or value.keywords)]
+        nodes = self.nodes
+        stack = [node.value for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return) for node in nodes[kind]]
+        stack += [node.context_expr for node in nodes[ast.withitem]]
+        found = []
+        while stack:
+            value = stack.pop()
+            if type(value) is ast.Call:
+                if value.args or value.keywords:
+                    found.append(value)
+                stack += [value.func, *value.args[:1]]
+            elif isinstance(value, (ast.Await, ast.Attribute, ast.Subscript)):
+                stack.append(value.value)
+        return found
 
     @cached_property
     def asking_elsewhere(self) -> frozenset[str]:

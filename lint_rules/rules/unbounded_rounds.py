@@ -54,7 +54,8 @@ A function that ends by calling itself, also through one helper, is a loop; one 
 Loops are silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is
 on some ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports
 that). Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral,
-Ollama, LiteLLM and LangChain, and of wrappers of these, also in other files of the project.
+Ollama, LiteLLM and LangChain, and of wrappers of these, also in other files of the project; and so is what comes back
+for a history that is posted, or handed to somebody, where it is read as a reply and stored in that history.
 
 ## Known problems
 A loop whose end neither the model nor a limit decides (a plan, the state of another

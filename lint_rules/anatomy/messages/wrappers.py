@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
+from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
@@ -23,22 +25,36 @@ from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
 """What a request gives back: the reply, its text, or its calls."""
+_LONGEST = 400
+"""Characters of a call that are compared."""
 
 
 def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     """The calls of a file that ask a model through functions of others."""
-    facts = anatomy.facts
+    facts, carriers = anatomy.facts, Carriers(anatomy.facts)
+    asked: set[str] = set()
+    unanswered: list[cst.Call] = []
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
         callee = facts.slots.callee(call)
         known = callee is not None and not _is_bodiless(callee)
         if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
-        if Kind.REPLY not in facts.kinds(call) and not any(facts.is_kind(arg.value, Kind.HISTORY) for arg in call.args):
+        carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call)
+        if not carried and not answers:
             continue
         found = run_elsewhere(anatomy, call, asking=True)
-        request = _by_body(anatomy, call, *found) if found is not None else _by_use(anatomy, call)
+        if found is not None:
+            request = _by_body(anatomy, call, *found)
+        else:
+            request = _by_use(anatomy, call, carried) if answers or call in carriers.answered else None
         if request is not None:
+            asked.update([ex.source(call, _LONGEST)] if found is None else [])
             yield request
+        elif found is None:
+            unanswered.append(call)
+    for call in unanswered if asked else ():
+        if ex.source(call, _LONGEST) in asked:  # what asks there asks here, too, whatever is read of its reply
+            yield _answering(anatomy, call)
 
 
 def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:
@@ -64,28 +80,36 @@ def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
     return any(made_in(slot) is None for slot in grown)
 
 
-def _by_use(anatomy: Anatomy, call: cst.Call) -> LLMCall | None:
+def _by_use(anatomy: Anatomy, call: cst.Call, carried: set[Slot]) -> LLMCall | None:
     """A call of which nobody knows what it does, but that its result is a reply to the history that it is handed."""
-    facts = anatomy.facts
-    if Kind.REPLY not in facts.kinds(call):
+    shows = any(words.is_request(ex.dict_items(arg.value)) for arg in call.args)
+    if not (shows or _is_stored(anatomy, call, carried)) or _is_defined(anatomy, call):
         return None
-    sent = next((arg.value for arg in call.args if Kind.HISTORY in facts.kinds(arg.value)), None)
-    if sent is None or not _is_stored(anatomy, call, facts.slots.of(sent)) or _is_defined(anatomy, call):
-        return None
+    return _answering(anatomy, call)
+
+
+def _answering(anatomy: Anatomy, call: cst.Call) -> LLMCall:
+    sent = next((arg.value for arg in call.args if Kind.HISTORY in anatomy.facts.kinds(arg.value)), None)
     return LLMCall(call, ex.called_name(call), "answers the history that it is handed", None, sent)
 
 
-def _is_stored(anatomy: Anatomy, call: cst.Call, history: Slot | None) -> bool:
-    """Whether what a call gives is put into a history, in the same function."""
-    function = anatomy.module.scope_of[call].function
+def _is_stored(anatomy: Anatomy, call: cst.Call, carried: set[Slot]) -> bool:
+    """Whether what a call gives is put into a history that it was handed, in the same function."""
+    slots, function = anatomy.facts.slots, anatomy.module.scope_of[call].function
     names = ReplyPlaces(anatomy).derived(function, call)
-    return history is not None and any(
-        (base := ex.receiver(grower)) is not None
-        and ex.called_name(grower) in GROWERS
-        and anatomy.facts.slots.of(base) == history
-        and holds([arg.value for arg in grower.args], call, names)
-        for grower in function.nodes_of(cst.Call)
+    return any(
+        slots.of(grown) in carried and holds(put, call, names)
+        for node in function.nodes_of(cst.Call, cst.AugAssign)
+        for grown, put in _growths(node)
     )
+
+
+def _growths(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, list[cst.BaseExpression]]]:
+    """A list, and what `xs.append(v)` or `xs += vs` puts into it."""
+    if isinstance(node, cst.AugAssign):
+        yield node.target, [node.value]
+    elif isinstance(node, cst.Call) and ex.called_name(node) in GROWERS and (base := ex.receiver(node)) is not None:
+        yield base, [arg.value for arg in node.args]
 
 
 def _is_defined(anatomy: Anatomy, call: cst.Call) -> bool:

@@ -11,7 +11,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
@@ -122,9 +122,15 @@ class Ownership:
             return False
         values = self.facts.assigned(slot)
         param = next((param for param in parameters(function) if param.name.value == slot[2]), None)
+        anew = [value for value in values if not self._is_handed(value, slot)]
         if param is not None:
-            return not values and self._is_given(param, slot, function, depth)
-        return bool(values) and all(self.is_own(value, function, depth + 1) for value in values)
+            return not anew and self._is_given(param, slot, function, depth)
+        return bool(values) and all(self.is_own(value, function, depth + 1) for value in anew)
+
+    def _is_handed(self, value: cst.BaseExpression, slot: Slot) -> bool:
+        """`body = await completed(body)`: what a function gives back that is handed no more than the object itself."""
+        value = ex.inner(value)
+        return isinstance(value, cst.Call) and [self.facts.slots.of(arg.value) for arg in value.args] == [slot]
 
     def _is_given(self, param: cst.Param, slot: Slot, function: Scope, depth: int) -> bool:
         """Whether what a function gets is made for the call: by each caller, or by a framework for each request."""
@@ -133,7 +139,7 @@ class Ownership:
         if serving is not None and param.name.value == self.module.self_name(function):
             return serving.keeper is None  # a view is made for each request
         if serving is not None:
-            return self._is_of_request(param, slot, depth)
+            return self._is_of_request(param, slot, depth) or _is_parsed(serving.framework, param, self.module)
         sites = graph.sites[function]
         if not sites or graph.references[function] or any(start.function is function for start in self.starts):
             return False
@@ -213,6 +219,13 @@ def _owner(node: cst.BaseExpression) -> cst.BaseExpression:
     while isinstance(node, (cst.Attribute, cst.Subscript)):
         node = node.value
     return node
+
+
+def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
+    """Whether FastAPI reads a parameter out of the request: it is of a class that is not its own, nor Starlette's."""
+    said = param.annotation.annotation if param.annotation is not None and param.default is None else None
+    full = module.imports.resolve(said.value) if isinstance(said, cst.Name) else ""
+    return framework == "fastapi" and "." in full and full.partition(".")[0] not in {"fastapi", "starlette"}
 
 
 def _is_made_here(value: cst.BaseExpression) -> bool:

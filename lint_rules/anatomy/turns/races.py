@@ -164,7 +164,14 @@ class Races:
             return any(w.function is not self.module.top for w in writes)
         if slot is root:
             return any(w.function is not scope for w in writes)
-        return any(name == p.name.value and p.star != "**" for p in parameters(scope))  # `**kwargs` is the call's own
+        if any(name == p.name.value and p.star != "**" for p in parameters(scope)):  # `**kwargs` is the call's own
+            return not self._is_of_each_run(scope, name)
+        return False
+
+    def _is_of_each_run(self, function: Scope, name: str) -> bool:
+        """Whether those in other files that run a function beside others hand what ends with the run to a parameter."""
+        callers = [start.caller for start in self.starts if start.function is function]
+        return bool(callers) and all(caller is not None and not caller.hands_on(function, name) for caller in callers)
 
     def _is_of_other_file(self, call: cst.Call) -> bool:
         """`ConversationStore()`, imported: an object with methods of its own, which may take a lock."""

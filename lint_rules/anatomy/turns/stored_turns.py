@@ -19,6 +19,7 @@ from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import CONFIGURED, CONFIGURED_KEYS, CONVERSATIONS, MAKERS, TELLING_ROLES
 from lint_rules.syntax import expressions as ex
@@ -177,9 +178,9 @@ class StoredTurns:
         return isinstance(self._around(call), cst.Expr | cst.Assign | cst.AnnAssign | cst.Return | cst.Arg)
 
     def _makes(self, call: cst.Call) -> bool:
-        """Whether a call makes an object, and loads nothing."""
-        name = ex.dotted(call.func) or ""
-        return made_class(self._anatomy, call) is not None or name in vars(builtins)
+        """Whether a call makes an object, or puts what it gets into another form, and loads nothing."""
+        name, formed = ex.dotted(call.func) or "", bool(sources(call)) or self._facts.decoder(call) is not None
+        return formed or made_class(self._anatomy, call) is not None or name in vars(builtins)
 
     def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
         """Whether what a call gave is asked with."""

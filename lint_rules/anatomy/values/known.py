@@ -104,6 +104,19 @@ class Known:
         """The expressions assigned to a slot anywhere in the file; parts of displays where those are unpacked."""
         return self._values.get(slot, [])
 
+    def given(self, slot: Slot) -> list[cst.BaseExpression]:
+        """What calls in this file hand to the parameter of a function."""
+        return self._given.get(slot, [])
+
+    @cached_property
+    def _given(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for call in self.module.nodes_of(cst.Call):
+            callee = self.slots.callee(call)
+            for slot, value in self.slots.bindings(call, callee) if callee is not None else ():
+                found.setdefault(slot, []).append(value)
+        return found
+
     def members(self, slot: Slot) -> dict[str, cst.BaseExpression]:
         """What is assigned anywhere in the file to the members of a slot: `x["k"] = v`, of several the last."""
         return self._members.get(slot, {})

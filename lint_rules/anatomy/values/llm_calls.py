@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
 _BODIES = ("json", "data", "content", "body")
+_MOST_NAMES = 4
+"""How many names, and parameters, a body is followed through."""
 _HOLDING = frozenset({"update", "dict", "format", "partial", "setdefault", "model_copy", "copy"})
 """What gets keywords to hold them."""
 _NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
@@ -75,23 +78,65 @@ def _by_endpoint(call: cst.Call, facts: Forms) -> LLMCall | None:
 def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms) -> LLMCall | None:
     """A request over plain HTTP: `post(url, json={"model": ..., "messages": ...})`, also with the body in a name.
 
-    And one by a callback, which gets all of that as keywords: `complete(**request)`.
+    And one by a callback, which gets all of that as keywords: `complete(**request)`; or by what sends a request that
+    was made with a body: `urlopen(Request(url, body))`.
     """
-    if not facts.has_bodies:
+    if not facts.has_bodies or ex.called_name(call)[:1].isupper():
         return None
     posted = [given[keyword] for keyword in _BODIES if keyword in given]
-    for value in posted or _spread(call, facts):
-        slot = facts.slots.of(value)
-        for body in [value, *(facts.assigned(slot) if slot is not None else [])]:
-            if facts.encoder(body) is not None and isinstance(body, cst.Call) and body.args:
-                body = body.args[0].value
-            items = ex.dict_items(body)
-            if words.is_request(items):
-                how = "posts" if posted else "gets"
-                beside = "for a `model`" if "model" in items else "beside a model's parameters"
-                reason = f"{how} `messages` {beside}"
-                return LLMCall(call, ex.called_name(call), reason, "messages", items["messages"])
+    spread = _spread(call, facts) if not posted else []
+    for value in posted or spread or _handed(call, facts):
+        for body in _bodies(value, facts):
+            how = "posts" if posted else "gets" if spread else "sends"
+            beside = "for a `model`" if "model" in body else "beside a model's parameters"
+            reason = f"{how} `messages` {beside}"
+            return LLMCall(call, ex.called_name(call), reason, "messages", body["messages"])
     return None
+
+
+def _bodies(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[dict[str, cst.BaseExpression]]:
+    """The bodies of requests that a value may be: as JSON, under a name, or as a parameter that callers here give."""
+    value = _written(value, facts)
+    items = ex.dict_items(value)
+    if words.is_request(items):
+        yield items
+    slot = facts.slots.of(value) if depth < _MOST_NAMES else None
+    for other in [*facts.assigned(slot), *facts.given(slot)] if slot is not None else ():
+        yield from _bodies(other, facts, depth + 1)
+
+
+def _written(value: cst.BaseExpression, facts: Forms) -> cst.BaseExpression:
+    """`body` of `json.dumps(body).encode()`."""
+    value = ex.inner(value)
+    while type(value) is cst.Call:
+        base = ex.receiver(value)
+        if base is not None and ex.called_name(value) == "encode":
+            value = ex.inner(base)
+        elif value.args and (facts.encoder(value) is not None or ex.dotted(value.func) == "bytes"):
+            value = ex.inner(value.args[0].value)
+        else:
+            break
+    return value
+
+
+def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
+    """The bodies of the requests that a function of nobody here gets by place, and of which it gives the response."""
+    if ex.called_name(call) in _HOLDING or _is_unused(call, facts) or facts.slots.callee(call) is not None:
+        return
+    for value in ex.positional(call):
+        slot = facts.slots.of(value)
+        for made in [value, *(facts.assigned(slot) if slot is not None else ())]:
+            if isinstance(made, cst.Call) and facts.encoder(made) is None:
+                given = ex.keywords(made)
+                yield from (given[keyword] for keyword in _BODIES if keyword in given)
+                if ex.called_name(made)[:1].isupper():
+                    yield from ex.positional(made)
+
+
+def _is_unused(call: cst.Call, facts: Forms) -> bool:
+    """Whether nobody takes what a call gives: `console.print(Panel(text))`."""
+    parent = facts.module.parent.get(call)
+    return isinstance(facts.module.parent.get(parent) if isinstance(parent, cst.Await) else parent, cst.Expr)
 
 
 def _spread(call: cst.Call, facts: Forms) -> list[cst.BaseExpression]:
