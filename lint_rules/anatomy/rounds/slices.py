@@ -15,13 +15,13 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.exits import Loop
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk, walk_scope
 
-FILLERS = frozenset({"append", "extend", "add", "insert", "update", "appendleft", "set"})
+FILLERS = frozenset({"append", "extend", "add", "insert", "update", "appendleft", "set", "setdefault"})
 """Methods that put something into what they are called on."""
 _REPLIES = (Kind.REPLY, Kind.CALLS, Kind.CALL, Kind.MESSAGE, Kind.MODEL_TEXT, Kind.ARGUMENTS, Kind.FUNCTION)
 _MOST_PARTS = 400
@@ -133,13 +133,14 @@ class Slice:
 
     @cached_property
     def _sources(self) -> dict[Slot, list[cst.CSTNode]]:
-        """What the loop puts into slots, each with the tests it stands under."""
+        """What the loop puts into slots, and into parts of what they hold, each with the tests it stands under."""
         found: defaultdict[Slot, list[cst.CSTNode]] = defaultdict(list)
         for function, node in self.run():
             for target, value in _bindings(node):
                 slot = self.facts.slots.of(target)
                 if slot is not None and not self._is_overwritten(node, target, function):
-                    found[slot] += [value, *self.tests(node, function)]
+                    for whole in whole_of(slot):
+                        found[whole] += [value, *self.tests(node, function)]
         return found
 
     def _is_overwritten(self, node: cst.CSTNode, target: cst.BaseExpression, function: Scope) -> bool:
@@ -229,7 +230,7 @@ def _bindings(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseE
     elif type(node) is cst.Call and ex.called_name(node) in FILLERS:
         base = ex.receiver(node)
         if base is not None:
-            yield from ((base, arg.value) for arg in node.args[:1])
+            yield from ((base, arg.value) for arg in node.args[-1:])
             if not node.args:
                 yield base, base
 
