@@ -306,7 +306,7 @@ class Needs(Surroundings):
         return self.repeats_calls() and self.asks_in_loop
 
     def takes_one_call(self) -> bool:
-        return self.calls or self.mentions(_OTHER_CALLS)
+        return self.calls or self.mentions(_OTHER_CALLS | _RESULT_IDS)
 
     def runs_calls_again(self) -> bool:
         return self.calls and self.has(*_TRIES)

@@ -93,10 +93,17 @@ def _first(anatomy: Anatomy, identity: Identity, node: cst.Subscript) -> Pick | 
     if not anatomy.facts.is_kind(node.value, Kind.CALLS):
         parent = anatomy.module.parent.get(node)
         pair = ex.member(parent) if parent is not None else None
-        if way[-1] not in _BLOCK_LISTS or pair is None or pair[0] is not node or pair[1] not in _ONE_CALL:
+        shown = pair is not None and pair[0] is node and pair[1] in _ONE_CALL
+        if way[-1] not in _BLOCK_LISTS or not (shown or _is_of_reply(anatomy, node.value)):
             return None
     function = anatomy.module.scope_of[node].function
     return Pick(node, node.value, way, function, "first" if at == 0 else "last")
+
+
+def _is_of_reply(anatomy: Anatomy, blocks: cst.BaseExpression) -> bool:
+    """Whether a list is a part of a model's reply: of which kind a block is, its use tells."""
+    pair = ex.member(blocks)
+    return pair is not None and anatomy.facts.is_kind(pair[0], Kind.REPLY)
 
 
 def _is_stored_into(anatomy: Anatomy, node: cst.Subscript) -> bool:
@@ -240,14 +247,27 @@ def ends_after_one(anatomy: Anatomy, loop: cst.For, function: Scope) -> bool:
         if point.statement is not None and anatomy.module.inside(point.statement, loop.body)
     }
     elements = calls_of(anatomy, loop)
-    used = [
-        point
+    uses = [
+        node
         for node in anatomy.module.nodes_inside(loop.body, function, cst.Name)
         if anatomy.facts.slots.of(node) in elements
-        and not isinstance(statement := anatomy.module.statement(node), (cst.If, cst.While))
-        for point in graph.at(statement)
+        and not isinstance(anatomy.module.statement(node), (cst.If, cst.While))
     ]
+    of_calls = [node for node in uses if _is_told_to_be_call(anatomy, node, loop)] or uses
+    used = [point for node in of_calls for point in graph.at(anatomy.module.statement(node))]
     return bool(used) and not again.intersection(used) and not graph.reaches(used, again, headers, exceptions=False)
+
+
+def _is_told_to_be_call(anatomy: Anatomy, node: cst.CSTNode, loop: cst.For) -> bool:
+    """Whether a test around a use says that the block is a call: `if block.type == "tool_use":`."""
+    below = node
+    for outer in anatomy.module.ancestors(node):
+        if outer is loop:
+            return False
+        if isinstance(outer, cst.If) and below is outer.body and words.CALL_TAGS.intersection(_texts(outer.test)):
+            return isinstance(outer.test, cst.Comparison) and isinstance(outer.test.comparisons[0].operator, cst.Equal)
+        below = outer
+    return False
 
 
 def first_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.AugAssign, cst.CSTNode]]:
