@@ -14,13 +14,14 @@ from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
 _MARK = re.compile(r"(?!json|python|code|JSON)[A-Za-z_]{3,}")
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
 _MOST_STEPS = 12
+_OF_DICTS = frozenset({"get", "items", "keys", "values", "pop", "setdefault", "update"})
 
 
 def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
@@ -159,6 +160,8 @@ def _tests_the_event(anatomy: Anatomy, call: cst.Call, block: cst.CSTNode, loop:
 def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether something else is tried, or the text itself is kept: `x = json.loads(x)` that fails leaves x as it is."""
     statement = anatomy.module.statement(call)
+    if _is_taken_for_parsed(anatomy, call, handling):
+        return False
     if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
         return True
     if not isinstance(statement, cst.Assign):
@@ -188,6 +191,36 @@ def _keeps_its_value(anatomy: Anatomy, statement: cst.Assign, call: cst.Call) ->
         and statement.value is not call
         and any(isinstance(n, cst.Name) and n.value == target.value for n in walk(statement.value))
     )
+
+
+def _is_taken_for_parsed(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """`x = json.loads(x)` before `tool(**x)`: the text that an error leaves in the name is used as a dict, untested."""
+    module, given, statement = anatomy.module, call.args[0].value, anatomy.module.statement(call)
+    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    if not isinstance(given, cst.Name) or given.value not in {name for t in targets for name in ex.target_names(t)}:
+        return False
+    uses = handlers.uses_after(module, given.value, handling.guard, module.scope_of[call].function.node)
+    if any(ex.called_name(outer) == "isinstance" for use in uses for outer in _calls_with(module, use)):
+        return False
+    return any(_is_used_as_dict(module, use) for use in uses)
+
+
+def _calls_with(module: SourceModule, use: cst.Name) -> Iterator[cst.Call]:
+    """The call that gets a name as an argument."""
+    argument = module.parent[use]
+    call = module.parent[argument] if isinstance(argument, cst.Arg) else None
+    if isinstance(call, cst.Call):
+        yield call
+
+
+def _is_used_as_dict(module: SourceModule, use: cst.Name) -> bool:
+    """`**x`, `x["key"]`, `x.get("key")`, `x.items()`."""
+    parent = module.parent[use]
+    if isinstance(parent, cst.Arg):
+        return parent.star == "**"
+    if isinstance(parent, cst.Subscript):
+        return parent.value is use and ex.key(parent) is not None
+    return isinstance(parent, cst.Attribute) and parent.attr.value in _OF_DICTS
 
 
 def _text_goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
