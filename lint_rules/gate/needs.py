@@ -317,7 +317,7 @@ class Needs(Surroundings):
 
     def offers_tools(self) -> bool:
         offered = not {"tools", "functions"}.isdisjoint(self.keywords | self.texts)
-        return self.asks and (offered or "bind_tools" in self.called)
+        return self.asks and (offered or "bind_tools" in self.called or self.calls)
 
     def picks_messages(self) -> bool:
         """`history[-2]`, `history[i - 1]`, `history[i]` with an i that was worked out."""

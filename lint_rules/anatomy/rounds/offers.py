@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import libcst as cst
@@ -9,7 +10,9 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.identity import Identity, Way
-from lint_rules.anatomy.vocabulary import LANGCHAIN_CALLS
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import ENDPOINTS, LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -28,7 +31,7 @@ class Offer:
     """A request with tools. `functions`: they are seen to be functions of this program, not tools of the server.
 
     `call` is the request, or the call of a function of this file that makes it and returns the part of the reply at
-    `way`.
+    `way`. `places`: of a wrapper that gives a tuple, those with the calls of the reply.
     """
 
     call: cst.Call
@@ -36,6 +39,7 @@ class Offer:
     functions: bool
     request: cst.Call
     way: tuple[str, ...] = ()
+    places: frozenset[str] = frozenset()
 
     @property
     def what(self) -> str:
@@ -49,19 +53,54 @@ class Offer:
 def offers(anatomy: Anatomy) -> Iterator[Offer]:
     """The requests of a file that offer tools, in source order; then the calls of functions that make them."""
     identity = Identity(anatomy.facts)
-    requests = []
+    requests, known = [], _asked_alike(anatomy)
     for call in anatomy.module.nodes_of(cst.Call):
         if call not in anatomy.facts.calls:
             continue
-        tools = _tools_of(anatomy, call)
+        tools = _tools_of(anatomy, call) or (call if call in known else None)
         if tools is None or _forbidden(anatomy, call):
             continue
         requests.append((call, tools))
         if not _may_be_none(anatomy, tools):
-            yield Offer(call, tools, _are_functions(anatomy, tools), call)
+            yield Offer(call, tools, _are_functions(anatomy, tools), call, (), known.get(call, frozenset()))
     only_way: dict[Scope, Way | None] = {}
     for call, tools in requests:
         yield from _through_function(anatomy, identity, call, tools, only_way)
+
+
+def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
+    """Requests by wrappers, where the model has called tools in the reply to one that is written in the same words.
+
+    It was offered some then, whatever the wrapper does; with the places at which the calls are in what it gives.
+    """
+    written: defaultdict[str, list[cst.Call]] = defaultdict(list)
+    for call, request in anatomy.facts.calls.items():
+        if request.name not in ENDPOINTS and request.keyword != "messages":
+            written[ex.source(call, 400)].append(call)
+    places: defaultdict[cst.CSTNode, set[str]] = defaultdict(set)
+    for slot, kinds in anatomy.facts.all_known().items() if written else ():
+        for given in _given_by(anatomy, slot[1]) if Kind.CALLS in kinds and slot[0] == "member" else ():
+            places[given].add(slot[2])
+    groups = [(calls, frozenset().union(*(places[one] for one in calls))) for calls in written.values()]
+    groups = [(calls, found) for calls, found in groups if len(calls) > 1]
+    return {
+        call: found
+        for calls, found in groups
+        if found or any(_has_calls(anatomy, one) for one in calls)
+        for call in calls
+    }
+
+
+def _has_calls(anatomy: Anatomy, request: cst.Call) -> bool:
+    """Whether the calls of a reply are read."""
+    shown = anatomy.facts.evidence(request, Kind.REPLY)
+    pairs = [ex.member(evidence.root.node) or ex.asked(evidence.root.node) for evidence in shown]
+    return any(pair is not None and pair[1] in anatomy.facts.call_attributes for pair in pairs)
+
+
+def _given_by(anatomy: Anatomy, whole: Slot) -> list[cst.CSTNode]:
+    """The calls whose result is, or may be, in a slot."""
+    return [whole[1]] if whole[0] == "call" else [ex.inner(value) for value in anatomy.facts.assigned(whole)]
 
 
 def _through_function(

@@ -45,12 +45,13 @@ def read_of(anatomy: Anatomy, offer: Offer) -> Read:
     """Follows the reply through the names of the function that asks for it."""
     function = anatomy.module.scope_of[offer.call].function
     blocks = anatomy.facts.calls[offer.request].name.startswith("messages.")
-    return _Reader(anatomy, function, blocks=blocks).read(offer.call, offer.way)
+    return _Reader(anatomy, function, offer.places, blocks=blocks).read(offer.call, offer.way)
 
 
 class _Reader:
-    def __init__(self, anatomy: Anatomy, function: Scope, *, blocks: bool) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, places: frozenset[str], *, blocks: bool) -> None:
         self._anatomy = anatomy
+        self._places = places
         self._blocks = blocks
         self._module = anatomy.module
         self._function = function
@@ -70,12 +71,23 @@ class _Reader:
             self._handed_on = True
             return
         here, way = self._climb(value, way)
-        if any(name in _OF_CALLS for name in way):
+        if way and way[0].isdigit():
+            self._part(here, way[0])
+        elif any(name in _OF_CALLS for name in way):
             self._calls = True
         elif way and way[-1] in _TEXTS and isinstance(here, cst.BaseExpression) and self._is_text(here, way):
             self._text = self._text or here
         elif all(name in _ON_THE_WAY for name in way):
             self._whole(here, way)
+
+    def _part(self, node: cst.CSTNode, place: str) -> None:
+        """What is done with one part of the tuple that a wrapper gives: its calls, or anything else."""
+        if handlers.shown_only(self._module, node):
+            return
+        if place in self._places:
+            self._calls = True
+        elif isinstance(node, cst.BaseExpression):
+            self._text = self._text or node
 
     def _climb(self, value: cst.CSTNode, way: tuple[str, ...]) -> tuple[cst.CSTNode, tuple[str, ...]]:
         """Outwards through members, elements and awaits."""
@@ -137,11 +149,14 @@ class _Reader:
         return handlers.shown_only(self._module, node)
 
     def _bound(self, target: cst.BaseExpression, statement: cst.CSTNode, way: tuple[str, ...]) -> None:
-        if not isinstance(target, cst.Name):
+        if isinstance(target, cst.Tuple) and self._places and not way:
+            for place, element in enumerate(target.elements):
+                self._bound(element.value, statement, (str(place),))
+        elif isinstance(target, cst.Name):
+            for use in self._uses(target, statement):
+                self._value(use, way)
+        else:
             self._handed_on = True
-            return
-        for use in self._uses(target, statement):
-            self._value(use, way)
 
     def _is_bound(self, node: cst.Name) -> bool:
         parent = self._module.parent[node]
