@@ -41,9 +41,9 @@ The value of the request is followed through the names of its function. The rule
 calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look.
 The tools must be functions of the program: their schemas stand in the file, or another reply to a request with the same
 tools is looked through for calls. So it is with what nobody knows but that it answers the history that it is handed:
-where it has given calls for the same words, it was offered tools. A request may be spread from a dict. Tools that run on the provider's servers,
-requests with `tool_choice`, and tools that may be None are left alone. Chat completions, the Responses API, LiteLLM,
-Ollama and LangChain's `bind_tools` are known.
+where it has given calls for the same words, it was offered tools. A request may be spread from a dict. Tools that run
+on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat completions, the
+Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
 ## Known problems
 A function of the file that makes the request and returns the reply is followed to its callers; one that does more than
