@@ -281,22 +281,22 @@ class Region:
         return None
 
     def _end(self, start: Point) -> Point | None:
-        """Where a way leads that is decided: the first point outside the region, and an error only if it must."""
+        """Where a way leads that is decided: the first point outside the region, by way of one more round."""
         seen = {start}
         queue = deque([start])
-        raised: Point | None = None
         while queue:
-            for target, kind in self.edges(queue.popleft()):
-                if kind == "exception":
+            here = queue.popleft()
+            for target, kind in self.edges(here):
+                if kind == "exception" or (
+                    kind == "false" and here is not start and _rounds(here.statement) is not None
+                ):
                     continue
-                if target is self.graph.raises:
-                    raised = target
-                elif target not in self.inside:
+                if target not in self.inside:
                     return target
-                elif target not in seen:
+                if target not in seen:
                     seen.add(target)
                     queue.append(target)
-        return raised
+        return None
 
     def _flags(self, point: Point, target: Point) -> dict[str, bool]:
         """The names that are set to True or False on the way, as far as there is but one."""
