@@ -9,6 +9,7 @@ from making import markdown
 
 _OVERLAPS: dict[Overlap, str] = {
     "threads": "in threads, or as tasks",
+    "workers": "in threads",
     "tasks": "as tasks of one loop",
     "turns": "never",
 }

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-Overlap = Literal["threads", "tasks", "turns"]
-"""How runs of one handler overlap: `threads`: in threads of their own, or as tasks if it is a coroutine; `tasks`: as
-tasks of one event loop, where a plain function runs to its end; `turns`: one after the other."""
+Overlap = Literal["threads", "workers", "tasks", "turns"]
+"""How runs of one handler overlap: `threads`: in threads of their own, or as tasks if it is a coroutine; `workers`: in
+threads of their own, each with a loop for its coroutine; `tasks`: as tasks of one event loop, where a plain function
+runs to its end; `turns`: one after the other."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -66,8 +67,8 @@ FRAMEWORKS = (
     ),
     Framework(
         _set("flask flask_restful flask_restx flask_openapi3 flask_smorest flask_login apiflask dash"),
-        "threads",
-        "flask.palletsprojects.com, 3.0, `Flask.run(threaded=True)`: a thread for each request by default",
+        "workers",
+        "flask.palletsprojects.com, 3.0, `Flask.run(threaded=True)`, async-await: a thread for each request by default",
         _VERBS | _set("route before_request after_request callback"),
         _set("add_url_rule"),
         {"MethodView": _VERBS, "View": _set("dispatch_request"), "Resource": _VERBS},

@@ -64,10 +64,13 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     if slot is None or anatomy.facts.slots.callee(call) is not None:
         return None
     made = anatomy.defined_elsewhere(_global_name(anatomy, slot), "")
-    near = [anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot)]
+    itself = anatomy.defined_elsewhere(ex.dotted(base) or "", "class") if base is not None else None
+    near = [itself, *(anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot))]
     if not any(found[0].tells and found[0].defines("def", name) for found in (made, *near) if found is not None):
         return None
-    methods = (method_of(there, cls, name) for there, cls in _classes_of(anatomy, slot, asking=False))
+    own = anatomy.imported_class(ex.dotted(base) or "") if itself is not None and base is not None else None
+    classes = [own] if own is not None else _classes_of(anatomy, slot, asking=False)
+    methods = (method_of(there, cls, name) for there, cls in classes)
     return next((found for found in methods if found is not None), None)
 
 

@@ -73,6 +73,7 @@ class Start:
     """A function that runs beside others from `node` on. `many`: several runs of itself may overlap.
 
     Where a `caller` in another file runs it, `node` is the function's own. `switch`: what lets handlers overlap.
+    `in_thread`: in one of its own, though it is a coroutine.
     """
 
     function: Scope
@@ -82,13 +83,14 @@ class Start:
     target: cst.BaseExpression | None = None
     caller: Caller | None = None
     switch: cst.CSTNode | None = None
+    in_thread: bool = False
 
     @property
     def on_loop(self) -> bool:
         """Whether it runs on an event loop, where only an `await` lets others in."""
         if self.caller is not None:
             return self.caller.on_loop
-        return self.kind == "task" or (self.kind == "handler" and self.function.is_async)
+        return self.kind == "task" or (self.kind == "handler" and self.function.is_async and not self.in_thread)
 
 
 def starts_several(start: Start) -> bool:
@@ -105,7 +107,10 @@ def runs_per_event(graph: CallGraph, function: Scope) -> bool:
 def starts(graph: CallGraph) -> list[Start]:
     """All concurrent starts of a file."""
     served = _served(graph)
-    handlers = [Start(function, how.node, "handler", True, switch=how.switch) for function, how in served.items()]
+    handlers = [
+        Start(function, how.node, "handler", True, switch=how.switch, in_thread=how.in_threads)
+        for function, how in served.items()
+    ]
     return [*_spawned(graph, served), *handlers, *_thread_classes(graph)]
 
 

@@ -29,10 +29,19 @@ UNKNOWN: Slot = ("lock", "unknown")
 class Locks:
     """Which locks guard which code of a file."""
 
-    def __init__(self, graph: CallGraph, gives_elsewhere: Callable[[cst.Call], bool] = lambda _: False) -> None:
-        """`gives_elsewhere` tells whether a call of a function of another file gives a lock."""
+    def __init__(
+        self,
+        graph: CallGraph,
+        gives_elsewhere: Callable[[cst.Call], bool] = lambda _: False,
+        has_elsewhere: Callable[[Slot, str], bool] = lambda *_: False,
+    ) -> None:
+        """`gives_elsewhere` tells whether a call of a function of another file gives a lock.
+
+        `has_elsewhere`, whether objects of a class of another file, as one that is in a slot, have a lock of a name.
+        """
         self.graph = graph
         self._gives_elsewhere = gives_elsewhere
+        self._has_elsewhere = has_elsewhere
         self.facts = graph.facts
         self.module = graph.facts.module
         self._entry: dict[Scope, frozenset[Slot] | None] = {}
@@ -76,6 +85,8 @@ class Locks:
         if slot in self._not_locks:
             return None
         if slot[0] == "call" and self._gives_elsewhere(slot[1]):
+            return slot
+        if slot[0] == "member" and self._has_elsewhere(slot[1], slot[2]):
             return slot
         return slot if _sounds(slot) and slot[0] in {"attr", "var", "member", "call"} else None
 

@@ -20,6 +20,7 @@ from lint_rules.syntax.walk import walk
 @record
 class Serving:
     """`function` is called for each event of `framework`, as `node` says. `concurrent`: several at a time.
+    `in_threads`: each in a thread of its own, whatever it is.
 
     `keeper` is the class of which one object takes all events: its attributes are there for all users. `switch` is
     where the file says that they are concurrent, if it does.
@@ -31,6 +32,7 @@ class Serving:
     concurrent: bool
     keeper: Scope | None = None
     switch: cst.CSTNode | None = None
+    in_threads: bool = False
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -82,9 +84,9 @@ class _Roots:
         for ways in (self._decorated, self._registered, self._overriding, self._handed_event):
             for row, node in ways(function):
                 overlap, switch = self._switched(row)
-                concurrent = overlap == "threads" or (overlap == "tasks" and function.is_async)
-                framework = min(row.packages & self.used)
-                return Serving(function, node, framework, concurrent, self._keeper(row, function), switch)
+                concurrent = overlap in {"threads", "workers"} or (overlap == "tasks" and function.is_async)
+                framework, keeper = min(row.packages & self.used), self._keeper(row, function)
+                return Serving(function, node, framework, concurrent, keeper, switch, overlap == "workers")
         return None
 
     # -- ways to be called ------------------------------------------------------------------------------------

@@ -62,11 +62,15 @@ class Overlaps:
         reach = {s: self.unguarded.reach(s.function, s) for s in starts}
         yield from self._rearmed(starts)
         led = [(start, turn) for start in starts for turn in self._turns_in(reach[start], start)]
-        for start, turn in sorted(led, key=lambda pair: not pair[1].function.within(pair[0].function)):
+        places: set[cst.CSTNode] = set()
+        for start, turn in sorted(led, key=_place_of_turn):
             again = turn in told and start.kind == "handler"
             if not again and self._repeats(start, turn, reach[start]) and self._same_history(start, turn, reach[start]):
                 told.add(turn)
-                yield Overlap("many", self._place(start, turn), turn, start)
+                place = self._place(start, turn)
+                if place not in places:
+                    places.add(place)
+                    yield Overlap("many", place, turn, start)
         for start in starts:
             for turn in self._turns_in(reach[start], start):
                 if turn not in told and (found := self._beside(start, turn, starts, reach)) is not None:
@@ -275,6 +279,12 @@ class Overlaps:
                 if pauses and runs and not waits:
                     return True
         return False
+
+
+def _place_of_turn(led: tuple[Start, Turn]) -> tuple[bool, bool]:
+    """The handler's own turns come first, and whole ones before parts of them."""
+    start, turn = led
+    return not turn.function.within(start.function), not (turn.answers or turn.tools)
 
 
 def _same_owner(one: cst.BaseExpression | None, other: cst.BaseExpression) -> bool:

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start, starts
@@ -44,7 +45,7 @@ class Races:
         self.facts = anatomy.facts
         self.module = anatomy.module
         self.graph = anatomy.calls
-        self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy))
+        self.locks = Locks(anatomy.calls, partial(_gives_lock, anatomy), partial(_has_lock, anatomy))
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
         begun = [*starts(anatomy.calls), *begun_through_bases(anatomy)]
@@ -287,6 +288,11 @@ def _gives_lock(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a call of a function of another file gives a lock."""
     found = anatomy.imported_function(ex.dotted(call.func) or "")
     return found is not None and found[0].races.locks.gives(found[1])
+
+
+def _has_lock(anatomy: Anatomy, slot: Slot, name: str) -> bool:
+    """Whether objects of another file, as one that is in a slot, have a lock of a name."""
+    return any(("attr", cls, name) in there.races.locks.known for there, cls in classes_of(anatomy, slot))
 
 
 def _is_mentioned(module: SourceModule, node: cst.CSTNode) -> bool:
