@@ -22,7 +22,7 @@ class Flags:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self._tests: dict[Scope, list[cst.If | cst.While]] = {}
+        self._tests: dict[Scope, list[_Test]] = {}
 
     def taken(self, function: Scope) -> set[Slot]:
         """The places that a function binds, or puts something in: what it may say to others that it is busy by."""
@@ -55,11 +55,22 @@ class Flags:
         return any(
             _comes_first(self.anatomy, function, test, node)
             and (_turns_away(test) or self.anatomy.module.inside(node, test))
-            for test in self._tests[function]
+            and any(self._goes_with(claim, node, function) for claim in claims)
+            for test, claims in self._tests[function]
         )
 
+    def _goes_with(self, claim: cst.CSTNode, node: cst.CSTNode, function: Scope) -> bool:
+        """Whether those who come to a node make a claim: not those who make it and leave."""
+        module = self.anatomy.module
+        with_it = module.inside(node, claim) or module.before(node, claim)
+        return with_it or self.anatomy.leads(function, [claim], [node])
 
-def _tests(anatomy: Anatomy, function: Scope) -> Iterator[cst.If | cst.While]:
+
+_Test = tuple["cst.If | cst.While", list[cst.CSTNode]]
+"""A test, and where what it asks for is claimed."""
+
+
+def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
     """Where a function tests a flag that it takes then, with nothing awaited between."""
     tests = function.nodes_of(cst.If, cst.While)
     taken: dict[Slot, list[cst.CSTNode]] = {}
@@ -67,13 +78,15 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[cst.If | cst.While]:
         taken.setdefault(slot, []).append(node)
     for test in tests if taken else ():
         claims = [claim for flag in _flags(anatomy, test) for claim in taken.get(flag, ())]
-        if any(
-            not anatomy.module.before(claim, test)
+        taking = [
+            claim
+            for claim in claims
+            if not anatomy.module.before(claim, test)
             and anatomy.leads(function, [test], [claim])
             and not _waits_between(anatomy, function, test, claim)
-            for claim in claims
-        ):
-            yield test
+        ]
+        if taking:
+            yield test, taking
 
 
 def _comes_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, node: cst.CSTNode) -> bool:

@@ -17,11 +17,18 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.resources import Resources, Touched
+from lint_rules.anatomy.turns.resources import Resources, Touched, body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.anatomy.vocabulary import CONFIGURED, CONFIGURED_KEYS, CONVERSATIONS, MAKERS, TELLING_ROLES
+from lint_rules.anatomy.vocabulary import (
+    CONFIGURED,
+    CONFIGURED_KEYS,
+    CONVERSATIONS,
+    MAKERS,
+    MESSAGE_PARTS,
+    TELLING_ROLES,
+)
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
@@ -297,14 +304,28 @@ class StoredTurns:
         """Whether what a call gives is known to be a history: what holds it is one, or is sent as one."""
         names = self._listed(load, function)
         request = self._facts.calls.get(ask)
-        callee = self._facts.slots.callee(ask)
         sent = [request.history] if request is not None and request.history is not None else []
-        for slot, value in self._facts.slots.bindings(ask, callee) if callee is not None else ():
-            sent += [value] if Kind.HISTORY in self._facts.of(slot) else []
-        if any(_is_listed(value, load, names) for value in sent):
+        for there, callee in filter(None, (body(self._anatomy, ask),)):
+            bound = there.facts.slots.bindings(ask, callee)
+            sent += [value for slot, value in bound if Kind.HISTORY in there.facts.of(slot)]
+        if any(_is_listed(value, load, names) for value in sent) or self._gives_history(load):
             return True
         known = [load, *(name for name in function.nodes_of(cst.Name) if name.value in names)]
         return any(Kind.HISTORY in self._facts.kinds(node) for node in known)
+
+    def _gives_history(self, load: cst.Call) -> bool:
+        """Whether the function of a call gives back a history, or makes messages of what it has read."""
+        found = body(self._anatomy, load)
+        there, nodes = (found[0], found[1].nodes) if found is not None else (self._anatomy, [])
+        return any(
+            (isinstance(node, cst.Return) and node.value is not None and Kind.HISTORY in there.facts.kinds(node.value))
+            or (
+                isinstance(node, cst.Dict)
+                and "role" in (keys := ex.dict_items(node))
+                and not MESSAGE_PARTS.isdisjoint(keys)
+            )
+            for node in nodes
+        )
 
     def _listed(self, load: cst.Call, function: Scope) -> set[str]:
         """The names that hold what a call gives, or lists with its elements; not what is made of their texts."""
