@@ -90,3 +90,39 @@ def test_a_noqa_that_hides_nothing_of_ours_is_nobodys_business() -> None:
     source = ROUNDS.replace("import json", "import json  # noqa: some words").encode()
     report = check_source(source, "agent.py", Options(frozenset({"AGL901"})))
     assert (len(report.findings), report.misread) == (1, ())
+
+
+SERVED = """\
+from anthropic import Anthropic
+from flask import Flask, request
+
+app = Flask(__name__)
+client = Anthropic()
+talks = {}
+
+
+@app.post("/ask")
+def ask():
+    talk = talks.setdefault(request.json["who"], [])
+    talk.append({"role": "user", "content": request.json["text"]})
+    reply = client.messages.create(model="claude-sonnet-4-5", max_tokens=500, messages=talk)
+    KEPT
+    answer = client.messages.create(model="claude-sonnet-4-5", max_tokens=500, messages=talk)
+    talk.append({"role": "assistant", "content": answer.content[0].text})
+    return answer.content[0].text
+"""
+COLLECTED = """\
+found = []
+    for block in reply.content:
+        shown = [{"type": "text", "text": str(look(block))}]
+        found.append({"type": "tool_result", "tool_use_id": block.id, "content": shown})
+    talk.append({"role": "user", "content": found})"""
+TOLD = """\
+tool_result = look(reply.content[0].text)
+    talk.append({"role": "user", "content": f"Found: {tool_result}"})"""
+
+
+@pytest.mark.parametrize(("kept", "harm"), [(COLLECTED, "A stores its tool calls"), (TOLD, "A stores its question")])
+def test_what_overlapping_turns_mix(kept: str, harm: str) -> None:
+    report = check_source(SERVED.replace("KEPT", kept).encode(), "web.py", Options(frozenset({"AGL102"})))
+    assert [harm in finding.message for finding in report.findings] == [True]

@@ -49,7 +49,9 @@ def _calls_read(anatomy: Anatomy, slot: Slot) -> bool:
 
 def _holds_results(anatomy: Anatomy, content: cst.BaseExpression) -> bool:
     slot = anatomy.facts.slots.of(content)
-    values = [content, *(anatomy.facts.assigned(slot) if slot is not None else [])]
+    values = [content]
+    if slot is not None:
+        values += [*anatomy.facts.assigned(slot), *(arg.value for put in anatomy.facts.put(slot) for arg in put.args)]
     if any(isinstance(n, cst.SimpleString) and ex.text(n) in _RESULTS for value in values for n in walk(value)):
         return True
     return slot is not None and anatomy.facts.of(("item", slot)).get(Kind.RESULT) is not None
