@@ -15,9 +15,9 @@ from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.syntax import expressions as ex
 
 _ANSWERS = frozenset({Kind.REPLY, Kind.CALLS})
+_DEEPEST = 8
 _READERS = frozenset({"load"})
 """What decodes the JSON of a file, or of an open response."""
-_MOST_STEPS = 6
 
 
 class Carriers:
@@ -25,6 +25,7 @@ class Carriers:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self._known: dict[Slot, set[Slot]] = {}
         self._parts: defaultdict[object, set[Slot]] = defaultdict(set)
         for slot, _ in facts.histories():
             if slot[0] in {"member", "attr"}:
@@ -38,14 +39,20 @@ class Carriers:
         """The histories that a value carries: a list, an object or dict with one, a copy or the JSON text of these."""
         facts, value = self._facts, ex.inner(value)
         slot = facts.slots.of(value)
-        if slot is not None and Kind.HISTORY in facts.of(slot):
-            return {slot}
-        inside = [*sources(value), *ex.dict_items(value).values()]
-        if isinstance(value, cst.Call) and facts.encoder(value) is not None:
+        inside = [*sources(value), *ex.dict_items(value).values()] if depth < _DEEPEST else []
+        if isinstance(value, cst.Call) and facts.encoder(value) is not None and depth < _DEEPEST:
             inside += [arg.value for arg in value.args[:1]]
-        inside += facts.assigned(slot) if slot is not None else []
-        found = {*self._parts.get(slot, ()), *self._parts.get(facts.slots.instance(value), ())}
-        return found.union(*(self.of(part, depth + 1) for part in inside if depth < _MOST_STEPS))
+        kept = self._kept(slot, depth) if slot is not None else set()
+        return kept.union(self._parts.get(facts.slots.instance(value), ()), *(self.of(p, depth + 1) for p in inside))
+
+    def _kept(self, slot: Slot, depth: int) -> set[Slot]:
+        """Those that a name, or a part of what it stands for, has in it, whatever it is set to: worked out once."""
+        if slot not in self._known:
+            self._known[slot] = {slot} if Kind.HISTORY in self._facts.of(slot) else set()  # it may be made of itself
+            if not self._known[slot]:
+                values = self._facts.assigned(slot) if depth < _DEEPEST else []
+                self._known[slot] = set(self._parts.get(slot, ())).union(*(self.of(v, depth + 1) for v in values))
+        return self._known[slot]
 
     @cached_property
     def answered(self) -> set[cst.Call]:
