@@ -159,6 +159,9 @@ ARGUMENT_CALLBACKS = {"on_invoke_tool": 1}
 SESSION_CACHES = frozenset({"cache_resource", "experimental_singleton"})
 """Decorators of Streamlit that give all sessions the same object."""
 
+ALL_MESSAGES = frozenset({"all_messages", "to_input_list", "get_history"})
+"""By which the result of a run, or a chat, gives all messages: Pydantic AI, the Agents SDK, Gemini."""
+
 THREADS: dict[str, int | str] = {
     "Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0, "start_background_task": 0,
     "start_new_thread": 0, "apply_async": 0, "run_in_threadpool": 0, "run_sync": 0,

@@ -21,8 +21,6 @@ from lint_rules.syntax.names import written
 
 __all__ = ["Needs", "runs_beside"]
 
-_RESULTS = frozenset({"all_messages", "to_input_list", "get_history"})
-"""By which the result of a run, or a chat, gives all messages."""
 _GROWERS = frozenset({"append", "appendleft", "add", "insert", "extend", "extendleft"})
 _MUTATORS = _GROWERS | {
     "pop", "popleft", "popitem", "clear", "update", "remove", "setdefault", "sort", "reverse", "discard", "__setitem__",
@@ -417,7 +415,7 @@ class Needs(Surroundings):
 
     def grows_history(self) -> bool:
         """What adds to a list; where no agent is seen, what the result of a run holds (Pydantic AI, Agents SDK)."""
-        if not self.agent and self.attributes.isdisjoint(_RESULTS):
+        if not self.agent and self.attributes.isdisjoint(words.ALL_MESSAGES):
             return False
         return (
             not self.called.isdisjoint(_GROWERS)

@@ -314,10 +314,7 @@ def _is_as_it_is(anatomy: Anatomy, part: cst.CSTNode) -> bool:
     while isinstance(outer, (cst.Await, *_CONTAINERS)) or (isinstance(outer, cst.Call) and _is_message(anatomy, outer)):
         outer = anatomy.module.parent[outer]
     if isinstance(outer, cst.Call) and part is not outer.func:
-        outer = anatomy.module.parent[outer]
-        while isinstance(outer, cst.Await):
-            outer = anatomy.module.parent[outer]
-        return isinstance(outer, cst.Expr)
+        return anatomy.module.is_statement(outer)
     return isinstance(outer, (cst.Return, cst.Assign, cst.AnnAssign, cst.AugAssign))
 
 

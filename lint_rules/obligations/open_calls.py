@@ -82,15 +82,9 @@ def _begun_with(anatomy: Anatomy, loop: cst.For, function: Scope, stored: Stored
     targets = [stored.slot, *(move.target for move in moves if slots.of(move.source) == stored.slot)]
     target = next((target for target in targets if target is not None and target in named), None)
     known = {*(s.node for s in anatomy.transcript.stored(function)), *(move.node for move in moves)}
-    more = (call for call in function.nodes_of(cst.Call) if call not in known and _is_done(anatomy, call))
+    more = (call for call in function.nodes_of(cst.Call) if call not in known and anatomy.module.is_statement(call))
     given = any((base := ex.receiver(call)) is not None and slots.of(base) == target for call in more)
     return target if not given else None  # it may be told of the results in other words
-
-
-def _is_done(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a call is made for what it does."""
-    outer = anatomy.module.parent[call]
-    return isinstance(anatomy.module.parent[outer] if isinstance(outer, cst.Await) else outer, cst.Expr)
 
 
 def _stores_itself(anatomy: Anatomy, loop: cst.For, target: Slot) -> bool:

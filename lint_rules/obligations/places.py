@@ -93,7 +93,7 @@ class Places:
     def stays_behind(self, stored: Stored) -> bool:
         """Whether the function that is called at a place stores the message, and may then end with a failed request."""
         callee = self.facts.slots.callee(stored.node) if isinstance(stored.node, cst.Call) else None
-        if callee is None or callee is self.function or not self.anatomy.calls.reaches_llm(callee):
+        if callee is None or callee in (self.function, *self._above) or not self.anatomy.calls.reaches_llm(callee):
             return False
         if any(
             one.slot == stored.slot and not self.again.grows(one) for one in self.anatomy.transcript.at(stored.node)
@@ -102,7 +102,7 @@ class Places:
         if callee not in self._called:
             self._called[callee] = Places(self.anatomy, callee, (*self._above, self.function))
         there = self._called[callee]
-        return callee not in self._above and any(
+        return any(
             there.stays_behind(inner) or there.is_left(inner) for inner in there.all if inner.write is stored.write
         )
 

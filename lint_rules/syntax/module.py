@@ -435,6 +435,13 @@ class SourceModule:
             here = self.parent[here]
         return here
 
+    def is_statement(self, call: cst.Call) -> bool:
+        """Whether a call, or the wait for it, is all of a statement: nobody takes what it gives."""
+        outer = self.parent[call]
+        while type(outer) is cst.Await:
+            outer = self.parent[outer]
+        return type(outer) is cst.Expr
+
     def before(self, first: cst.CSTNode, second: cst.CSTNode) -> bool:
         """Whether `first` begins earlier in the file than `second`."""
         return self.order[first] < self.order[second]

@@ -65,7 +65,7 @@ class Answers:
         items = ex.made_of(node)
         read = [ex.member(ex.inner(value)) for key, value in items.items() if key in ID_KEYS]
         slots = {self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] in ID_KEYS}
-        return not slots.isdisjoint(self._with_role(self.facts.module.scope_of[node].function)) if slots else False
+        return bool(slots) and not slots.isdisjoint(self._with_role(self.facts.module.scope_of[node].function))
 
     def _with_role(self, function: Scope) -> set[Slot]:
         """What a function reads the role of."""

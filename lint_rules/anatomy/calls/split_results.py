@@ -75,13 +75,9 @@ def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpressio
     if any(d.value is not None and anatomy.module.inside(content, d.value) for d in bound):
         return True
     put = anatomy.module.statement(content)
-    base = put.targets[0].target.value if isinstance(put, cst.Assign) and _is_key(put.targets[0].target) else None  # type: ignore[attr-defined]
+    pair = ex.member(put.targets[0].target) if isinstance(put, cst.Assign) else None  # `message["content"] = [...]`
+    base = pair[0] if pair is not None else None
     return isinstance(base, cst.Name) and not set(bound).isdisjoint(anatomy.definitions(base))
-
-
-def _is_key(target: cst.BaseAssignTargetExpression) -> bool:
-    """`message["content"]`, `message.content`."""
-    return isinstance(target, (cst.Attribute, cst.Subscript)) and ex.member(target) is not None
 
 
 def _assigned(anatomy: Anatomy, value: cst.BaseExpression) -> list[cst.BaseExpression]:

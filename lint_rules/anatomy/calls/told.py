@@ -21,9 +21,9 @@ from lint_rules.syntax.walk import children, walk
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
-_ARGUMENTS = {Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}
+_ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
-_HANDED = {Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE}
+_HANDED = frozenset({Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE})
 GROWERS = frozenset({"append", "extend", "insert"})
 """Methods that put a message into a list, and settle none of its calls."""
 

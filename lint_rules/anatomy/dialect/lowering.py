@@ -30,6 +30,8 @@ class Lowering:
         self._changes: dict[Any, list[Callable[[Any], None]]] = {}
         self._meant: dict[ast.expr, ast.expr] = {}
         """Calls, each with what it comes to."""
+        self._alone: set[ast.expr] = set()
+        """Calls that are statements: nobody looks at what they give."""
         self._made = Made(values, parts.words)
         looks = _LOOKS if parts.words else _CALLS
         for frame in module.frames:
@@ -143,16 +145,12 @@ class Lowering:
 
     def _meaning(self, node: ast.Call | ast.Await, frame: Frame) -> None:
         """The message, request or growth that a call of somewhere else comes to."""
-        meant = self._made.meant(node, frame)
+        meant = self._made.meant(node, frame, alone=node in self._alone)
         if meant is not None:
             self._meant[node] = meant
 
-    def _statement(self, node: ast.Expr, frame: Frame) -> None:
-        """What a call puts into a list, or into a store, and nobody looks at what it gives."""
-        if isinstance(node.value, (ast.Call, ast.Await)):
-            meant = self._made.meant(node.value, frame, alone=True)
-            if meant is not None:
-                self._meant[node.value] = meant
+    def _statement(self, node: ast.Expr, _: Frame) -> None:
+        self._alone.add(node.value)
 
     def _pattern(self, node: ast.MatchClass, frame: Frame) -> None:
         for thing in self._values.of(node.cls, frame):

@@ -2,8 +2,9 @@
 
 `line("user", text)`, `Entry("user", text)` of a subclass of `dict`, `Turn("user", text).packed()`: each makes one dict,
 whose values are constants and the arguments of the call. And a function of another file that does no more than to send
-a request, or to put something into a list, is that request, or that `append`. Only what plainly ends so is followed:
-assignments, keys that are put in, tests of what was given, and one `return`. Anything else is unknown.
+a request, or to put something into a list, is that request, or that `append`; so is one of the same file that puts
+together what it puts there, by what a call gives it. Only what plainly ends so is followed: assignments, keys that are
+put in, tests of what was given, and one `return`. Anything else is unknown.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ class _Unknown(Exception):
 class Made:
     """What calls in the files of a program make."""
 
-    def __init__(self, values: Values, words: Mapping[ClassFrame, Mapping[str, str]]) -> None:
-        """`words`: by class its own word for a field -> the provider's."""
+    def __init__(self, values: Values, fields: Mapping[ClassFrame, Mapping[str, str]]) -> None:
+        """`fields`: by class its own word for a field -> the provider's."""
         self._values = values
-        self._words = words
+        self._fields = fields
         self._grown: list[ast.expr] = []
         """What was put into lists and stores on the way."""
         self._known: dict[tuple[Frame, str], bool] = {}
@@ -119,7 +120,7 @@ class Made:
         thing = next(iter(found)) if len(found) == 1 else None
         if isinstance(thing, ClassObject):
             method = self._values.method(thing.cls, "__init__")
-            named = self._words.get(thing.cls, {}).values()
+            named = self._fields.get(thing.cls, {}).values()
             return not _SAID.isdisjoint(named) or (method is not None and self._speaks(method))
         if not isinstance(thing, Function):
             return False
@@ -239,10 +240,10 @@ class Made:
         self, call: ast.Call, cls: ClassFrame, made: Thing, frame: Frame, names: Names, deep: int
     ) -> ast.expr | None:
         """The call of a constructor with what its fields get, where that can be written down."""
-        words = self._words.get(cls, {})
+        known = self._fields.get(cls, {})
         with suppress(_Unknown):
             parts = [
-                ast.keyword(Word(words[name], name) if name in words else name, _expression(value))
+                ast.keyword(Word(known[name], name) if name in known else name, _expression(value))
                 for name, value in made.fields.items()
                 if not (isinstance(value, ast.Constant) and value.value is None)
             ]

@@ -77,15 +77,7 @@ class Carriers:
 
     def _bound_to(self, slot: Slot) -> list[cst.BaseExpression]:
         """What a name stands for, or for the elements of, or for what it enters."""
-        return [*self._facts.assigned(slot), *self._facts.entered(slot), *self._gone_through.get(slot, ())]
-
-    @cached_property
-    def _gone_through(self) -> dict[Slot, list[cst.BaseExpression]]:
-        found: defaultdict[Slot, list[cst.BaseExpression]] = defaultdict(list)
-        for node in self._facts.module.nodes_of(cst.For, cst.CompFor):
-            if isinstance(node, (cst.For, cst.CompFor)) and (slot := self._facts.slots.of(node.target)) is not None:
-                found[slot].append(node.iter)
-        return found
+        return [*self._facts.assigned(slot), *self._facts.entered(slot), *self._facts.gone_through(slot)]
 
     def _origins(self, value: cst.BaseExpression) -> Iterator[Slot]:
         """Where the parts of a value come from."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -19,8 +20,8 @@ from lint_rules.syntax.walk import walk
 
 _NEW_ONLY = frozenset({"new_messages"})
 """Pydantic AI: `result.new_messages()`. The name says it."""
-_WHOLE = frozenset({"all_messages", "to_input_list", "get_history", "history"})
-"""Pydantic AI, the Agents SDK, and chats of Gemini that are made with a history: what they were given, too."""
+_WHOLE = words.ALL_MESSAGES | {"history"}
+"""Also of a chat of Gemini that is made with a history: what it was given, too."""
 _NEW_ONLY_OF = {"swarm.Swarm": "messages"}
 """Classes of which the `run` gives back the new messages under a name that does not say so."""
 

@@ -345,11 +345,7 @@ def _put_into(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
     facts = anatomy.facts
     yield from (*facts.assigned(slot), *facts.appended(slot), *facts.assigned(("item", slot)))
     if slot[0] == "var":
-        for loop in anatomy.module.nodes_of(cst.CompFor, cst.For):
-            if isinstance(loop.target, cst.Name) and facts.slots.of(loop.target) == slot:
-                yield loop.iter
-        for site in anatomy.calls.sites.get(slot[1], ()):
-            yield from (value for given, value in facts.slots.bindings(site.node, slot[1]) if given == slot)
+        yield from (*facts.gone_through(slot), *facts.given(slot))
 
 
 def _call_in(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:

@@ -167,7 +167,7 @@ class StoredTurns:
     def _gives(self, call: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether what a call gives is used, and may be asked with."""
         turns_over = any(Kind.HISTORY in self._facts.kinds(arg.value) for arg in call.args)
-        if self._is_statement(call) or turns_over or self._makes(call):
+        if self._module.is_statement(call) or turns_over or self._makes(call):
             return False
         return self._module.inside(call, ask) or self._anatomy.leads(function, [call], [ask])
 
@@ -176,9 +176,6 @@ class StoredTurns:
         while isinstance(outer, cst.Await):
             outer = self._module.parent[outer]
         return outer
-
-    def _is_statement(self, call: cst.Call) -> bool:
-        return isinstance(self._around(call), cst.Expr)
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does: it is no part of another value."""
@@ -250,7 +247,7 @@ class StoredTurns:
 
     def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
-        return (one.lies_outside and other.lies_outside) or (place is not None and self._is_statement(save))
+        return (one.lies_outside and other.lies_outside) or (place is not None and self._module.is_statement(save))
 
     def _handles(self, call: cst.Call, function: Scope) -> set[str]:
         """The objects of which methods are called, also in a function of this file, that `function` was given.

@@ -35,6 +35,7 @@ class Unguarded:
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls
+        self._reached: dict[tuple[Scope, bool], Reach] = {}
 
     @cached_property
     def starts(self) -> list[Start]:
@@ -51,7 +52,13 @@ class Unguarded:
 
     def reach(self, first: Scope, start: Start | None) -> Reach:
         """The functions that run without lock or flag, and whether in a thread of their own."""
-        found = {first: start is not None and not start.on_loop}
+        thread = start is not None and not start.on_loop
+        if (first, thread) not in self._reached:
+            self._reached[first, thread] = self._worked_out(first, in_thread=thread)
+        return self._reached[first, thread]
+
+    def _worked_out(self, first: Scope, *, in_thread: bool) -> Reach:
+        found = {first: in_thread}
         queue = [first]
         while queue:
             here = queue.pop()

@@ -117,6 +117,19 @@ class Known:
                 found.setdefault(slot, []).append(value)
         return found
 
+    def gone_through(self, slot: Slot) -> list[cst.BaseExpression]:
+        """What loops and comprehensions of this file go through that put each element into a slot."""
+        return self._gone_through.get(slot, [])
+
+    @cached_property
+    def _gone_through(self) -> dict[Slot, list[cst.BaseExpression]]:
+        found: dict[Slot, list[cst.BaseExpression]] = {}
+        for loop in self.module.nodes_of(cst.For, cst.CompFor):
+            slot = self.slots.of(loop.target)
+            if slot is not None:
+                found.setdefault(slot, []).append(loop.iter)
+        return found
+
     def members(self, slot: Slot) -> dict[str, cst.BaseExpression]:
         """What is assigned anywhere in the file to the members of a slot: `x["k"] = v`, of several the last."""
         return self._members.get(slot, {})

@@ -121,8 +121,8 @@ def _written(value: cst.BaseExpression, facts: Forms) -> cst.BaseExpression:
 
 def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
     """The bodies of the requests that a function of nobody here gets by place, and of which it gives the response."""
-    if ex.called_name(call) in _HOLDING or _is_unused(call, facts) or facts.slots.callee(call) is not None:
-        return
+    if ex.called_name(call) in _HOLDING or facts.module.is_statement(call) or facts.slots.callee(call) is not None:
+        return  # `console.print(Panel(text))`
     for value in ex.positional(call):
         slot = facts.slots.of(value)
         for made in [value, *(facts.assigned(slot) if slot is not None else ())]:
@@ -131,12 +131,6 @@ def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
                 yield from (given[keyword] for keyword in _BODIES if keyword in given)
                 if ex.called_name(made)[:1].isupper():
                     yield from ex.positional(made)
-
-
-def _is_unused(call: cst.Call, facts: Forms) -> bool:
-    """Whether nobody takes what a call gives: `console.print(Panel(text))`."""
-    parent = facts.module.parent.get(call)
-    return isinstance(facts.module.parent.get(parent) if isinstance(parent, cst.Await) else parent, cst.Expr)
 
 
 def _spread(call: cst.Call, facts: Forms) -> list[cst.BaseExpression]:
