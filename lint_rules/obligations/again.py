@@ -295,7 +295,7 @@ def _roots(slot: Slot) -> Iterator[Slot]:
 
 
 def _targets(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a statement binds: names, attributes and items, those inside tuples too."""
+    """What a statement, or the pattern of a `case`, binds: names, attributes and items, those inside tuples too."""
     stack: list[cst.BaseExpression] = []
     if type(node) is cst.Assign:
         stack = [target.target for target in node.targets]
@@ -304,6 +304,8 @@ def _targets(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             stack = [node.target]  # type: ignore[attr-defined]
     elif type(node) is cst.AsName:
         stack = [node.name]
+    elif type(node) in {cst.MatchAs, cst.MatchStar} and node.name is not None:  # type: ignore[attr-defined]
+        stack = [node.name]  # type: ignore[attr-defined]
     while stack:
         target = stack.pop()
         if isinstance(target, (cst.Tuple, cst.List)):

@@ -134,10 +134,19 @@ class _Sequence:
         if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
             return False
         avoiding = AnyOf(self.again.unstored(then.slot), self.again.renewed(slots))
+        if not self._brings(first, avoiding):
+            return False
         if self.again.follows(first.node, then.node, avoiding):
             return True
         failed = self.again.failed(first.node)
         return bool(failed) and self._comes_after(failed, then, avoiding) and self.places.stays_behind(first)
+
+    def _brings(self, stored: Stored, avoiding: AnyOf) -> bool:
+        """Whether a message that comes with a whole list was put into that before, and is still the same."""
+        made = stored.message.node if stored.kind == "extend" and stored.message is not None else None
+        if made is None or self.module.inside(made, stored.node) or self.module.scope_of[made].function != self.function:
+            return True
+        return self.again.follows(made, stored.node, avoiding)
 
     def _comes_after(self, failed: list[Point], then: Stored, avoiding: AnyOf) -> bool:
         """Whether a place is where an error goes, or comes behind that."""

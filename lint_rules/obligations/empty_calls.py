@@ -41,7 +41,7 @@ def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
             if element is None or element in told or stored.role != "assistant":
                 continue
             calls = _may_be_empty(anatomy, element.value)
-            test = _Finder(anatomy, function).test_after(stored, element) if calls is not None else None
+            test = _Finder(anatomy, function, calls).test_after(stored, element) if calls is not None else None
             if calls is not None and test is not None:
                 told.add(element)
                 yield EmptyCalls(element, calls, stored, test)
@@ -81,13 +81,14 @@ def _may_be_empty(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpres
 
 
 class _Finder:
-    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, calls: cst.BaseExpression) -> None:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.function = function
         self.again = Again(anatomy, function)
         asks = [n for n in function.nodes if type(n) is cst.Call and anatomy.calls.asks(n)]
         self.asked = {point for ask in asks for point in self.again.points(ask)}
+        self.filled = set(self._filled(anatomy.facts.slots.of(calls)))
         self.tests = [
             node
             for node in function.nodes
@@ -95,6 +96,16 @@ class _Finder:
             and not is_about_part(self.module, node)
             and speaks_of_calls(anatomy.facts, node.test)
         ]
+
+    def _filled(self, slot: Slot | None) -> Iterator[Point]:
+        """Where the calls become a list that has some: `calls, found = [call], True`."""
+        for node in self.again.binding(slot) if slot is not None else ():
+            pairs = [pair for target in ex.targets(node) for pair in ex.unpacked(target, node.value)] if (
+                isinstance(node, cst.Assign)
+            ) else []  # fmt: skip
+            for target, value in pairs:
+                if self.anatomy.facts.slots.of(target) == slot and isinstance(value, cst.List) and value.elements:
+                    yield from self.again.points(node)
 
     def test_after(self, stored: Stored, element: cst.DictElement) -> cst.If | None:
         """The condition that asks for calls only once the message is stored; None where that was known before."""
@@ -115,7 +126,7 @@ class _Finder:
         if not any(self.again.graph.dominates(a, b) for a in here for b in goals):
             return False
         without = self._without(test)
-        avoiding = {*here, *self.asked}
+        avoiding = {*here, *self.asked, *self.filled}
         starts = [point for point in without if point not in avoiding]
         return not any(point in goals for point in starts) and not (
             starts and self.again.graph.reaches(starts, goals, avoiding, exceptions=False)

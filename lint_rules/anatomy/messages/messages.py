@@ -106,7 +106,16 @@ class Messages:
             for value in self.facts.assigned(slot) if slot is not None else ():
                 if type(value) is not cst.Name:
                     yield from self._elements(ex.inner(value))
-            yield from self.facts.appended(slot) if slot is not None else ()
+            grown = self.facts.appended(slot) if slot is not None else ()
+            yield from (value for value in grown if self._may_be_in(value, node))
+
+    def _may_be_in(self, value: cst.BaseExpression, name: cst.Name) -> bool:
+        """Whether a list may have got an element before it is read: not below, unless a loop comes back."""
+        module = self.facts.module
+        if module.scope_of[value].function is not module.scope_of[name].function or module.before(value, name):
+            return True
+        loops = (outer for outer in module.ancestors(name) if isinstance(outer, (cst.For, cst.While)))
+        return any(module.inside(value, loop) for loop in loops)
 
     # -- one form each ----------------------------------------------------------------------------------------
 

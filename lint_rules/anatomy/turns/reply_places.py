@@ -62,20 +62,21 @@ class ReplyPlaces:
         region: cst.CSTNode | None = None,
         *,
         grown: bool = False,
+        put: bool = False,
         until: cst.Call | None = None,
         others: Collection[cst.Call] = (),
         known: Iterable[str] = (),
     ) -> set[str]:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
 
-        With `grown`, also those of what it is put into: `messages.extend(past)`, and of all that is told of it, such as
-        its id. What `until` and `others` give is none of it. `known` are names that hold it from the beginning, as
-        parameters do.
+        With `put`, also those of what it is put into: `messages.extend(past)`; with `grown`, of all that is told of it,
+        too, such as its id. What `until` and `others` give is none of it. `known` are names that hold it from the
+        beginning, as parameters do.
         """
         module = self.anatomy.module
         names = set(known)
         barred = [*others, *([until] if until is not None else [])]
-        kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown else _BINDING
+        kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown or put else _BINDING
         nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
         if grown:  # nothing is made of it before it is there
             loops = [outer for outer in module.ancestors(call) if type(outer) in _LOOPS]
@@ -98,6 +99,7 @@ class ReplyPlaces:
 
     def kept(self, function: Scope, call: cst.Call, taken: set[str], slot: Slot | None = None) -> list[cst.CSTNode]:
         """Where the reply may be stored: in any history, or in that of `slot`; by calls that store what they get."""
+        taken = self.derived(function, call, put=True, known=taken)
         stored = self.anatomy.transcript.stored(function)
         places = [s.node for s in stored if (slot is None or s.slot == slot) and _may_be_reply(s)]
         places += [n for n in function.nodes if type(n) is cst.Call and self._keeps_reply(n, call, taken)]
