@@ -14,7 +14,9 @@ from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
+from lint_rules.syntax.ways import Ways
 
 
 def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
@@ -22,7 +24,39 @@ def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evide
     evidence = _evidence(anatomy, call, function)
     if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
         return None
-    return evidence
+    return None if _is_tried_before(anatomy, call, function) else evidence
+
+
+def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
+    """`if is_json(text): json.loads(text)`: on all ways here, a function of this file has found that it can be parsed."""
+    text = ex.source(call.args[0].value, 400)
+    tests = {test for test in function.nodes_of(cst.Call) if _tries(anatomy, test, text)}
+    if not tests:
+        return False
+
+    def says(node: cst.CSTNode) -> bool | None:
+        """What a test gives where the text is no JSON."""
+        atom = {test: False for test in tests}.get
+        return evaluate(node.test, atom) if isinstance(node, (cst.If, cst.While)) else None  # type: ignore[arg-type]
+
+    graph = anatomy.flow(function)
+    ways = Ways(anatomy.module, function, graph)
+    return ways.path([graph.entry], set(anatomy.points(function, [call])), says=says) is None
+
+
+def _tries(anatomy: Anatomy, test: cst.Call, text: str) -> bool:
+    """Whether a call parses the same text, and gives something false where that fails."""
+    callee = anatomy.facts.slots.callee(test)
+    given = dict(anatomy.facts.slots.bindings(test, callee)) if callee is not None else {}
+    for parse in callee.nodes_of(cst.Call) if callee is not None else ():
+        value = given.get(anatomy.facts.slots.of(parse.args[0].value)) if parse.args else None  # type: ignore[arg-type]
+        if value is None or ex.source(value, 400) != text or anatomy.facts.decoder(parse) is None:
+            continue
+        handling = handlers.handling_of(anatomy.module, parse, handlers.JSON_ERRORS)
+        returned = [n for n in walk(handling.handler) if isinstance(n, cst.Return)] if handling is not None else []
+        if returned and all(n.value is None or ex.source(n.value) in {"False", "None"} for n in returned):
+            return True
+    return False
 
 
 def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
@@ -48,14 +82,25 @@ def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
 
 
 def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """Arguments this file has written itself with `json.dumps`, read back from messages: never malformed."""
-    if isinstance(call.args[0].value, cst.Attribute) or not provenance.renders_the_past(anatomy, call, function):
+    """Arguments this file has written itself with `json.dumps`: never malformed.
+
+    They are read back from messages; or from calls, of which the class makes all with such arguments.
+    """
+    if isinstance(call.args[0].value, cst.Attribute):
         return False
-    return any(
-        "arguments" in (items := ex.dict_items(node)) and any(anatomy.facts.encoder(n) for n in walk(items["arguments"])
-        if isinstance(n, cst.Call))
+    made = [
+        (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, items["arguments"]))
         for node in anatomy.module.nodes_of(cst.Dict)
-    )  # fmt: skip
+        if "arguments" in (items := ex.dict_items(node))
+    ]
+    of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
+    if of_class and all(of_class):
+        return True
+    return any(encoded for _, encoded in made) and provenance.renders_the_past(anatomy, call, function)
+
+
+def _encodes(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    return any(isinstance(node, cst.Call) and anatomy.facts.encoder(node) is not None for node in walk(value))
 
 
 def part_of_call(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
