@@ -22,6 +22,9 @@ _AGENT_WORDS = (
 _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
 _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
 """... or one of each of these, where JSON is parsed for a tool ..."""
+_TOLD_OF = (b"description", b"parameters", b"**")
+_HEAD = re.compile(rb"\[0?:\s*[\w(]")
+"""... or one of these, where a tool gives back the head of a text, ..."""
 _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
 """... or one of these, where a history is emptied before a question, ..."""
 _SERVES = re.compile(rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted({*PACKAGES, 'gr'}))})\b".encode(), re.MULTILINE)
@@ -35,6 +38,7 @@ def agent(source: bytes, vocabulary: Vocabulary) -> bool:
     return (
         any(word in source for word in _AGENT_WORDS)
         or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
+        or (any(word in source for word in _TOLD_OF) and _HEAD.search(source) is not None)
         or _EMPTIED.search(source) is not None
         or _SERVES.search(source) is not None
         or user_words(source, vocabulary)

@@ -49,6 +49,7 @@ _SIZES = frozenset({"token", "tokens", "context", "length", "limit", "size", "lo
 _LIMITS = ("max", "limit", "budget")
 _SIGNALS = frozenset({"set", "set_result", "put", "put_nowait"})
 _STARTED = frozenset({*words.THREADS, *words.TASKS, *words.CALLBACKS, "gather"})
+_TOLD_OF = words.SCHEMA_NAMES | {"description", "parameters", "tools"}
 _LOCKS = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"})
 _CONVERSATIONS = frozenset().union(*words.CONVERSATIONS.values())
 _BODIES = frozenset({"json", "data", "content", "body", None})
@@ -466,7 +467,16 @@ class Needs(Surroundings):
         return not self.called.isdisjoint(_SIGNALS) and self.asks
 
     def shortens_texts(self) -> bool:
-        return self._shortens
+        return self._shortens and (self.agent or self._tells_of_tools)
+
+    @cached_property
+    def _tells_of_tools(self) -> bool:
+        """A function that is told of, or offered, to a model, or one that is run by its name."""
+        return (
+            not self.keywords.isdisjoint(_TOLD_OF)
+            or not self.texts.isdisjoint(_TOLD_OF)
+            or any(keyword.arg is None for keyword in self.nodes[ast.keyword])
+        )
 
     def joins_roles(self) -> bool:
         return self.has(ast.Compare) and (self.has(ast.Starred) or self._adds())

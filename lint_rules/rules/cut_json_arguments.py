@@ -82,13 +82,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                 yield _draft(anatomy, head, message, stored, "stored as the arguments of a tool call here")
     for text in texts(anatomy):
         for head in heads.within(text.content, text.function) if text.answers else ():
+            if text.tool is not None and not heads.is_output(head):
+                continue
             if head.node not in seen and not head.marked and is_json(anatomy.facts, head):
                 seen.add(head.node)
                 message = (
                     f"the JSON of a tool's result is cut by length (`{ex.source(head.node, 40)}`): the model gets"
                     " broken data that nothing tells from complete data"
                 )
-                yield _draft(anatomy, head, message, text.node, "stored as the result of a tool call here")
+                where = "given back here" if text.tool else "stored as the result of a tool call here"
+                yield _draft(anatomy, head, message, text.node, where)
 
 
 def _arguments(anatomy: Anatomy) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:

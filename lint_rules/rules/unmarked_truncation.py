@@ -32,14 +32,17 @@ def answer_calls(messages, calls, execute):
 
 ## How it decides
 What a message with the result of a tool call says, or what is set as the `content` of a stored message, is followed
-back through names, concatenations, f-strings, conditional expressions and functions of the same file. A slice from
-the front (`text[:n]`) on that way is reported, unless words beside it say that, or how much, is missing ("truncated",
-"more", a number of characters), or the same function keeps the end of the text, too. Slices for logs, titles and user
-interfaces never get into a message, and are not reported; nor are lists (`results[:5]`) and JSON text (AGL502).
+back through names, concatenations, f-strings, conditional expressions and functions of the same file; and so is what
+a tool gives back. A function is one if a model is told of it by name and description (a dict, a constructor, a
+decorator, a class), if it is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), or compares names
+of tools. A slice from the front (`text[:n]`) on that way is reported, unless text right behind it, or words beside it,
+say that, or how much, is missing, or the same function keeps the end of the text, too. Slices for logs, titles and user
+interfaces never get into a message, and are not reported; nor are lists (`results[:5]`) and JSON text (AGL502). In
+tools, nor are fewer than 100 characters, the text of an error, and a length that was asked for.
 
 ## Known problems
-Tools that cut their own output, and texts cut on their way into a prompt, are not followed into other functions and
-messages. A cut that another file makes is not seen.
+Of a tool that only other files tell the model about, nothing is known; texts cut on their way into a prompt are not
+followed into other functions. A cut that another file makes is not seen.
 
 ## Fix safety
 Unsafe: a note with the number of missing characters is put behind the head, so the text gets longer than the limit by
@@ -80,6 +83,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         for head in heads.within(text.content, text.function):
             if head.node in seen or head.marked or heads.keeps_tail(head) or is_json(anatomy.facts, head):
                 continue
+            if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
+                continue
             seen.add(head.node)
             yield _draft(anatomy, text, head)
 
@@ -87,13 +92,15 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
     name = ex.source(head.text, 40)
     what = "the result of a tool call" if text.answers else "a stored message"
+    if text.tool is not None:
+        what = f"what the tool `{text.tool}` gives back"
     message = (
         f"{what} is cut to the head of `{name}` and dots: the model cannot know how much is missing"
         if _has_dots(anatomy, head.node)
         else f"{what} is cut to the head of `{name}`: the model cannot know that its end is missing"
     )
     inside = anatomy.module.inside(head.node, text.node)
-    notes = () if inside else (Note(text.node, f"{what} gets it here"),)
+    notes = () if inside else (Note(text.node, "given back here" if text.tool else f"{what} gets it here"),)
     return Draft(head.node, message, _HELP, notes, fix=repair(anatomy, head))
 
 

@@ -6,17 +6,24 @@ never malformed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Evidence, Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 from lint_rules.syntax.ways import Ways
+
+_NONE_TRIED: tuple[tuple[cst.Call, str], ...] = ()
+_NO_SLOTS: frozenset[Slot] = frozenset()
 
 
 def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:
@@ -28,35 +35,49 @@ def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evide
 
 
 def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """`if is_json(text): json.loads(text)`: on all ways here, a function of this file has found that it can be parsed."""
+    """`if is_json(text): json.loads(text)`: on all ways here a function of this file has found that it parses."""
     text = ex.source(call.args[0].value, 400)
-    tests = {test for test in function.nodes_of(cst.Call) if _tries(anatomy, test, text)}
-    if not tests:
+    fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
+    if not fails:
         return False
 
     def says(node: cst.CSTNode) -> bool | None:
         """What a test gives where the text is no JSON."""
-        atom = {test: False for test in tests}.get
-        return evaluate(node.test, atom) if isinstance(node, (cst.If, cst.While)) else None  # type: ignore[arg-type]
+        return evaluate(node.test, fails.get) if isinstance(node, (cst.If, cst.While)) else None  # type: ignore[arg-type]
 
     graph = anatomy.flow(function)
     ways = Ways(anatomy.module, function, graph)
     return ways.path([graph.entry], set(anatomy.points(function, [call])), says=says) is None
 
 
-def _tries(anatomy: Anatomy, test: cst.Call, text: str) -> bool:
-    """Whether a call parses the same text, and gives something false where that fails."""
-    callee = anatomy.facts.slots.callee(test)
-    given = dict(anatomy.facts.slots.bindings(test, callee)) if callee is not None else {}
-    for parse in callee.nodes_of(cst.Call) if callee is not None else ():
-        value = given.get(anatomy.facts.slots.of(parse.args[0].value)) if parse.args else None  # type: ignore[arg-type]
-        if value is None or ex.source(value, 400) != text or anatomy.facts.decoder(parse) is None:
+@once(circular=_NONE_TRIED)
+def _trials(anatomy: Anatomy, function: Scope) -> tuple[tuple[cst.Call, str], ...]:
+    """The calls that parse a text, and give something false where that fails; each with the text."""
+    return tuple(
+        (call, ex.source(tried, 400)) for call in function.nodes_of(cst.Call) for tried in _tried(anatomy, call)
+    )
+
+
+def _tried(anatomy: Anatomy, call: cst.Call) -> Iterator[cst.BaseExpression]:
+    callee = anatomy.facts.slots.callee(call)
+    if callee is not None and (tried := _tried_by(anatomy, callee)):
+        yield from (value for slot, value in anatomy.facts.slots.bindings(call, callee) if slot in tried)
+
+
+@once(circular=_NO_SLOTS)
+def _tried_by(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
+    """The parameters that a function parses, to give something false where that fails."""
+    found = set()
+    for parse in function.nodes_of(cst.Call):
+        if not parse.args or anatomy.facts.decoder(parse) is None:
             continue
         handling = handlers.handling_of(anatomy.module, parse, handlers.JSON_ERRORS)
         returned = [n for n in walk(handling.handler) if isinstance(n, cst.Return)] if handling is not None else []
-        if returned and all(n.value is None or ex.source(n.value) in {"False", "None"} for n in returned):
-            return True
-    return False
+        slot = anatomy.facts.slots.of(parse.args[0].value)
+        if slot is not None and returned:
+            if all(n.value is None or ex.source(n.value) in {"False", "None"} for n in returned):
+                found.add(slot)
+    return frozenset(found)
 
 
 def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | None:

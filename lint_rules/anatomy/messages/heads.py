@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -25,6 +27,13 @@ _SAYS_HOW_MUCH = re.compile(
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
 _LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
+_TEXTS = frozenset({"text", "stdout", "stderr", "output"})
+"""Attributes of libraries' objects that are texts: of a response, a page, a process."""
+_TEXT_MAKERS = words.TEXT_FUNCTIONS - {
+    "findall", "finditer", "groups", "match", "partition", "rpartition", "rsplit", "search", "split", "splitlines",
+} | {"read_text", "read", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json"}  # fmt: skip
+_LABEL = 100
+"""Characters: what is cut to less stands for something, as a title or an id does."""
 _DEEPEST = 6
 
 
@@ -70,8 +79,9 @@ class Heads:
                     yield Head(part, head[0], head[1], function, marked)  # type: ignore[arg-type]
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 told = marked or self._tells(part)
-                for piece in _pieces(part):
-                    yield from self._find(piece, function, told, seen, depth + 1)
+                for piece, behind in pairwise([*_pieces(part), None]):
+                    if piece is not None:
+                        yield from self._find(piece, function, told or _is_words(behind), seen, depth + 1)
             elif isinstance(part, cst.Call):
                 yield from self._called(part, function, marked, seen, depth)
             elif isinstance(part, cst.Name):
@@ -166,6 +176,59 @@ class Heads:
             for node in slot[1].nodes_of(cst.AugAssign)
         )
 
+    def is_told_beside(self, head: Head) -> bool:
+        """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
+        for display in self.module.ancestors(head.node):
+            for element in display.elements if isinstance(display, cst.Dict) else ():
+                if isinstance(element, cst.DictElement) and not self.module.inside(head.node, element):
+                    if self._tells(element.key) or any(_measures(part, head.text) for part in walk(element.value)):
+                        return True
+            if isinstance(display, cst.BaseSmallStatement):
+                break
+        return False
+
+    def is_output(self, head: Head) -> bool:
+        """Whether it is a text of some length that a function has got by itself, and cuts by itself.
+
+        It is no label and no list, no error, nothing that the function was given, nor as long as somebody wants it.
+        """
+        size, given = ex.integer(head.size), parameter_names(head.function)
+        if (size is not None and size < _LABEL) or not given.isdisjoint(_named(head.size)):
+            return False
+        values = self._values(head.text)
+        if self._is_error(head) or any(self._is_given(value, given) for value in values):
+            return False
+        return any(map(self._makes_text, values))
+
+    def _is_given(self, value: cst.BaseExpression, given: set[str]) -> bool:
+        """`path`, `args["path"]`, `str(args)` of parameters."""
+        value = ex.inner(value)
+        if isinstance(value, cst.Call) and (ex.dotted(value.func) in {"str", "repr"} or self.facts.encoder(value)):
+            return any(self._is_given(arg.value, given) for arg in value.args[:1])
+        while (pair := ex.member(value)) is not None:
+            value = pair[0]
+        return isinstance(value, cst.Name) and value.value in given
+
+    def _values(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        return self.facts.values_of(node) or [node]
+
+    def _is_error(self, head: Head) -> bool:
+        handlers = (outer for outer in self.module.ancestors(head.node) if isinstance(outer, cst.ExceptHandler))
+        caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
+        return not caught.isdisjoint(name for value in self._values(head.text) for name in _named(value))
+
+    def _makes_text(self, value: cst.BaseExpression) -> bool:
+        value = ex.inner(value)
+        if isinstance(value, cst.BinaryOperation):
+            return self._makes_text(value.left) or self._makes_text(value.right)
+        if isinstance(value, cst.Attribute):
+            return value.attr.value in _TEXTS
+        if isinstance(value, cst.Call):
+            callee = self.facts.slots.callee(value)
+            told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
+            return ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str")
+        return isinstance(value, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString))
+
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""
         name = ex.source(head.text)
@@ -195,11 +258,30 @@ def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield node.right
     elif isinstance(node, cst.FormattedString):
         for part in node.parts:
-            if isinstance(part, cst.FormattedStringExpression):
-                yield part.expression
+            yield part.expression if isinstance(part, cst.FormattedStringExpression) else part  # type: ignore[misc]
     elif isinstance(node, cst.ConcatenatedString):
         yield node.left
         yield node.right
+
+
+def _named(node: cst.CSTNode) -> set[str]:
+    """The names in an expression that are no functions."""
+    called = {id(part.func) for part in walk(node) if isinstance(part, cst.Call)}
+    return {part.value for part in walk(node) if isinstance(part, cst.Name) and id(part) not in called}
+
+
+def _is_words(node: cst.CSTNode | None) -> bool:
+    """Whether a piece of a text says something, in whatever language; dots say nothing."""
+    if isinstance(node, cst.BinaryOperation):
+        return _is_words(node.left)
+    said = node.value if isinstance(node, (cst.SimpleString, cst.FormattedStringText)) else ""
+    return any(letter.isalpha() for letter in said.lstrip("rRbBuUfF").replace("\\n", ""))
+
+
+def _measures(node: cst.CSTNode, text: cst.BaseExpression) -> bool:
+    """`len(text)`."""
+    given = ex.positional(node) if isinstance(node, cst.Call) and ex.dotted(node.func) == "len" else []
+    return any(ex.source(value) == ex.source(text) for value in given)
 
 
 def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.tools import tools
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values import shapes
@@ -25,13 +26,17 @@ _IDS = frozenset({"tool_call_id", "tool_use_id"})
 
 @record
 class MessageText:
-    """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before."""
+    """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before.
+
+    `tool` is the name of the tool that gives it back.
+    """
 
     node: cst.CSTNode
     content: cst.BaseExpression
     function: Scope
     answers: bool
     changed: bool
+    tool: str | None = None
 
 
 def texts(anatomy: Anatomy) -> Iterator[MessageText]:
@@ -39,6 +44,19 @@ def texts(anatomy: Anatomy) -> Iterator[MessageText]:
     yield from _stored(anatomy)
     yield from _made(anatomy)
     yield from _changed(anatomy)
+    yield from _returned(anatomy)
+
+
+def _returned(anatomy: Anatomy) -> Iterator[MessageText]:
+    """What tools give back: a text, or the values of a dict, also as JSON."""
+    for function in tools(anatomy):
+        for node in function.nodes_of(cst.Return):
+            for value in ex.alternatives(node.value) if node.value is not None else ():
+                given = ex.inner(value)
+                if isinstance(given, cst.Call) and anatomy.facts.encoder(given) is not None and given.args:
+                    given = ex.inner(given.args[0].value)
+                for part in ex.dict_items(given).values() if isinstance(given, cst.Dict) else [given]:
+                    yield MessageText(node, part, function, True, False, function.name)
 
 
 def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
