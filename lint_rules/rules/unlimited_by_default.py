@@ -39,9 +39,10 @@ def run(client, messages, tools, execute, max_rounds=20):
 ```
 
 ## How it decides
-Every test that limits the rounds (see AGL302) holds a counter against a bound, and each bound is None by default: by
-the default of a parameter, or of the attribute or field that it is read from, as far as this file shows. A second limit
-with a number, a timeout, or a function that raises at a limit makes it silent.
+Every test that limits the rounds (see AGL302) holds a counter against a bound, and each bound is None by default, or a
+number with which the test is never made (`-1` of `limit > 0 and rounds > limit`): by the default of a parameter, or of
+the attribute or field that it is read from, as far as this file shows. A second limit with a number, a timeout, or a
+function that raises at a limit makes it silent.
 
 ## Known problems
 A bound whose default stands in another file is not seen.
@@ -57,8 +58,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.limits import Cause, Limits
+from lint_rules.anatomy.rounds.limits import Cause, Limits, Optional
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 
@@ -70,11 +73,17 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if optional is None or limits.waits is not None or not _is_round(limits):
             continue
         message = (
-            f"`{ex.source(optional.bound, 40)}` is the only limit of this loop, and None by default: unless it is set,"
-            " a model that keeps asking for tools is called, and paid for, without end"
+            f"`{ex.source(optional.bound, 40)}` is the only limit of this loop, and {_said(optional)} by default:"
+            " unless it is set, a model that keeps asking for tools is called, and paid for, without end"
         )
         notes = (Note(optional.default, "no limit by default"), Note(optional.test, "tested here"))
         yield Draft(loop.node, message, "give the limit a number by default", notes)
+
+
+def _said(optional: Optional) -> str:
+    """`None`, or the number that switches the limit off."""
+    number = ex.integer(optional.default) if isinstance(optional.default, cst.BaseExpression) else None
+    return "None" if number is None else f"{number}, which is none,"
 
 
 def _is_round(limits: Limits) -> bool:

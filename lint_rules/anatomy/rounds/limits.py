@@ -54,7 +54,7 @@ class Endless:
 
 @record
 class Optional:
-    """A limit that a caller may set: `default` is the None that stands for no limit."""
+    """A limit that a caller may set: `default` is the None, or the number, that stands for no limit."""
 
     test: cst.Comparison
     bound: cst.BaseExpression
@@ -196,10 +196,52 @@ class Limits:
 
     def _unset(self, test: cst.Comparison) -> Optional | None:
         for side in sides_of(test):
-            default = self._none_by_default(side) if not self.bounds.grows(side) else None
-            if default is not None:
-                return Optional(test, side, default)
+            if not self.bounds.grows(side):
+                default = self._none_by_default(side) or self._off_by_default(test, side)
+                if default is not None:
+                    return Optional(test, side, default)
         return None
+
+    def _off_by_default(self, test: cst.Comparison, bound: cst.BaseExpression) -> cst.CSTNode | None:
+        """The number by default with which the test is never made: `limit > 0 and rounds > limit`, `-1` of `limit`."""
+        default, number = self._number_by_default(bound)
+        if number is None:
+            return None
+        below: cst.CSTNode = test
+        for outer in self.module.ancestors(test):
+            guard: cst.CSTNode | None = None
+            if isinstance(outer, cst.BooleanOperation):
+                guard = outer.left if outer.right is below else outer.right
+            elif isinstance(outer, cst.If) and below is outer.body:
+                guard = outer.test
+            if outer is self.node.body or (isinstance(outer, cst.If) and guard is None and below is not outer.test):
+                return None
+            passes = isinstance(outer, cst.BooleanOperation) and isinstance(outer.operator, cst.Or)
+            if guard is not None and self._holds_for(guard, bound, number) is passes:
+                return default
+            below = outer
+        return None
+
+    def _number_by_default(self, bound: cst.BaseExpression, depth: int = 0) -> tuple[cst.CSTNode | None, int | None]:
+        values = self.bounds.set_to(bound)
+        if values is None or len(values) != 1 or depth > 2:
+            return None, None
+        number = ex.integer(values[0])
+        return (values[0], number) if number is not None else self._number_by_default(values[0], depth + 1)
+
+    def _holds_for(self, guard: cst.CSTNode, bound: cst.BaseExpression, number: int) -> bool | None:
+        """What a test of a bound, or its truth, comes to where it is a number; None for other tests."""
+        if isinstance(guard, cst.UnaryOperation) and isinstance(guard.operator, cst.Not):
+            denied = self._holds_for(guard.expression, bound, number)
+            return None if denied is None else not denied
+        slot = self.facts.slots.of(bound)
+        if isinstance(guard, (cst.Name, cst.Attribute)):
+            return number != 0 if self.facts.slots.of(guard) == slot else None
+        if not isinstance(guard, cst.Comparison) or len(guard.comparisons) != 1:
+            return None
+        left, operator, right = ex.compared(guard)
+        other = ex.integer(right)
+        return ex.holds(operator, number, other) if other is not None and self.facts.slots.of(left) == slot else None
 
     def _none_by_default(self, bound: cst.BaseExpression, depth: int = 0) -> cst.CSTNode | None:
         """The None that a bound has when nobody sets it: a parameter's default, or what its attribute is set from."""

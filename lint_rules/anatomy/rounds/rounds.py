@@ -17,6 +17,7 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
+_ANSWERS = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.REPLY, Kind.MODEL_TEXT})
 _TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
 
 
@@ -93,7 +94,31 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
     if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
         return True
-    return isinstance(node, cst.While) and any(_stores(call, node, graph, writes) for call in calls)
+    return isinstance(node, cst.While) and (
+        any(_stores(call, node, graph, writes) for call in calls) or _comes_back_changed(node, function, graph)
+    )
+
+
+def _comes_back_changed(node: cst.While, function: Scope, graph: CallGraph) -> bool:
+    """`state = step(state)`: what a round was asked with comes back, and the next one is asked with it."""
+    slots = graph.facts.slots
+    for assign in graph.facts.module.nodes_inside(node.body, function, cst.Assign):
+        call, target = ex.inner(assign.value), slots.of(assign.targets[0].target)
+        if isinstance(call, cst.Call) and graph.asks(call) and target is not None:
+            if any(slots.of(arg.value) == target for arg in call.args) and _gives_answer(call, graph):
+                return True
+    return False
+
+
+def _gives_answer(call: cst.Call, graph: CallGraph) -> bool:
+    """Whether what a call gives is what a model said, or has it in it."""
+    callee = graph.facts.slots.callee(call)
+    given = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None] if callee is not None else []
+    values = [made for value in given for made in (value, *graph.facts.values_of(value))]
+    parts = (part for value in values for part in walk(value))
+    return callee is None or any(
+        isinstance(part, cst.BaseExpression) and not _ANSWERS.isdisjoint(graph.facts.kinds(part)) for part in parts
+    )
 
 
 def _stores(call: cst.Call, node: cst.While, graph: CallGraph, writes: Writes) -> bool:
