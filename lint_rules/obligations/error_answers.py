@@ -349,6 +349,10 @@ def _behind(anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.
     if any(isinstance(node, cst.Return) and _gives(node, None, request, names) for node in leaving):
         if flow.reaches(here, [flow.exit], barred, exceptions=False) and not function.nodes_of(cst.Yield):
             yield ErrorText(anatomy, function, handler, _NOTHING, request)
+        for last in leaving:
+            if isinstance(last, cst.Return) and _is_empty(last.value or _NOTHING) and not _is_handled(anatomy, last):
+                if flow.reaches(here, at := anatomy.points(function, [last]), barred - {*at}, exceptions=False):
+                    yield ErrorText(anatomy, function, last, last.value or _NOTHING, request)
     bound = [node for node in function.nodes_of(cst.Assign) if _is_handled(anatomy, node)]
     rebound = {name for node in bound for target in node.targets for name in ex.target_names(target.target)}
     for name in sorted(names - rebound):
@@ -615,12 +619,28 @@ def _is_asked(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTN
     words = [text for each in source.texts for text in _literals(each.text)]
     tests = [node.test for node in (*function.nodes_of(cst.If, cst.IfExp), *function.nodes_of(cst.While, cst.Assert))]
     tests += [node.subject for node in function.nodes_of(cst.Match)]
+    if source.is_nothing and all(ex.dotted(text.text) == "None" for text in source.texts):
+        tests += _not_for_none(function, source.names)
     between = [test for test in tests if order[goal] > order[test] >= first]
     return any(
         _tells(part, source, words) and anatomy.leads(function, [source.node], [test])
         for test in between
         for part in _asking(test)
     )
+
+
+def _not_for_none(function: Scope, names: set[str]) -> Iterator[cst.BaseExpression]:
+    """What a function does with names that cannot be done with None: it raises there."""
+    for node in function.nodes_of(cst.Attribute, cst.Subscript):
+        if isinstance(node.value, cst.Name) and node.value.value in names:
+            yield node
+    for call in function.nodes_of(cst.Call):
+        given = call.args[0].value if ex.dotted(call.func) == "len" and call.args else None
+        if isinstance(given, cst.Name) and given.value in names:
+            yield given
+    for loop in function.nodes_of(cst.For):
+        if isinstance(loop.iter, cst.Name) and loop.iter.value in names:
+            yield loop.iter
 
 
 def _asking(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
