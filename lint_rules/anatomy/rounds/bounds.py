@@ -24,9 +24,9 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import parameters
 from lint_rules.syntax.walk import walk, walk_scope
 
-_ORDER = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
+ORDER = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
 _EQUALITY = (cst.Equal, cst.NotEqual)
-COMPARES = (*_ORDER, *_EQUALITY)
+COMPARES = (*ORDER, *_EQUALITY)
 _CLOCKS = frozenset({"time", "monotonic", "perf_counter", "now", "utcnow", "process_time", "total_seconds", "elapsed"})
 _GUARDS_REPEATS = re.compile(r"stuck|loop|repeat|duplicate|stall|limit|exceed|exhaust|circuit", re.IGNORECASE)
 """Names by which somebody else's object, that is shown each reply, says that it counts them. Breaks a tie, no more."""
@@ -38,6 +38,7 @@ OUTSIDE = re.compile(
 """Names by which somebody else's code says that a person or another program decides. Breaks a tie, no more."""
 _BUILTIN = frozenset(dir(builtins))
 _TRUTHS = (cst.UnaryOperation, cst.BooleanOperation, cst.Call, cst.Attribute, cst.Await, cst.NamedExpr)
+_VIEWS = frozenset({"items", "values", "keys"})
 _HUGE = 1_000_000
 
 
@@ -85,6 +86,8 @@ class Bounds:
     def _is_verdict(self, call: cst.Call) -> bool:
         if not self._is_elsewhere(call) or OUTSIDE.search(ex.source(call.func, 100)):
             return False
+        if (looked_into := _looked_into(call)) is not None and self.facts.slots.of(looked_into) not in self._handled:
+            return False
         if not self.slice.hold_reply([arg.value for arg in call.args]):
             return not self._is_of_reply(call)
         return isinstance(call.func, cst.Attribute) and _GUARDS_REPEATS.search(call.func.attr.value) is not None
@@ -112,7 +115,7 @@ class Bounds:
             return False
         if any(self.grows(side) for side in sides):
             return True
-        return isinstance(test.comparisons[0].operator, _ORDER) and any(self._moves(side) for side in sides)
+        return isinstance(test.comparisons[0].operator, ORDER) and any(self._moves(side) for side in sides)
 
     def _remembers(self, key: cst.BaseExpression, seen: cst.BaseExpression) -> bool:
         """`signature in seen`, where the rounds add to `seen`: those that repeat themselves are noticed."""
@@ -217,7 +220,7 @@ class Bounds:
         found = set()
         for _, node in self.slice.run():
             if isinstance(node, cst.Call) and self.facts.slots.callee(node) is None and not is_logging(node):
-                base = ex.receiver(node)
+                base = ex.receiver(node) if _looked_into(node) is None else None
                 for part in [*([base] if base is not None else []), *(arg.value for arg in node.args)]:
                     if (slot := self.facts.slots.of(part)) is not None:
                         found.add(slot)
@@ -308,6 +311,18 @@ class Bounds:
         if slot is None or slot[0] not in {"var", "attr"}:
             return None
         return [*self.facts.assigned(slot), *_defaults(slot)]
+
+
+def _looked_into(call: cst.Call) -> cst.BaseExpression | None:
+    """`settings` of `settings.get("key")` and `settings.items()`: to look into it changes nothing, and decides nothing.
+
+    But for a key by which somebody outside says something: `store.get("cancelled")`.
+    """
+    name, keys = ex.called_name(call), ex.positional(call)[:1]
+    key = ex.text(keys[0]) if keys else None
+    if (name in _VIEWS and not call.args) or (name == "get" and key is not None and not OUTSIDE.search(key)):
+        return ex.receiver(call)
+    return None
 
 
 def _defaults(slot: Slot) -> list[cst.BaseExpression]:

@@ -12,7 +12,8 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
-Loop = cst.While | cst.For
+Loop = cst.While | cst.For | cst.FunctionDef
+"""What goes round; a function does by calls."""
 
 _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 
@@ -29,7 +30,7 @@ class Exits:
     def deciding(self) -> list[Point]:
         """The branches that decide about leaving, in source order: one side goes on, another does not."""
         found = []
-        for point in (*self.graph.at(self.node), *self._inside):
+        for point in {*self._heads, *self._inside}:
             if isinstance(point.statement, (cst.If, cst.While, cst.MatchCase)):
                 stays = [target in self._staying for target, kind in point.successors if kind != "exception"]
                 if any(stays) and not all(stays):
@@ -60,21 +61,24 @@ class Exits:
         return parts
 
     @cached_property
+    def _heads(self) -> set[Point]:
+        return {*self.graph.at(self.node)}
+
+    @cached_property
     def _inside(self) -> set[Point]:
         return {point for node in walk_scope(self.node.body) for point in self.graph.at(node)}
 
     @cached_property
     def _staying(self) -> set[Point]:
         """The points of the loop from which its head can be reached again, without failing on the way."""
-        heads = set(self.graph.at(self.node))
         found: set[Point] = set()
-        queue = list(heads)
+        queue = list(self._heads)
         while queue:
             for source, kind in queue.pop().predecessors:
                 if kind != "exception" and source in self._inside and source not in found and not _exits(source):
                     found.add(source)
                     queue.append(source)
-        return found | heads
+        return found | self._heads
 
 
 def _exits(point: Point) -> bool:

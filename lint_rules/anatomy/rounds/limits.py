@@ -83,15 +83,15 @@ _GUARDS = frozenset({"timeout", "timeout_at", "move_on_after", "fail_after", "mo
 
 
 class Limits:
-    """How one loop ends. `node` is a `while` or `for` of `function`."""
+    """How one loop ends. `node` is a `while` or `for` of `function`; or that itself, with the `exits` of its calls."""
 
-    def __init__(self, anatomy: Anatomy, node: Loop, function: Scope) -> None:
+    def __init__(self, anatomy: Anatomy, node: Loop, function: Scope, exits: Exits | None = None) -> None:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.node = node
         self.function = function
-        self.exits = Exits(anatomy, node, function)
+        self.exits = exits or Exits(anatomy, node, function)
         self.slice = Slice(anatomy, node, function)
         self.bounds = Bounds(self.slice)
 
@@ -111,6 +111,8 @@ class Limits:
     @cached_property
     def waits(self) -> cst.Call | None:
         """A call that waits for a person or a message in each round: it is then somebody's wish."""
+        if isinstance(self.node, cst.FunctionDef):
+            return None
         return Waits(self.anatomy.calls, self.anatomy.flow).in_each_round(self.node, self.function)
 
     def by_reply(self) -> list[Point]:
@@ -147,7 +149,7 @@ class Limits:
         """The ways out that the number of rounds alone opens: the end of a `range`, a test of a counter."""
         found = []
         if isinstance(self.node, cst.For):
-            if self.limit is self.node.iter and _counts_rounds(self.node.iter):
+            if self.limit is self.node.iter and counts_rounds(self.node.iter):
                 heads = self.anatomy.flow(self.function).at(self.node)
                 found.append(
                     Exhaustion(self.node, True, [t for p in heads for t, kind in p.successors if kind == "false"])
@@ -299,18 +301,23 @@ class Limits:
                             return test
         for call in self.anatomy.calls.calls_within(self.node, self.function):
             if isinstance(self.module.statement(call), cst.Expr) and self.facts.slots.callee(call) is None:
-                name = ex.dotted(call.func) or ""
+                name = ex.dotted(call.func) or "" if not _sets_only(call) else ""
                 if re.search(r"limit|budget|quota|deadline|timeout", name, re.IGNORECASE) and not _RATE.search(name):
                     return call
         return None
 
 
-def _counts_rounds(iterable: cst.BaseExpression) -> bool:
+def counts_rounds(iterable: cst.BaseExpression) -> bool:
     """`range(n)`, `enumerate(range(n))`, `trange(n)`."""
     if not isinstance(iterable, cst.Call) or not iterable.args:
         return False
     name = ex.called_name(iterable)
-    return name in {"range", "trange"} or (name in {"enumerate", "tqdm"} and _counts_rounds(iterable.args[0].value))
+    return name in {"range", "trange"} or (name in {"enumerate", "tqdm"} and counts_rounds(iterable.args[0].value))
+
+
+def _sets_only(call: cst.Call) -> bool:
+    """`box.set_timeout(60)`: what gets constants alone is the same in each round, and nothing of the loop is tested."""
+    return bool(call.args) and all(isinstance(arg.value, (cst.BaseNumber, cst.BaseString)) for arg in call.args)
 
 
 def _plain_sides(test: cst.Comparison) -> list[cst.Name | cst.Attribute]:

@@ -89,7 +89,7 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
         if any(kind in facts.kinds(arg.value) for arg in call.args for kind in _TOOL_KINDS):
             return True
         callee = facts.slots.callee(call)
-        if callee is not None and any(_handles_calls(f, graph) for f in graph.reachable(callee)):
+        if callee is not None and any(handles_calls(f, graph) for f in graph.reachable(callee)):
             return True
     if any(w.kind in GROWING and facts.module.inside(w.node, node.body)
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
@@ -144,7 +144,8 @@ def _over_messages(node: cst.For, graph: CallGraph) -> bool:
     return Kind.CALLS in kinds or Kind.HISTORY in kinds
 
 
-def _handles_calls(function: Scope, graph: CallGraph) -> bool:
+def handles_calls(function: Scope, graph: CallGraph) -> bool:
+    """Whether a function goes through the calls of a reply."""
     return any(Kind.CALLS in graph.facts.kinds(node.iter) for node in function.nodes_of(cst.For, cst.CompFor))
 
 

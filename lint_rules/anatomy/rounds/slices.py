@@ -87,9 +87,9 @@ class Slice:
         """What the loop assigns to names and attributes, each with the tests it stands under."""
         found: defaultdict[Slot | None, list[cst.CSTNode]] = defaultdict(list)
         for function, node in self.run():
-            if isinstance(node, cst.Assign):
-                for target in node.targets:
-                    found[self.facts.slots.of(target.target)] += [node.value, *self.tests(node, function)]
+            for target, value in _bindings(node) if isinstance(node, cst.Assign) else ():
+                if (slot := self.facts.slots.of(target)) is not None:
+                    found[slot] += [value, *self.tests(node, function)]
         return found
 
     def without_requests(self, part: cst.CSTNode) -> Iterator[cst.CSTNode]:

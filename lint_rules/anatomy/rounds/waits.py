@@ -11,6 +11,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
 
 Flow = Callable[[Scope], Graph]
 _WAITS = frozenset(
@@ -59,9 +60,11 @@ class Waits:
 
     def in_each_round(self, node: cst.While | cst.For, function: Scope) -> cst.Call | None:
         """A call that waits, where no way round the loop goes past all of those; None where one does."""
-        waiting = [call for call in self.calls.calls_within(node, function) if self._waits(call)]
+        calls = self.calls.calls_within(node, function)
+        waiting = [call for call in calls if self._waits(call)]
         if not waiting:
             return None
+        waiting += [call for call in calls if self._stands_in(call, waiting)]
         graph = self.flow(function)
         heads = set(graph.at(node))
         met = self._points(graph, waiting) | self._loops_over_calls(graph, node, function, waiting)
@@ -83,19 +86,39 @@ class Waits:
                     found.update(heads)
         return found
 
+    def _stands_in(self, call: cst.Call, waiting: list[cst.Call]) -> bool:
+        """Whether a call of what a test looks at takes the place of one that waits: `ask(x) if ask else input()`."""
+        slot = self.slots.of(call.func) if self.slots.callee(call) is None else None
+        here: cst.CSTNode = call
+        for outer in self.module.ancestors(call) if slot is not None else ():
+            if isinstance(outer, (cst.If, cst.IfExp)) and here in (outer.body, outer.orelse) and outer.orelse:
+                other = outer.orelse if here is outer.body else outer.body
+                tested = (part for part in walk(outer.test) if isinstance(part, (cst.Name, cst.Attribute)))
+                if any(self.slots.of(part) == slot for part in tested):
+                    return any(self.module.inside(wait, other) for wait in waiting)
+            here = outer
+        return False
+
     def _waits(self, call: cst.Call, depth: int = 0) -> bool:
         callee = self.slots.callee(call)
         if callee is None:
             return self._waiting(call)
         return depth < _DEEPEST and self._always_waits(callee, depth + 1)
 
+    def before(self, call: cst.Call, function: Scope) -> bool:
+        """Whether no way through a function to a call of it goes past those that wait."""
+        graph = self.flow(function)
+        return self._barred(function, graph, self._points(graph, [call]), 0)
+
     def _always_waits(self, function: Scope, depth: int) -> bool:
         """Whether no way through a function goes past its calls that wait."""
+        graph = self.flow(function) if isinstance(function.node, cst.FunctionDef) else None
+        return graph is not None and self._barred(function, graph, {graph.exit}, depth)
+
+    def _barred(self, function: Scope, graph: Graph, goal: set[Point], depth: int) -> bool:
         waiting = [call for call in function.nodes_of(cst.Call) if self._waits(call, depth)]
-        if not waiting or not isinstance(function.node, cst.FunctionDef):
-            return False
-        graph = self.flow(function)
-        return not graph.reaches(graph.entry, graph.exit, self._points(graph, waiting), exceptions=False)
+        met = self._points(graph, waiting) if waiting else set()
+        return bool(met) and (goal <= met or not graph.reaches(graph.entry, goal - met, met, exceptions=False))
 
     def _points(self, graph: Graph, calls: list[cst.Call]) -> set[Point]:
         return {point for call in calls for point in graph.enclosing(call, self.module.parent)}
