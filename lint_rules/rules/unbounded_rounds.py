@@ -50,12 +50,14 @@ counter of attempts that each round sets back, nor the length of the history whe
 none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in each
 round, or counts in an object that it gets, may be a limit.
 
-A function that ends by calling itself, also through one helper, is a loop; one that goes on after that call is none.
-Loops are silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is
-on some ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports
-that). Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral,
-Ollama, LiteLLM and LangChain, and of wrappers of these, also in other files of the project; and so is what comes back
-for a history that is posted, or handed to somebody, where it is read as a reply and stored in that history.
+A function that ends by calling itself, also through one helper, is a loop. One that goes on after such a call is
+reported at the call, where the model's reply decides about it, in whichever function of the file that stands; a number
+or a switch that is handed on changed and asked for, a size, or a person's word in each round make it silent. Loops are
+silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is on some
+ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports that).
+Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral, Ollama,
+LiteLLM and LangChain, and of wrappers of these, also in other files of the project; and so is what comes back for a
+history that is posted, or handed to somebody, where it is read as a reply and stored in that history.
 
 ## Known problems
 A loop whose end neither the model nor a limit decides (a plan, the state of another
@@ -76,6 +78,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.limits import Cause, Limits
+from lint_rules.anatomy.rounds.recursions import Recursion, endless_recursions
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.repairs.unbounded_rounds import repair
 from lint_rules.rules.draft import Draft, Note
@@ -91,6 +94,18 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         draft = _judge(anatomy, loop)
         if draft is not None:
             yield draft
+    yield from (_called_again(recursion) for recursion in endless_recursions(anatomy))
+
+
+def _called_again(found: Recursion) -> Draft:
+    name = found.entry.name
+    message = (
+        f"`{name}` is run again for each reply that asks for more, and nothing but the model's own reply ends that:"
+        " it is called, and paid for, without end"
+    )
+    notes = [Note(found.asks, "the model is asked here, in each round")]
+    notes += [Note(site.node, f"it comes here by `{site.callee.name}`") for site in found.way[:-1]]
+    return Draft(found.call, message, f"hand `{name}` the number of rounds that are left, and stop at 0", tuple(notes))
 
 
 def _judge(anatomy: Anatomy, loop: RoundLoop) -> Draft | None:

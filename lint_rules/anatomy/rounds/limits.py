@@ -77,7 +77,7 @@ _OVER = re.compile(r"(exceed|exhaust|expired|timed_out|too_(many|long))", re.IGN
 """Names that say that a limit is passed: where the loop goes on then, it is none of the loop's."""
 _RATE = re.compile(r"(^|[._])(rate|rpm|tpm|rps|throttle)", re.IGNORECASE)
 """What slows the rounds down, and ends none."""
-_OFFERS = re.compile("tool|function")
+OFFERS = re.compile("tool|function")
 """Keywords by which a model is offered tools, or told to leave them: `tools`, `tool_choice`, `function_call`."""
 _GUARDS = frozenset({"timeout", "timeout_at", "move_on_after", "fail_after", "move_on_at", "fail_at", "wait_for"})
 
@@ -274,7 +274,7 @@ class Limits:
             if not self.anatomy.calls.asks(call):
                 continue
             given = self.anatomy.transcript.messages.dicts.made(call, {}).items
-            for part in self.slice.of([value for key, value in given.items() if _OFFERS.search(key)]):
+            for part in self.slice.of([value for key, value in given.items() if OFFERS.search(key)]):
                 found = self.bounds.limit_in(part)
                 if found is not None:
                     return found
