@@ -65,9 +65,25 @@ REQUEST_KEYWORDS = frozenset(
 """Keywords that, beside the history, show that a call is a request to a model."""
 
 
+_OF_RESPONSES = frozenset({"tools", "tool_choice", "previous_response_id", "truncation", "max_output_tokens"})
+"""What stands beside `model` and `input` in a request of the Responses API, and not in one for vectors or speech."""
+
+
+SENT = frozenset({"messages", "input"})
+"""The names under which a request by keywords gets its history."""
+
+
+def sent_under(names: Collection[str]) -> str | None:
+    """The one of these names that a request to a model gives its history under; None where they are of no request."""
+    if "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names):
+        return "messages"
+    is_response = "input" in names and "model" in names and not _OF_RESPONSES.isdisjoint(names)
+    return "input" if is_response else None
+
+
 def is_request(names: Collection[str]) -> bool:
     """Whether what is given under these names is a request to a model."""
-    return "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names)
+    return sent_under(names) is not None
 
 
 ASKING = frozenset(

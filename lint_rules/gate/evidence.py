@@ -186,12 +186,13 @@ class Evidence(Signs):
         return self._asks_by_keywords() or self._calls_endpoint()
 
     def _asks_by_keywords(self) -> bool:
-        return ("messages" in self.keywords and any(map(_asks, self.nodes[ast.Call]))) or self.shows_request
+        is_sent = not words.SENT.isdisjoint(self.keywords) and any(map(_asks, self.nodes[ast.Call]))
+        return is_sent or self.shows_request
 
     @cached_property
     def shows_request(self) -> bool:
         """`{"messages": ..., "model": ...}`; a server of one model is told no name, but other parameters."""
-        return "messages" in self.keywords | self.texts and any(map(words.is_request, self.displays))
+        return not words.SENT.isdisjoint(self.keywords | self.texts) and any(map(words.is_request, self.displays))
 
     def _calls_endpoint(self) -> bool:
         if not any(parts <= self.names for parts in _ENDPOINTS):
@@ -335,11 +336,13 @@ def _lists_dicts(annotation: ast.expr) -> bool:
 
 
 def _asks(call: ast.Call) -> bool:
-    """`messages=` beside another keyword of requests, the model to ask, or any that are spread (`**request`)."""
+    """`messages=` or `input=` beside another keyword of requests, the model to ask, or what is spread (`**request`)."""
     given = {keyword.arg for keyword in call.keywords}
-    if "messages" not in given or not called_name(call) or called_name(call)[0].isupper():
+    if words.SENT.isdisjoint(given) or not called_name(call) or called_name(call)[0].isupper():
         return False
-    return None in given or "llm" in given or not given.isdisjoint(words.REQUEST_KEYWORDS)
+    if "messages" in given and (None in given or "llm" in given):
+        return True
+    return words.is_request({name for name in given if name is not None})
 
 
 def is_endpoint(name: str, call: ast.Call) -> bool:

@@ -116,7 +116,7 @@ class Needs(Surroundings):
         """The calls that may ask a model, or those of their keywords that show it."""
         requests = written(words.ENDPOINT_ENDS, self.imported)
         names = {name for name in self.called if name in requests or may_ask(name) or name in self.asking_elsewhere}
-        keywords = {"messages", *(_BODIES if self.shows_request else ())}
+        keywords = {*words.SENT, *(_BODIES if self.shows_request else ())}
         return [
             *[node for node in self.nodes[ast.Call] if called_name(node) in names],
             *self.answering,

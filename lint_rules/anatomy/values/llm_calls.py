@@ -89,8 +89,8 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
         for body in _bodies(value, facts):
             how = "posts" if posted else "gets" if spread else "sends"
             beside = "for a `model`" if "model" in body else "beside a model's parameters"
-            reason = f"{how} `messages` {beside}"
-            return LLMCall(call, ex.called_name(call), reason, "messages", body["messages"])
+            key = words.sent_under(body) or "messages"
+            return LLMCall(call, ex.called_name(call), f"{how} `{key}` {beside}", key, body[key])
     return None
 
 
@@ -148,11 +148,13 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     if not name or name[0].isupper():
         return None
     asks = _asks(name)
-    takes_messages = "messages" in given
-    if not (asks or takes_messages or name in words.LANGCHAIN_CALLS):
+    takes_messages, sends_items = "messages" in given, words.sent_under(given) == "input"
+    if not (asks or takes_messages or sends_items or name in words.LANGCHAIN_CALLS):
         return None
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
         return None
+    if sends_items:
+        return LLMCall(call, name, "takes `input=` beside a model's keywords", *_sent(call, ("input",), facts))
     if takes_messages and _has_request_keyword(call):
         return LLMCall(call, name, "takes `messages=` beside a model's keywords", *_sent(call, ("messages",), facts))
     if takes_messages and _is_given_model(call) and not _COUNTS.search(name):
