@@ -129,11 +129,11 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        from lint_rules.anatomy.messages.wrappers import wrapped_requests
+        from lint_rules.anatomy.messages.wrappers import parts_elsewhere, wrapped_requests
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
-        facts.learn_wrapped([*wrapped_requests(self)])
+        facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
         for early in vars(self).keys() - known:  # what was built of it before all requests were known
             del vars(self)[early]
         return facts

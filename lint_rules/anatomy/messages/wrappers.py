@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.values.kinds import Kind, LLMCall
+from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
 from lint_rules.anatomy.values.slots import Slot, made_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -25,6 +25,9 @@ from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
 """What a request gives back: the reply, its text, or its calls."""
+_PARTS = frozenset({Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.MODEL_TEXT})
+"""What a function may take out of a reply, or make of a part of it."""
+_TAKEN = _PARTS | {Kind.REPLY, Kind.MESSAGE, Kind.FUNCTION}
 _LONGEST = 400
 """Characters of a call that are compared."""
 
@@ -55,6 +58,20 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     for call in unanswered if asked else ():
         if ex.source(call, _LONGEST) in asked:  # what asks there asks here, too, whatever is read of its reply
             yield _answering(anatomy, call)
+
+
+def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
+    """What functions of other files take out of a reply, or of a part of it, and give: `calls_of(reply)`."""
+    facts = anatomy.facts
+    for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
+        if call in facts.calls or facts.slots.callee(call) is not None or not _PARTS.isdisjoint(facts.kinds(call)):
+            continue
+        if any(not _TAKEN.isdisjoint(facts.kinds(arg.value)) for arg in call.args):
+            there, function = run_elsewhere(anatomy, call) or (None, None)
+            if there is not None and function is not None:
+                evidence = Evidence(f"is what `{function.qualname}` of another file gives", call)
+                for kind in there.facts.of(("return", function)).keys() & _PARTS:
+                    yield ("call", call), kind, evidence
 
 
 def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import cast
 
@@ -65,8 +65,10 @@ class Facts(Flows):
             self._settle()
         self._memo = {}
 
-    def learn_wrapped(self, requests: Sequence[LLMCall]) -> None:
-        """Takes in the requests that functions of other files make; then all is known that will be."""
+    def learn_wrapped(
+        self, requests: Sequence[LLMCall], parts: Callable[[], Sequence[tuple[Slot, Kind, Evidence]]]
+    ) -> None:
+        """Takes in the requests that functions of other files make, and what those make of replies; that is all."""
         self._memo = None
         for request in requests:
             self._llm_call(request.node, request)
@@ -74,6 +76,13 @@ class Facts(Flows):
                 sent = Evidence(f"is sent to `{request.name}`", request.node, used=True)
                 self.use(request.history, Kind.HISTORY, sent)
         if requests:
+            self._settle()
+        self._memo = {}
+        found = parts()
+        self._memo = None
+        for slot, kind, evidence in found:
+            self.learn(slot, kind, evidence)
+        if found:
             self._settle()
         self._memo = {}
         self._steps = []

@@ -11,7 +11,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values import llm_calls, shapes
 from lint_rules.anatomy.values.forms import Forms
 from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, LLMCall
-from lint_rules.anatomy.values.known import TWO_WAY
+from lint_rules.anatomy.values.known import TWO_WAY, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -74,6 +74,7 @@ class Flows(Forms):
         if slot is None:
             return
         self._learn_all(slot, self.kinds(value), value)
+        self._learn_items(slot, value)
         self._learn_back(value, self.of(slot), "", value)
         if _is_list(value):
             self._learn_list(slot)
@@ -81,6 +82,13 @@ class Flows(Forms):
             inside: Slot = self.slots.member(target, key) or ("member", slot, key)
             self._learn_all(inside, self.kinds(item), item)
             self._learn_back(item, self.of(inside), "", item)
+
+    def _learn_items(self, slot: Slot, value: cst.BaseExpression) -> None:
+        """What is in a container is in it under other names, too: in a parameter, in a copy, where it is given back."""
+        for part in (value, *sources(value)):
+            base = self.slots.of(part)
+            if base is not None and base != slot:
+                self._learn_all(("item", slot), self.of(("item", base)), value)
 
     def _flow_unpacked(self, target: cst.Tuple | cst.List, value: cst.BaseExpression) -> None:
         value = ex.inner(value)
@@ -210,6 +218,7 @@ class Flows(Forms):
                 self._learn_back_reply(element.value, part)
             return
         self._learn_all(slot, self.kinds(value), value)
+        self._learn_items(slot, value)
         self._learn_back_reply(value, slot)
 
     def _learn_back_reply(self, value: cst.BaseExpression, slot: Slot) -> None:
@@ -329,6 +338,7 @@ class Flows(Forms):
         if callee is not None:
             for slot, value in self.slots.bindings(node, callee):
                 self._learn_all(slot, self.kinds(value), value)
+                self._learn_items(slot, value)
                 self._learn_back(value, self.of(slot), f"is passed to `{callee.name}`", node)
         base = ex.receiver(node)
         if base is not None and callee is None:
