@@ -58,8 +58,13 @@ def run(client, messages, tools):
 The text must be known to come from a model: `function.arguments` and `arguments` of a tool call, streamed
 `partial_json`, or a value that such text flowed into through this file's functions. Then the way of the error is
 followed: to the handlers around the parse, and to those around the calls of the function, as far as the round loop.
-A handler speaks for itself when it raises, returns or stores anything that says more than `{}`, `""`, `[]` or `None`,
-and more than a log reads. A `None` by which callers leave calls out of their list says nothing to the model either.
+An error that a handler raises in its place is followed in the same way, by its class and the bases of that; one that
+leaves the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round
+loop of another file that asks by such a function and catches nothing.
+A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]` or `None`, and more
+than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where all that it
+makes goes into a list which no round reads. A `None` by which callers leave calls out of their list says nothing to the
+model either.
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
@@ -68,8 +73,8 @@ says so, it is reported. Arguments that a function of another file parses are re
 Where there is no round loop in the file, methods and reusable functions are reported, scripts are not.
 
 ## Known problems
-Handlers in other files are not seen: a function that raises on purpose to a caller elsewhere is reported unless it
-raises an exception of its own.
+Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
+exception of its own, or its docstring says so.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by
@@ -91,7 +96,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.failed_parses import held_instead, is_dropped, is_left_out, value_instead
-from lint_rules.anatomy.calls.foreign_parses import ForeignParse, foreign_parses
+from lint_rules.anatomy.calls.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
 from lint_rules.anatomy.calls.hidden_arguments import hidden_arguments
 from lint_rules.anatomy.calls.model_json import is_rewritten, part_of_call, written_by_model
 from lint_rules.anatomy.calls.parse_attempts import is_attempt
@@ -121,7 +126,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             yield from _decoded(anatomy, node, function)
         else:
             yield from _encoded(anatomy, node, function)
-    for parse in foreign_parses(anatomy):
+    for parse in (*foreign_parses(anatomy), *raised_by_requests(anatomy)):
         yield from _foreign(anatomy, parse)
     for first, second in hidden_arguments(anatomy):
         yield _hidden(first, second)
@@ -141,10 +146,15 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     way = way_of_error(anatomy, call, function, set())
     if way.handling is not None:
         yield from _swallowed(anatomy, call, text, note, way.handling, function)
+    elif way.loop is not None and way.ended is not None:
+        if way.meant or not is_attempt(anatomy, call, way.ended, function):
+            message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
+            notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
+            yield Draft(call, message, _HELP, notes)
     elif way.loop is not None:
         message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
-        notes = (note, Note(way.loop.node, "the round loop that it ends"))
-        yield Draft(call, message, _HELP, notes, fix=repair(anatomy, call, None))
+        end = Note(way.loop.node, "the round loop that it ends")
+        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
     elif handlers.shown_only(anatomy.module, call) or way.told or way.script or is_rewritten(anatomy, call):
         return
     elif provenance.comes_from_outside(anatomy, given, function):
@@ -157,17 +167,20 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
 def _foreign(anatomy: Anatomy, found: ForeignParse) -> Iterator[Draft]:
     """Text that a function of another file parses: reported where it is handed over."""
     text, name = ex.source(found.given, 50), found.callee.name
-    note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}")
+    shown = found.there.module if found.asks else None
+    note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}", shown)
     if found.way.handling is not None:
         drafts = _swallowed(found.there, found.parse, text, note, found.way.handling, found.function)
         for draft in drafts:
             notes = tuple(replace(n, module=found.there.module) for n in draft.related if isinstance(n, Note))[1:]
             yield Draft(found.call, f"in `{name}`, {draft.message}", _HELP, (note, *notes))
-    elif not found.way.told:
-        way = way_of_error(anatomy, found.call, anatomy.module.scope_of[found.call].function, set())
+    elif found.way.meant or not found.way.told:
+        function = anatomy.module.scope_of[found.call].function
+        way = way_of_error(anatomy, found.call, function, set(), found.way.errors)
         if way.loop is not None:
+            then = "; the handler here leaves" if way.ended is not None else " and of"
             message = (
-                f"malformed `{text}` raises out of `{name}` and of the round loop: one bad call ends the run,"
+                f"malformed `{text}` raises out of `{name}`{then} the round loop: one bad call ends the run,"
                 " the model is never told"
             )
             parsed = Note(found.parse, "it is parsed here", found.there.module)

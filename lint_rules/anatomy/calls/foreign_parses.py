@@ -1,6 +1,7 @@
 """Arguments of tool calls that a function of another file parses: `perform(call.name, call.arguments)`.
 
-The file that parses them sees a text like any other; that a model wrote it, only the caller knows.
+The file that parses them sees a text like any other; that a model wrote it, only the caller knows. Or it asks the model
+itself, and raises an error of its own for what is malformed: what becomes of that, again only the caller knows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.model_json import written_by_model
 from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.rounds.error_ways import Way, way_inside
+from lint_rules.anatomy.rounds.error_ways import Way, way_inside, way_of_error
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -24,7 +25,8 @@ from lint_rules.syntax.record import record
 class ForeignParse:
     """`call` hands a model's text, `given`, to `callee` of `there`, where `parse` decodes it in `function`.
 
-    `way` is what becomes of its error there; without a handler in it, it comes out of the call.
+    `way` is what becomes of its error there; without a handler in it, it comes out of the call. Where that file
+    `asks` for the text itself, `given` and `evidence` stand there.
     """
 
     call: cst.Call
@@ -35,6 +37,7 @@ class ForeignParse:
     parse: cst.Call
     function: Scope
     way: Way
+    asks: bool = False
 
 
 def foreign_parses(anatomy: Anatomy) -> Iterator[ForeignParse]:
@@ -53,6 +56,25 @@ def foreign_parses(anatomy: Anatomy) -> Iterator[ForeignParse]:
                         yield ForeignParse(call, value, texts[value], there, callee, parse, function, way)
 
 
+def raised_by_requests(anatomy: Anatomy) -> Iterator[ForeignParse]:
+    """What functions of other files that ask a model raise, in their own words, of what it wrote."""
+    for call in anatomy.facts.calls:
+        there, callee = run_elsewhere(anatomy, call, asking=True) or (None, None)
+        if there is None or callee is None:
+            continue
+        run = there.calls.reachable(callee)
+        for function in there.module.functions:
+            for parse in function.nodes_of(cst.Call) if function in run else ():
+                if there.facts.decoder(parse) is None or not parse.args:
+                    continue
+                way = way_of_error(there, parse, function, {*there.module.functions} - run)
+                evidence = written_by_model(there, parse, function) if way.meant and way.told else None
+                if evidence is not None:
+                    yield ForeignParse(
+                        call, parse.args[0].value, evidence, there, callee, parse, function, way, asks=True
+                    )
+
+
 def _parses(
     there: Anatomy, function: Scope, text: Slot, seen: frozenset[Scope]
 ) -> Iterator[tuple[cst.Call, Scope, Way]]:
@@ -64,7 +86,8 @@ def _parses(
         for inner, value in there.facts.slots.bindings(site.node, site.callee):
             if _is(there, value, text):
                 for parse, parsing, way in _parses(there, site.callee, inner, seen | {function}):
-                    yield parse, parsing, way if way.is_over else way_inside(there, site.node, function)
+                    outer = way if way.is_over else way_inside(there, site.node, function, errors=way.errors)
+                    yield parse, parsing, outer
 
 
 def _is(there: Anatomy, value: cst.BaseExpression, text: Slot) -> bool:

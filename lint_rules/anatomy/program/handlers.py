@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from enum import Enum
 
@@ -123,7 +124,7 @@ def _is_generic(raised: cst.BaseExpression | None) -> bool:
 
 
 def _words_of_logs(module: SourceModule, handler: cst.ExceptHandler) -> Iterator[cst.Assign]:
-    """`text = f"failed: {exc}"` before `log.error(text)`: what is put into a name that only the handler's logs read."""
+    """`text = f"failed: {exc}"` before `log.error(text)`: what is put into a name that only logs and errors read."""
     function = module.scope_of[handler].function
     for node in nodes_below(handler.body, cst.Assign):
         target = node.targets[0].target
@@ -131,8 +132,16 @@ def _words_of_logs(module: SourceModule, handler: cst.ExceptHandler) -> Iterator
             reads = [
                 use for use in function.named(target.value) if not isinstance(module.parent[use], cst.AssignTarget)
             ]
-            if reads and all(module.inside(use, handler) and shown_only(module, use) for use in reads):
+            if reads and all(module.inside(use, handler) and _is_said(module, use, handler) for use in reads):
                 yield node
+
+
+def _is_said(module: SourceModule, use: cst.Name, handler: cst.ExceptHandler) -> bool:
+    """Whether a name goes into a log, or into an error that is raised."""
+    if shown_only(module, use):
+        return True
+    above = itertools.takewhile(lambda outer: outer is not handler, module.ancestors(use))
+    return any(isinstance(outer, cst.Raise) for outer in above)
 
 
 def _only_for_people(module: SourceModule, call: cst.Call, handler: cst.ExceptHandler) -> bool:

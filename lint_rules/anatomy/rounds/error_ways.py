@@ -5,7 +5,9 @@ Data-flow over the call graph: a function that does not handle the error raises 
 
 from __future__ import annotations
 
+import builtins
 import re
+from dataclasses import replace
 
 import libcst as cst
 
@@ -13,12 +15,15 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import walk, walk_scope
 
+_SENT = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.RESULT})
 SILENT = (Ending.NEUTRAL, Ending.DROPS)
 
 
@@ -26,13 +31,18 @@ SILENT = (Ending.NEUTRAL, Ending.DROPS)
 class Way:
     """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
 
-    `script` is set where all ways out of the file end in module-level code.
+    `script` is set where all ways out of the file end in module-level code. `errors` are the names of what is raised,
+    and `meant` says that somebody does so for his callers: by an error of his own, or as his docstring says. `ended` is
+    the handler in the loop that ends it, whatever else it does.
     """
 
     handling: Handling | None = None
     loop: RoundLoop | None = None
     told: bool = False
     script: bool = False
+    errors: frozenset[str] = handlers.LITERAL_ERRORS
+    meant: bool = False
+    ended: Handling | None = None
 
     @property
     def is_over(self) -> bool:
@@ -40,33 +50,127 @@ class Way:
         return self.told or self.handling is not None
 
 
-def way_of_error(anatomy: Anatomy, node: cst.CSTNode, function: Scope, seen: set[Scope]) -> Way:
-    """Follow an error from `node` outwards: handlers up to the round loop, then the calls of the function."""
+def way_of_error(
+    anatomy: Anatomy,
+    node: cst.CSTNode,
+    function: Scope,
+    seen: set[Scope],
+    errors: frozenset[str] = handlers.LITERAL_ERRORS,
+    *,
+    meant: bool = False,
+) -> Way:
+    """Follow an error from `node` outwards: handlers up to the round loop, then the calls of the function.
+
+    One that is raised in its place is followed like it; where it leaves the file, callers elsewhere are told.
+    """
     seen.add(function)
     loop = _loop_around(anatomy, node, function)
-    way = way_inside(anatomy, node, function, loop)
-    if way.is_over:
-        return way
+    way = way_inside(anatomy, node, function, loop, errors)
+    if way.is_over or way.ended is not None:
+        return replace(way, meant=meant or way.meant)
     if loop is not None:
-        return Way(loop=loop)
+        promised = _raises_by_contract(function)
+        return Way(loop=None if promised else loop, told=promised, errors=way.errors, meant=meant or way.meant)
+    meant = meant or way.meant
     sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
-    ways = [way_of_error(anatomy, site.node, site.caller, seen) for site in sites]
+    ways = [way_of_error(anatomy, site.node, site.caller, seen, way.errors, meant=meant) for site in sites]
     for wanted in ("loop", "handling", "told"):
-        for way in ways:
-            if getattr(way, wanted):
-                return way
+        for found in ways:
+            if getattr(found, wanted):
+                return found
+    if meant:
+        return Way(told=True, errors=way.errors, meant=True)
     if function.kind == "module":
         return Way(script=True)
     return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None)
 
 
-def way_inside(anatomy: Anatomy, node: cst.CSTNode, function: Scope, loop: RoundLoop | None = None) -> Way:
-    """What becomes of an error as far as the function, or a loop in it, reaches; an empty way where it leaves that."""
-    handling = handlers.handling_of(anatomy.module, node, handlers.LITERAL_ERRORS, loop.node if loop else None)
-    if handling is not None:
-        return Way(handling=handling) if handling.ending in SILENT else Way(told=True)
+def way_inside(
+    anatomy: Anatomy,
+    node: cst.CSTNode,
+    function: Scope,
+    loop: RoundLoop | None = None,
+    errors: frozenset[str] = handlers.LITERAL_ERRORS,
+) -> Way:
+    """What becomes of an error as far as the function, or a loop in it, reaches; not over where it leaves that."""
+    here, meant = node, _raises_by_contract(function)
+    while (handling := handlers.handling_of(anatomy.module, here, errors, loop.node if loop else None)) is not None:
+        if handling.ending in SILENT:
+            return Way(handling=handling)
+        if loop is not None and _only_collects(anatomy, handling, loop):
+            return Way(handling=replace(handling, ending=Ending.DROPS))
+        if handling.ending is not Ending.RAISES:
+            if loop is not None and _leaves(anatomy, handling, loop):
+                return Way(loop=loop, errors=errors, meant=meant, ended=handling)
+            return Way(told=True)
+        raised = _raised(anatomy, handling)
+        if not raised:
+            return Way(told=True)
+        here, errors, meant = handling.guard, raised, True
     gathered = kept_by_gather(anatomy.module, node)
-    return Way(told=gathered or _caught_by_decorator(anatomy, function) or _raises_by_contract(function))
+    return Way(told=gathered or _caught_by_decorator(anatomy, function), errors=errors, meant=meant)
+
+
+def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
+    """Whether a handler in a round loop ends that: no way from it leads to another round, or to another request."""
+    flow = anatomy.flow(loop.function)
+    begins = flow.within(walk(handling.handler.body))
+    asks = [call for call in loop.function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
+    again = {*flow.at(loop.node), *anatomy.points(loop.function, asks)}
+    return bool(begins) and again.isdisjoint(begins) and not flow.reaches(begins, again, exceptions=False)
+
+
+def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
+    """Whether all that a handler makes goes into lists that no round reads: `outcomes.append({"error": str(exc)})`."""
+    module, facts, lists = anatomy.module, anatomy.facts, set[Slot]()
+    for line in walk_scope(handling.handler.body):
+        if isinstance(
+            line, (cst.Raise, cst.Return, cst.Yield, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)
+        ):
+            return False
+        if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and not handlers.is_logging(line.value):
+            base = ex.receiver(line.value) if ex.called_name(line.value) == "append" else None
+            slot = facts.slots.of(base) if isinstance(base, cst.Name) else None
+            if slot is None or not _SENT.isdisjoint(facts.of(slot)):
+                return False
+            lists.add(slot)
+    uses = [name for slot in lists for name in facts.names.get(slot, ()) if module.inside(name, loop.node)]
+    return bool(lists) and all(_is_grown(module, name) for name in uses)
+
+
+def _is_grown(module: SourceModule, name: cst.Name) -> bool:
+    """`name.append(value)`, as a statement; or it is given back, which ends the rounds."""
+    if isinstance(module.statement(name), cst.Return):
+        return True
+    method = module.parent[name]
+    call = module.parent[method] if isinstance(method, cst.Attribute) and method.attr.value == "append" else None
+    return isinstance(call, cst.Call) and call.func is method and module.is_statement(call)
+
+
+def _raised(anatomy: Anatomy, handling: Handling) -> frozenset[str]:
+    """The names of the class that a handler raises an error of, and of its bases; empty where these are not known."""
+    found: set[str] = set()
+    for node in walk(handling.handler.body):
+        if isinstance(node, cst.Raise) and node.exc is not None:
+            made = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
+            names = _with_bases(anatomy, ex.dotted(made) or "")
+            if not names:
+                return frozenset()
+            found |= names
+    return frozenset(found)
+
+
+def _with_bases(anatomy: Anatomy, name: str) -> set[str]:
+    """The last names of an exception class and of its bases, of this file, of the project, or of Python."""
+    built_in = getattr(builtins, name, None)
+    if isinstance(built_in, type) and issubclass(built_in, BaseException):
+        return {cls.__name__ for cls in built_in.__mro__} - {"object"}
+    cls = anatomy.module.class_named(name)
+    there, cls = (anatomy, cls) if cls is not None else anatomy.imported_class(name) or (anatomy, None)
+    if cls is None or not isinstance(cls.node, cst.ClassDef) or not cls.node.bases:
+        return set()
+    above = [_with_bases(there, ex.dotted(base.value) or "") for base in cls.node.bases]
+    return {cls.name}.union(*above) if all(above) else set()
 
 
 def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundLoop | None:

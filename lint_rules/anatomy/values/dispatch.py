@@ -18,7 +18,7 @@ _ARGUMENT_KEYS = frozenset({"arguments", "args", "parameters", "params", "input"
 
 
 def reads_tool_request(facts: Facts, call: cst.Call, function: Scope) -> bool:
-    """Whether a parsed value is read as a request: by a tool's name, and by arguments or a look-up of that name."""
+    """Whether a parsed value is read as a request: for calls, or by a tool's name and by arguments or its look-up."""
     statement = facts.module.statement(call)
     if not isinstance(statement, cst.Assign):
         return False
@@ -30,7 +30,7 @@ def reads_tool_request(facts: Facts, call: cst.Call, function: Scope) -> bool:
         if slot is not None and pair is not None and facts.slots.of(pair[0]) == slot:
             keys.add(pair[1])
             picks = picks or (pair[1] in _TOOL_KEYS and _is_key(facts, node, function))
-    return bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks)
+    return bool(keys & facts.call_attributes) or (bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks))
 
 
 def _is_key(facts: Facts, node: cst.CSTNode, function: Scope) -> bool:
