@@ -38,12 +38,13 @@ def handle(client, messages, tools, execute):
 
 ## How it decides
 The value of the request is followed through the names of its function. The rule speaks when its text is read, its
-calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look.
-The tools must be functions of the program: their schemas stand in the file, or another reply to a request with the same
-tools is looked through for calls. So it is with what nobody knows but that it answers the history that it is handed:
-where it has given calls for the same words, it was offered tools. A request may be spread from a dict. Tools that run
-on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat completions, the
-Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
+calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look. A
+log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them. The tools must be
+functions of the program: their schemas stand in the file, or another reply to a request with the same tools is looked
+through for calls, or this one is, in vain. So it is with what nobody knows but that it answers the history that it is
+handed: where it has given calls for the same words, it was offered tools. A request may be spread from a dict. Tools
+that run on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat
+completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
 ## Known problems
 A function of the file that makes the request and returns the reply is followed to its callers; one that does more than
@@ -83,8 +84,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if what.calls or what.handed_on or what.text is None:
             continue
         handled = next((other for other, r in zip(offered, read, strict=True) if r.calls and other.same(offer)), None)
-        if offer.functions or handled is not None:
-            yield _draft(anatomy, offer, what.text, handled)
+        if offer.functions or handled is not None or what.seen is not None:
+            draft = _draft(anatomy, offer, what.text, handled)
+            seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
+            yield replace(draft, related=(*draft.related, *seen))
 
 
 def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:

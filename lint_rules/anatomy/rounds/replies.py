@@ -21,6 +21,7 @@ _OF_CALLS = frozenset(
     }
 )  # fmt: skip
 """Parts of a reply that tell of its calls."""
+_CALLS = frozenset({"tool_calls", "function_call", "function_calls"})
 _TEXTS = frozenset({"content", "text", "output_text"})
 _ON_THE_WAY = frozenset(
     {"choices", "message", "messages", "delta", "data", "response", "output", "content", "[]", "parts"}
@@ -33,12 +34,14 @@ _STEPS = 40
 class Read:
     """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
 
-    `handed_on` says that somebody else gets the reply, who may look for them.
+    `handed_on` says that somebody else gets the reply, who may look for them; `seen`, where they are looked at, and
+    nothing is done: a log, a test that decides nothing.
     """
 
     text: cst.BaseExpression | None
     calls: bool
     handed_on: bool
+    seen: cst.CSTNode | None = None
 
 
 def read_of(anatomy: Anatomy, offer: Offer) -> Read:
@@ -59,10 +62,11 @@ class _Reader:
         self._text: cst.BaseExpression | None = None
         self._calls = False
         self._handed_on = False
+        self._seen: cst.CSTNode | None = None
 
     def read(self, call: cst.Call, way: tuple[str, ...]) -> Read:
         self._value(call, way)
-        return Read(self._text, self._calls, self._handed_on)
+        return Read(self._text, self._calls, self._handed_on, self._seen)
 
     def _value(self, value: cst.CSTNode, way: tuple[str, ...]) -> None:
         """One expression that is the reply, or the part of it at `way`."""
@@ -74,11 +78,38 @@ class _Reader:
         if way and way[0].isdigit():
             self._part(here, way[0])
         elif any(name in _OF_CALLS for name in way):
-            self._calls = True
+            self._told_of_calls(here, way)
         elif way and way[-1] in _TEXTS and isinstance(here, cst.BaseExpression) and self._is_text(here, way):
             self._text = self._text or here
         elif all(name in _ON_THE_WAY for name in way):
             self._whole(here, way)
+
+    def _told_of_calls(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
+        """A part that tells of calls: it is read for them, unless nothing comes of what is seen there."""
+        if not self._is_idle(node):
+            self._calls = True
+        elif not _CALLS.isdisjoint(way):
+            self._seen = self._seen or node
+
+    def _is_idle(self, node: cst.CSTNode) -> bool:
+        """Whether a value is only logged, or stands in a test that decides nothing: `if message.tool_calls: pass`."""
+        here = node
+        for outer in self._module.ancestors(node):
+            if isinstance(outer, cst.Call) and handlers.is_logging(outer):
+                return _is_log(outer)
+            if isinstance(outer, cst.If):
+                return here is outer.test and outer.orelse is None and _does_nothing(outer.body)
+            if isinstance(outer, cst.For):
+                return here is outer.iter and outer.orelse is None and _does_nothing(outer.body)
+            if isinstance(outer, cst.BaseSmallStatement):
+                if not isinstance(outer, (cst.Assign, cst.AnnAssign)) or outer.value is not node:
+                    return False
+                target = ex.targets(outer)[0]
+                if not isinstance(target, cst.Name) or self._function.kind == "module":
+                    return False
+                return all(map(self._is_idle, self._uses(target, outer)))
+            here = outer
+        return False
 
     def _part(self, node: cst.CSTNode, place: str) -> None:
         """What is done with one part of the tuple that a wrapper gives: its calls, or anything else."""
@@ -144,7 +175,8 @@ class _Reader:
         if isinstance(parent, cst.Arg):
             call = self._module.parent[parent]
             if isinstance(call, cst.Call) and ex.dotted(call.func) in _LOOKERS:
-                self._calls = self._calls or (ex.dotted(call.func) == "hasattr" and _asks_for_calls(call))
+                if ex.dotted(call.func) == "hasattr" and _asks_for_calls(call):
+                    self._told_of_calls(call, (ex.text(call.args[1].value) or "",))
                 return True
         return handlers.shown_only(self._module, node)
 
@@ -187,6 +219,24 @@ class _Reader:
         ]
         found = sorted((*read, *nested), key=self._module.order.__getitem__) if nested else read
         yield from (node for node in found if not self._is_bound(node))
+
+
+def _does_nothing(body: cst.BaseSuite) -> bool:
+    """Whether a block is empty, or writes a log."""
+    lines = [
+        part for line in body.body for part in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
+    ]
+    return all(
+        isinstance(line, cst.Pass)
+        or (isinstance(line, cst.Expr) and not isinstance(line.value, (cst.Call, cst.Await, cst.Yield)))
+        or (isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and _is_log(line.value))
+        for line in lines
+    )
+
+
+def _is_log(call: cst.Call) -> bool:
+    """Whether a call writes a log: what is printed, somebody may have asked for."""
+    return handlers.is_logging(call) and "print" not in ex.called_name(call)
 
 
 def _asks_for_calls(call: cst.Call) -> bool:
