@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.rounds.error_ways import kept_by_gather
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
 from lint_rules.syntax import exceptions
@@ -108,6 +111,11 @@ def _is_in_finally(module: SourceModule, point: Point) -> bool:
     return point.statement is not None and any(isinstance(o, cst.Finally) for o in module.ancestors(point.statement))
 
 
+def bindings_of(function: Scope) -> list[cst.CSTNode]:
+    """What gives a function's names their values, loops included."""
+    return function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor)
+
+
 class Failing:
     """The faults of one file."""
 
@@ -120,7 +128,7 @@ class Failing:
     def at(self, hand: InHand, point: Point, function: Scope) -> Iterator[Fault]:
         """What fails at a point for the call in hand: a tool looked up or run, arguments parsed, a `raise`."""
         if isinstance(point.statement, cst.Raise):
-            yield self._raise(point.statement)
+            yield self._raise(hand, point.statement)
             return
         for part in point.expressions():
             for node in walk(part):
@@ -146,13 +154,14 @@ class Failing:
     def _of_callee(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         """What leaves a function that gets the call, or a part of it; of another file, it is told where that is run."""
         callee, there = self._facts.slots.callee(call), self
-        found = run_elsewhere(self._anatomy, call) if callee is None and any(map(hand.mentions, call.args)) else None
+        handed = any(hand.is_given(arg.value) for arg in call.args)
+        found = run_elsewhere(self._anatomy, call) if callee is None and handed else None
         if found is not None:
             callee, there = found[1], self._elsewhere.setdefault(found[0], Failing(found[0]))
         if callee is None or (callee.is_async and not self._is_awaited(call, function)):
             return
         for slot, value in there._facts.slots.bindings(call, callee):
-            inside = there._raised_by(callee, slot) if hand.mentions(value) else None
+            inside = there._raised_by(callee, slot) if hand.is_given(value) else None
             if inside is not None:
                 cause = inside.cause if there is self else call
                 yield Fault(call, cause, inside.names, inside.parsing, inside.tool)
@@ -219,24 +228,29 @@ class Failing:
     # -- in a function that gets the call --------------------------------------------------------------------------
 
     def _raised_by(self, function: Scope, slot: Slot) -> Fault | None:
-        """What leaves a function as an error for the call, or the part of one, that its parameter `slot` holds."""
+        """What leaves a function as an error for the calls, or the part of one, that its parameter `slot` holds."""
         key = function, slot
         if key not in self._raised:
             self._raised[key] = None  # a function that runs itself
-            self._raised[key] = next(self._leaving(function, slot), None)
+            found = [*self._leaving(function, slot)]
+            self._raised[key] = min(found, key=lambda fault: fault.parsing, default=None)
         return self._raised[key]
 
     def _leaving(self, function: Scope, slot: Slot) -> Iterator[Fault]:
         if function.kind != "function":
             return
         graph = self._anatomy.flow(function)
-        hand = InHand(self._facts, slot, function.nodes_of(cst.Assign, cst.AnnAssign, cst.NamedExpr))
+        hand = (CallsInHand if Kind.REPLY in self._facts.of(slot) else InHand)(self._facts, slot, bindings_of(function))
         for point in graph.points:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
                 if isinstance(fault.node, cst.Raise) and not self._is_about(hand, fault.node):
                     continue
-                if fault.lands(self._anatomy.module, graph, point) is graph.raises:
+                if fault.lands(self._anatomy.module, graph, point, self._answers.at) is graph.raises:
                     yield fault
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(self._facts, self._anatomy.calls)
 
     def _is_about(self, hand: InHand, statement: cst.Raise) -> bool:
         """Whether a function raises because of the call: that stands in the error, or in a test around it."""
@@ -250,11 +264,30 @@ class Failing:
                 return True
         return False
 
-    def _raise(self, statement: cst.Raise) -> Fault:
+    def _raise(self, hand: InHand, statement: cst.Raise) -> Fault:
         raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
-        name = ex.last_name(raised) if raised is not None else ""
+        name, tool = ex.last_name(raised) if raised is not None else "", self._is_missed(hand, statement)
         if not name:
-            return Fault(statement, statement, _ANY)
+            return Fault(statement, statement, _ANY, tool=tool)
         cls = self._anatomy.module.class_named(name)
         bases = self._anatomy.module.base_classes(cls) if cls is not None else []
-        return Fault(statement, statement, frozenset({name, *(base.name for base in bases)}))
+        return Fault(statement, statement, frozenset({name, *(base.name for base in bases)}), tool=tool)
+
+    def _is_missed(self, hand: InHand, statement: cst.Raise) -> bool:
+        """Whether it is raised where the tool is not there: `if name not in TOOLS`, `if tool is None`, `if not tool`.
+
+        Not where the error carries the call to who takes it, and may answer it.
+        """
+        carried = statement.exc is not None and hand.hands_on(statement.exc)
+        if carried and Kind.CALL in self._facts.of(hand.slot):
+            return False
+        outer = next((o for o in self._anatomy.module.ancestors(statement) if isinstance(o, (cst.If, cst.For))), None)
+        if not isinstance(outer, cst.If) or not self._anatomy.module.inside(statement, outer.body):
+            return False
+        test = ex.inner(outer.test)
+        if isinstance(test, cst.UnaryOperation):
+            return isinstance(test.operator, cst.Not) and hand.mentions(test)
+        if not isinstance(test, cst.Comparison) or not hand.mentions(test):
+            return False
+        _, operator, right = ex.compared(test)
+        return isinstance(operator, cst.NotIn) or (isinstance(operator, cst.Is) and ex.dotted(right) == "None")

@@ -164,7 +164,10 @@ class OpenEnds:
         return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
 
     def is_stored_before(self, points: Iterable[Point]) -> bool:
-        """Whether the message with the calls is in the history at one of `points`, or not stored in this function."""
+        """Whether the message with the calls is in the history at one of `points`, or was when this function began.
+
+        It was where no request lies between, and where this function stores none.
+        """
         if not self.stores:
             return True
         queue = list(points)
@@ -173,7 +176,7 @@ class OpenEnds:
             for source, kind in queue.pop().predecessors:
                 if kind == "exception":
                     continue
-                if source in self.stores:
+                if source in self.stores or source is self.graph.entry:
                     return True
                 if source not in seen and source not in self._asking:
                     seen.add(source)

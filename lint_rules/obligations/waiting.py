@@ -9,11 +9,12 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.calls.in_hand import InHand
+from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.failing import bindings_of
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
 from lint_rules.syntax import expressions as ex
@@ -24,10 +25,30 @@ from lint_rules.syntax.walk import walk
 
 
 @record
+class Asked:
+    """A reply with calls that was stored at `node`; the region is what follows, up to the next request.
+
+    At the points `untold` no test has said yet that there are calls.
+    """
+
+    function: Scope
+    node: cst.CSTNode
+    slot: Slot | None
+    region: Region
+    told: ToldByReply
+    untold: set[Point]
+
+    def knows(self, points: list[Point]) -> bool:
+        """Whether all ways to some points have told that there are calls."""
+        return not any(point in self.untold for point in points)
+
+
+@record
 class Taken:
     """A tool call that a region has in hand; `loop` is the loop over the calls, None in a function that gets one.
 
-    At the points `elsewhere` those calls are answered that the loop puts aside, and no others.
+    At the points `elsewhere` those calls are answered that the loop puts aside, and no others. `asked` is the reply
+    where all its calls are in hand, outside of loops.
     """
 
     function: Scope
@@ -36,6 +57,7 @@ class Taken:
     loop: cst.For | None
     headers: tuple[Point, ...] = ()
     elsewhere: frozenset[Point] = frozenset()
+    asked: Asked | None = None
 
 
 def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
@@ -115,6 +137,7 @@ def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
     return True
 
 
+_REPLIES = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 _WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
 
 
@@ -186,25 +209,6 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
     return False
 
 
-@record
-class Asked:
-    """A reply with calls that was stored at `node`; the region is what follows, up to the next request.
-
-    At the points `untold` no test has said yet that there are calls.
-    """
-
-    function: Scope
-    node: cst.CSTNode
-    slot: Slot | None
-    region: Region
-    told: ToldByReply
-    untold: set[Point]
-
-    def knows(self, points: list[Point]) -> bool:
-        """Whether all ways to some points have told that there are calls."""
-        return not any(point in self.untold for point in points)
-
-
 def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
     """The places at which a function stores a reply with calls that it answers further down."""
     stores = [s for s in anatomy.transcript.stored(function) if s.calls is not None and not s.answers]
@@ -270,3 +274,19 @@ def _run_in(
     hand = InHand(anatomy.facts, slot, bound)
     region = Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends))
     yield Taken(function, hand, region, loop.node if isinstance(loop.node, cst.For) else None, tuple(headers))
+
+
+def calls_handed_on(anatomy: Anatomy, asked: Sequence[Asked]) -> Iterator[Taken]:
+    """The calls of stored replies up to where they are settled, outside of loops: one is picked, all are handed on."""
+    for reply in asked:
+        hand = CallsInHand(anatomy.facts, _named(anatomy, reply), bindings_of(reply.function))
+        yield Taken(reply.function, hand, reply.region, None, asked=reply)
+
+
+def _named(anatomy: Anatomy, reply: Asked) -> Slot:
+    """The reply, as the place that stores it names it, or what takes it from there."""
+    for node in walk(anatomy.module.statement(reply.node)):
+        slot = anatomy.facts.slots.of(node) if type(node) is cst.Name else None
+        if slot is not None and _REPLIES & anatomy.facts.of(slot).keys() and Kind.HISTORY not in anatomy.facts.of(slot):
+            return slot
+    return ("var", reply.function, "calls")

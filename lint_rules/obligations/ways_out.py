@@ -22,7 +22,15 @@ from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.open_ends import BROKEN, OpenEnds
 from lint_rules.obligations.takers import Taker, takers
 from lint_rules.obligations.unanswered import Escape
-from lint_rules.obligations.waiting import Asked, Taken, calls_as_arguments, calls_in_loops, calls_run, stored_calls
+from lint_rules.obligations.waiting import (
+    Asked,
+    Taken,
+    calls_as_arguments,
+    calls_handed_on,
+    calls_in_loops,
+    calls_run,
+    stored_calls,
+)
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -72,6 +80,10 @@ class WaysOut:
         """Other loops, and comprehensions, that run calls of a stored reply before any of them is answered."""
         yield from calls_run(self.anatomy, self.answers, self._asked, self.ends)
 
+    def handed_on(self) -> Iterator[Taken]:
+        """Calls of stored replies that are picked out, or handed to other functions, and not in a loop here."""
+        yield from calls_handed_on(self.anatomy, self._asked)
+
     @cached_property
     def _asked(self) -> list[Asked]:
         return list(stored_calls(self.anatomy, self.answers, self.function, self.ends))
@@ -104,7 +116,7 @@ class WaysOut:
         """Errors that end in a handler around the loop while the stored call has no answer."""
         for fault, landed in self._faults(taken):
             handler = landed.statement
-            if handler is not None and landed not in taken.region.inside:
+            if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
                 how = self.ends.go_on(landed, surely=True)
                 if how is not None:
                     yield Failure(handler, fault.cause, how)
@@ -138,6 +150,8 @@ class WaysOut:
             return
         for point in taken.region.unsettled:
             for fault in self._failing.at(taken.hand, point, self.function):
+                if taken.asked is not None and not _is_about_calls(fault, point, taken.asked):
+                    continue
                 landed = fault.lands(self.anatomy.module, self.ends.graph, point, self.ends.mends)
                 if landed is not None:
                     yield fault, landed
@@ -190,7 +204,7 @@ class WaysOut:
 
     def _is_stored(self, taken: Taken) -> bool:
         """Whether this function stores the message with the calls, before the loop."""
-        return bool(self.ends.stores) and self.ends.is_stored_before(taken.headers)
+        return taken.asked is not None or (bool(self.ends.stores) and self.ends.is_stored_before(taken.headers))
 
     def _after(self, taken: Taken, escape: Escape) -> str | None:
         """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
@@ -253,6 +267,11 @@ class WaysOut:
     def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
         """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
         return isinstance(test, cst.Comparison) and taken.hand.is_part(ex.compared(test)[0])
+
+
+def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
+    """Whether what fails behind a stored reply fails where there are calls, and not for the form of what it says."""
+    return not fault.parsing and (not isinstance(fault.node, cst.Raise) or asked.knows([point]))
 
 
 def _gives_something(escape: Escape) -> bool:

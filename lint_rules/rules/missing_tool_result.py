@@ -151,7 +151,7 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
         yield from _passed_over(anatomy, ways, taken)
         yield from _open(anatomy, ways, taken)
         yield from _failed(ways, taken)
-    for taken in ways.runs():
+    for taken in (*ways.runs(), *ways.handed_on()):
         yield from _failed(ways, taken)
     for taken, escape in ways.as_arguments():
         message = f"`{_name(taken)}` gets no tool result on this way: the run waits for it, or is refused"

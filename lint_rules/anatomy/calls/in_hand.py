@@ -24,6 +24,7 @@ _VALID = frozenset(
 _OTHER_PARTS = frozenset({"text", "thinking", "inline_data", "executable_code", "thought"})
 _DISPLAYS = (cst.Tuple, cst.List, cst.Set)
 _UNTOLD = (None, False)
+_OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 
 
 class InHand:
@@ -43,6 +44,9 @@ class InHand:
             if isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
                 for target in ex.targets(node):
                     self._bound(target, node.value)
+            elif isinstance(node, (cst.For, cst.CompFor)) and self.mentions(node.iter):  # `for call in calls`
+                slots = (facts.slots.of(part) for part in walk_scope(node.target) if type(part) is cst.Name)
+                self.derived.update(slot for slot in slots if slot is not None)
 
     def _bound(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
         made = self.mentions(value)
@@ -75,6 +79,10 @@ class InHand:
             and (slot == self.slot or slot in self.derived)
             for part in walk_scope(node)
         )  # fmt: skip
+
+    def is_given(self, value: cst.BaseExpression) -> bool:
+        """Whether a function that gets a value gets the call, or something made of it."""
+        return self.mentions(value)
 
     def is_whole(self, node: cst.BaseExpression) -> bool:
         return type(node) is cst.Name and self.facts.slots.of(node) == self.slot
@@ -278,6 +286,23 @@ class InHand:
             (ex.dotted(p.cls) or "").rpartition(".")[2] for p in _patterns(listed) if isinstance(p, cst.MatchClass)
         ]
         return any("Call" in name or "ToolUse" in name for name in names) if names else None
+
+
+class CallsInHand(InHand):
+    """The calls of a stored reply, `slot`: any of them, and what is made of one; not what else the reply holds."""
+
+    def mentions(self, node: cst.CSTNode) -> bool:
+        """Whether calls, or something made of one, stand in an expression."""
+        return any(
+            (type(part) is cst.Name and self.facts.slots.of(part) in self.derived)
+            or not _OF_CALLS.isdisjoint(self.facts.kinds(part))
+            for part in walk_scope(node)
+            if isinstance(part, cst.BaseExpression)
+        )
+
+    def is_given(self, value: cst.BaseExpression) -> bool:
+        """Also a function that gets the whole reply."""
+        return Kind.REPLY in self.facts.kinds(value) or self.mentions(value)
 
 
 def _opened(part: cst.CSTNode) -> cst.CSTNode:

@@ -14,7 +14,10 @@ class Agent:
 
     def act(self, calls):
         for call in calls:
-            result = self.tools[call.function.name](call.function.arguments)
+            try:
+                result = self.tools[call.function.name](call.function.arguments)
+            except Exception as error:
+                result = f"failed: {error}"
             if self.limit:
                 result = result[: self.limit]  # expect: AGL701
             self.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})

@@ -14,7 +14,10 @@ class Agent:
 
     def act(self, calls):
         for call in calls:
-            result = self.tools[call.function.name](call.function.arguments)
+            try:
+                result = self.tools[call.function.name](call.function.arguments)
+            except Exception as error:
+                result = f"failed: {error}"
             if self.limit and len(result) > self.limit:
                 half = self.limit // 2
                 result = f"{result[:half]}\n[{len(result) - 2 * half} characters left out]\n{result[-half:]}"
