@@ -159,6 +159,10 @@ class Messages:
 
     def _named(self, node: cst.Name | cst.Attribute | cst.Subscript, arguments: Arguments, depth: int) -> list[Message]:
         slot = self.facts.slots.of(node)
+        keywords = {key[2]: value for key, value in arguments.items() if key[0] == "member" and key[1] == slot}
+        made = self._of_keys(node, Keys(keywords), arguments, depth) if keywords else None
+        if made is not None:  # `message` of `def add(self, **message)`, at a call that names each part
+            return [made]
         if slot is None or arguments:
             return self._bound(node, slot, arguments, depth)
         known = self._read.get((slot, depth))  # names that are bound often, from one another, are read but once
