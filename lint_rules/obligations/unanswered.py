@@ -100,7 +100,10 @@ class Region:
         """Whether a value is a message, but surely no answer: it says another role, or is the reply itself."""
         if is_answer(value):
             return False
-        if "role" in ex.dict_items(value) or (type(value) is cst.Call and ex.called_name(value) in _OTHERS):
+        made = self.answers.facts.values_of(value) if type(value) is cst.Name else []
+        if made and all(self._is_other(each) for each in made if type(each) is not cst.Name):
+            return True
+        if _says_role(value) or (type(value) is cst.Call and ex.called_name(value) in _OTHERS):
             return True
         parts = (node for node in walk(value) if type(node) is cst.Name or type(node) is cst.Attribute)
         return any(Kind.REPLY in self.answers.facts.kinds(node) for node in parts)
@@ -321,6 +324,11 @@ class Region:
             following = {t for t, kind in self.edges(here) if kind != "exception"}
             here = following.pop() if len(following) == 1 else None
         return None
+
+
+def _says_role(value: cst.BaseExpression) -> bool:
+    """Whether a message says whose it is: a dict, or the keywords of its class."""
+    return "role" in ex.dict_items(value) or (type(value) is cst.Call and "role" in ex.keywords(value))
 
 
 def _rounds(node: cst.CSTNode | None) -> cst.BaseExpression | None:

@@ -38,6 +38,7 @@ class ToldByReply:
         self.lists: set[Slot] = set()
         self._traced: set[Slot] = set()
         self._stored: set[cst.CSTNode] = set()
+        self._pieces: set[cst.CSTNode] = set()
         for node in function.nodes:
             if isinstance(node, cst.Assign) and self.mentions(node.value) and not self._is_result(node.value):
                 for target in node.targets:
@@ -59,6 +60,7 @@ class ToldByReply:
         if calls is None:
             return
         self._stored.update(walk(calls))
+        self._put_together(calls)
         for node in made_from(self.anatomy, calls):
             slot = self.anatomy.facts.slots.of(node)
             if slot is not None and slot[0] == "var" and slot[1] is self.function:
@@ -67,6 +69,20 @@ class ToldByReply:
                     self.anatomy.module.parent.get(node), cst.CompFor
                 ):
                     self.lists.add(slot)
+
+    def _put_together(self, calls: cst.BaseExpression) -> None:
+        """What loops do with the pieces of a stream, of which they make what is stored, settles no call."""
+        facts, seen, queue = self.anatomy.facts, set[Slot](), [calls]
+        for value in queue:
+            named = {facts.slots.of(node) for node in made_from(self.anatomy, value)}
+            new = {slot for slot in named if slot is not None and slot[:2] == ("var", self.function)} - seen
+            seen |= new
+            queue += [each for slot in new for each in facts.assigned(slot)]
+        for loop in self.function.nodes_of(cst.For) if seen else ():
+            added = (node for node in walk(loop.body) if isinstance(node, (cst.AugAssign, cst.Assign)))
+            bound = {facts.slots.of(target) for node in added for target in ex.targets(node)}
+            if not seen.isdisjoint(bound) and self.mentions(loop.iter):
+                self._pieces.update(walk(loop))
 
     def asks(self, point: Point) -> bool:
         return any(
@@ -109,6 +125,8 @@ class ToldByReply:
     def settles(self, point: Point) -> bool:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
         node = point.statement
+        if node in self._pieces:
+            return False
         if isinstance(node, cst.For):
             kinds = self.anatomy.facts.kinds
             if (
