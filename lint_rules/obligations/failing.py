@@ -29,6 +29,8 @@ from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
+_NONE_LEFT = frozenset({"StopIteration"})
+_TOO_LATE = frozenset({"TimeoutError", "OSError"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
 """What a tool raises is not known: a handler of one of these may take it."""
 _TABLES = frozenset({"get", "getattr"})
@@ -148,6 +150,10 @@ class Failing:
             yield Fault(call, call, _ANY)
         elif self._asks_server(hand, call):
             yield Fault(call, call, _ANY, tool=True)
+        elif ex.called_name(call) == "wait_for" and call.args and hand.mentions(call.args[0].value):
+            yield Fault(call, call, _TOO_LATE, tool=True)
+        elif self._is_picked(hand, call) and len(call.args) == 1:
+            yield Fault(call, call, _NONE_LEFT, tool=True)
         else:
             yield from self._of_callee(hand, call, function)
 
@@ -200,17 +206,30 @@ class Failing:
             made = self._facts.assigned(slot) if slot in hand.derived else []
         else:
             made = [tool]
-        return any(self._is_found(hand, part) for value in made for part in ex.alternatives(value))
+        if any(self._is_found(hand, part) for value in made for part in ex.alternatives(value)):
+            return True
+        used = not self._anatomy.module.is_statement(call) and any(map(self._is_arguments, call.args))
+        return used and any(type(ex.inner(value)) is cst.Call and not hand.is_part(value) for value in made)
+
+    def _is_arguments(self, arg: cst.Arg) -> bool:
+        return arg.star == "**" or Kind.ARGUMENTS in self._facts.kinds(arg.value)
 
     def _is_found(self, hand: InHand, value: cst.BaseExpression) -> bool:
         """`TOOLS[call.name]`, `TOOLS.get(call.name)`, `getattr(self, call.name)`."""
         if isinstance(value, cst.Subscript):
             return self._is_looked_up(hand, value)
+        if isinstance(value, cst.Call) and self._is_picked(hand, value):
+            return True
         if not isinstance(value, cst.Call) or ex.called_name(value) not in _TABLES:
             return False
         base = ex.receiver(value)
         keys = [arg.value for arg in value.args if hand.mentions(arg.value)]
         return bool(keys) and (base is None or not hand.mentions(base))
+
+    def _is_picked(self, hand: InHand, call: cst.Call) -> bool:
+        """`next(t for t in tools if t.name == call.name)`."""
+        among = ex.inner(call.args[0].value) if call.args and ex.called_name(call) == "next" else None
+        return isinstance(among, cst.GeneratorExp) and any(hand.mentions(each.test) for each in among.for_in.ifs)
 
     def _is_looked_up(self, hand: InHand, node: cst.Subscript) -> bool:
         at = ex.index(node)

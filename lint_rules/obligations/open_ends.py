@@ -10,7 +10,7 @@ from types import MappingProxyType
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.answers import Answers, is_answer
+from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
@@ -77,7 +77,7 @@ class OpenEnds:
         if isinstance(point.statement, cst.For):  # over the calls that are left: the loop as a whole
             inside = list(walk_scope(point.statement.body))
             asks = any(type(node) is cst.Call and self.anatomy.calls.asks(node) for node in inside)
-            return not asks and any(is_answer(node) for node in inside)
+            return not asks and any(self.answers.at(within) for within in self.graph.within(inside))
         return False
 
     def takes_back(self, point: Point) -> bool:
