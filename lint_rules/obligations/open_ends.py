@@ -91,12 +91,13 @@ class OpenEnds:
         for part in point.expressions():
             for node in walk_scope(part):
                 if type(node) is cst.Call and (
-                    self.anatomy.mending.at(node, self.histories) or self._drops_the_newest(node)
+                    self.anatomy.mending.at(node, self.histories)
+                    or self._drops_the_newest(node)
+                    or self._is_taken_out(node)
                 ):
                     return True
-        return point.statement is not None and any(
-            self.anatomy.module.inside(node, point.statement) for node in self._cuts
-        )
+        whole = [point.statement] if isinstance(point.statement, cst.BaseSmallStatement) else point.expressions()
+        return any(self.anatomy.module.inside(node, part) for node in self._cuts for part in whole)
 
     def _drops_the_newest(self, call: cst.Call) -> bool:
         """Whether a function of this file takes the last messages away: the calls go with the results they have got."""
@@ -104,15 +105,41 @@ class OpenEnds:
         reached = self.anatomy.writes.reached_from(callee) if callee is not None else ()
         return any(write.slot in self.histories and _is_end_cut(write) for write in reached)
 
+    def _is_taken_out(self, call: cst.Call) -> bool:
+        """`session.rollback()`, where the message was put into that."""
+        base = ex.receiver(call)
+        kept = base is not None and self.anatomy.facts.slots.of(base) in self.histories
+        return kept and ex.called_name(call) == "rollback"
+
     @cached_property
     def are_mended(self) -> bool:
         """Whether the histories are put in order somewhere else in the file, before they are sent."""
-        return self.anatomy.mending.reaches(self.histories)
+        return self.anatomy.mending.reaches(self.histories, calls=True)
 
     @cached_property
     def _cuts(self) -> list[cst.CSTNode]:
         writes = self.anatomy.writes.by_function[self.function]
-        return [w.node for w in writes if w.kind in {"cut", "replace"} and w.slot in self.histories]
+        cuts = (w.node for w in writes if w.kind in {"cut", "replace"} and w.slot in self.histories)
+        return [node for node in cuts if not self._is_of_questions(node)]
+
+    def _is_of_questions(self, cut: cst.CSTNode) -> bool:
+        """`if h[-1]["role"] == "user": h.pop()`: behind a reply with open calls there is no question."""
+        for outer in self.anatomy.module.ancestors(cut):
+            if isinstance(outer, cst.If) and self.anatomy.module.inside(cut, outer.body):
+                tests = (node for node in walk_scope(outer.test) if isinstance(node, cst.Comparison))
+                if any(self._asks_for_question(test) for test in tests):
+                    return True
+        return False
+
+    def _asks_for_question(self, test: cst.Comparison) -> bool:
+        left, operator, right = ex.compared(test)
+        pair = ex.member(left)
+        last = ex.inner(pair[0]) if pair is not None and pair[1] == "role" else None
+        at = ex.index(last) if isinstance(last, cst.Subscript) else None
+        if at is None or not isinstance(last, cst.Subscript) or ex.integer(at) != -1:
+            return False
+        same = self.anatomy.facts.slots.of(last.value) in self.histories
+        return same and isinstance(operator, cst.Equal) and ex.text(right) == "user"
 
     def go_on(
         self,
@@ -285,15 +312,15 @@ class OpenEnds:
         for site in sites:
             for target, value in self.anatomy.facts.slots.bindings(site.node, owner):
                 if target == slot:
-                    kept = kept or self._is_kept_by(value, site.caller, depth)
+                    kept = kept or self._is_kept_by(value, site.caller, depth, surely)
         return kept
 
-    def _is_kept_by(self, value: cst.BaseExpression, caller: Scope, depth: int) -> bool:
+    def _is_kept_by(self, value: cst.BaseExpression, caller: Scope, depth: int, surely: bool) -> bool:
         for part in ex.alternatives(value):
             if isinstance(part, cst.Call) and ex.called_name(part) in _FRESH:
                 continue
             inside = self.anatomy.facts.slots.of(part)
-            if inside is not None and self.outlives(inside, caller, depth + 1):
+            if inside is not None and self.outlives(inside, caller, depth + 1, surely=surely):
                 return True
             if inside is not None and inside[0] == "var" and self._asked_in_turns(caller):
                 return True

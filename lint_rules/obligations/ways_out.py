@@ -16,6 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.rounds.executions import runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.obligations.failing import Failing, Fault
@@ -114,7 +115,7 @@ class WaysOut:
 
     def swallowed(self, taken: Taken) -> Iterator[Failure]:
         """Errors that end in a handler around the loop while the stored call has no answer."""
-        for fault, landed in self._faults(taken):
+        for fault, landed in sorted(self._faults(taken), key=lambda found: found[0].parsing):
             handler = landed.statement
             if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
                 how = self.ends.go_on(landed, surely=True)
@@ -240,17 +241,19 @@ class WaysOut:
     # -- what speaks against it -------------------------------------------------------------------------------
 
     def _is_owned(self, escape: Escape) -> bool:
-        """Errors of parsing arguments that are dropped: AGL501 reports them."""
+        """Errors of parsing arguments that are dropped: AGL501 reports them. Not where the tool runs there, too."""
         handler = escape.handler
         guard = self.anatomy.module.parent.get(handler) if handler is not None else None
         if not isinstance(guard, cst.Try):
             return False
-        facts = self.anatomy.facts
-        return any(
-            facts.decoder(node) is not None and node.args and facts.is_kind(node.args[0].value, Kind.ARGUMENTS_TEXT)
-            for node in walk(guard.body)
-            if isinstance(node, cst.Call)
-        )
+        facts, calls = self.anatomy.facts, [node for node in walk(guard.body) if isinstance(node, cst.Call)]
+        parses = [
+            node
+            for node in calls
+            if facts.decoder(node) is not None and node.args and facts.is_kind(node.args[0].value, Kind.ARGUMENTS_TEXT)
+        ]
+        runs = (node for node in calls if node not in parses and runs_tool(facts, self.anatomy.transcript, node))
+        return bool(parses) and not any(True for _ in runs)
 
     def _is_last(self, escape: Escape, loop: cst.For | None) -> bool:
         """Whether the tests around a jump say that the conversation is over."""

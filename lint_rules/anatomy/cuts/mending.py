@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.agent import Anatomy
 
 _IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"})
+_OF_RESULTS = frozenset({"tool_call_id", "tool_use_id", "toolUseId"})
 _TAKE_AWAY = frozenset({"pop", "popleft", "remove"})
 _PASSES_ON = (cst.Await, cst.StarredElement, cst.List, cst.BinaryOperation, cst.BooleanOperation, cst.Element)
 _DEEPEST = 3
@@ -41,19 +42,27 @@ class Mending:
         self.slots = anatomy.facts.slots
         self._bodies: dict[Scope, bool] = {}
 
-    def reaches(self, lists: Collection[Slot | None]) -> bool:
-        """Whether a call somewhere in the file mends one of these lists, or one that gets their messages."""
-        return any(slot in given for _, given in self._mended for slot in lists)
+    def reaches(self, lists: Collection[Slot | None], *, calls: bool = False) -> bool:
+        """Whether a call somewhere in the file mends one of these lists, or one that gets their messages.
+
+        `calls`: it has to see to calls without results, and not only leave out results without calls.
+        """
+        return any(slot in given for _, given in (self._closed if calls else self._mended) for slot in lists)
 
     def at(self, call: cst.Call, lists: set[Slot]) -> bool:
-        """Whether this call mends one of these lists."""
-        return any(node is call and lists & given for node, given in self._mended)
+        """Whether this call mends one of these lists, and may close its open calls."""
+        return any(node is call and lists & given for node, given in self._closed)
 
     @cached_property
     def _mended(self) -> list[tuple[cst.Call, set[Slot]]]:
         """The calls that mend, each with the lists that it gets."""
         calls = self.module.nodes_of(cst.Call)
         return [(call, given) for call in calls if (given := self.lists_of(call, _mends))]
+
+    @cached_property
+    def _closed(self) -> list[tuple[cst.Call, set[Slot]]]:
+        """Those of them that may close open calls."""
+        return [(call, given) for call, _ in self._mended if (given := self.lists_of(call, _closes))]
 
     def lists_of(self, call: cst.Call, does: Callable[[Anatomy, Scope], bool]) -> set[Slot]:
         """The lists that a call changes, or puts something in the place of, by a function that `does` what is meant.
@@ -155,6 +164,35 @@ class Mending:
             for node in function.nodes_of(cst.BinaryOperation)
         )
 
+    def only_admits(self, function: Scope) -> bool:
+        """Whether a function asks for ids only in order to leave out results whose call is not there.
+
+        `if m["tool_call_id"] in known`, and nobody looks for what is left of `known`.
+        """
+        tests = [
+            node
+            for inside in self.anatomy.calls.reachable(function)
+            for node in inside.nodes_of(cst.Comparison)
+            if isinstance(node.comparisons[0].operator, (cst.In, cst.NotIn)) and self._is_id(node.left)
+        ]
+        read = [ex.member(test.left) for test in tests]
+        known = {ex.dotted(test.comparisons[0].comparator) for test in tests}
+        others = (
+            name
+            for inside in self.anatomy.calls.reachable(function)
+            for name in inside.nodes_of(cst.Name)
+            if name.value in known and not self._is_collecting(name)
+        )
+        of_results = all(pair is not None and pair[1] in _OF_RESULTS for pair in read)
+        return bool(tests) and of_results and None not in known and not any(True for _ in others)
+
+    def _is_collecting(self, name: cst.Name) -> bool:
+        """`known` of `known = set()`, `known.add(x)`, `x in known`."""
+        outer = self.module.parent[name]
+        if isinstance(outer, cst.Attribute):
+            return outer.attr.value in {"add", "update"}
+        return isinstance(outer, (cst.ComparisonTarget, cst.AssignTarget, cst.AnnAssign))
+
     def _is_id(self, node: cst.BaseExpression) -> bool:
         """The id of a call or of a result, or a name for one."""
         slot = self.slots.of(node) if type(node) is cst.Name else None
@@ -221,3 +259,7 @@ class Mending:
 
 def _mends(anatomy: Anatomy, function: Scope) -> bool:
     return anatomy.mending.mends(function)
+
+
+def _closes(anatomy: Anatomy, function: Scope) -> bool:
+    return anatomy.mending.mends(function) and not anatomy.mending.only_admits(function)
