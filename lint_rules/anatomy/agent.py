@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.messages.classes import Elements
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.program.concurrency import Caller
+    from lint_rules.anatomy.turns.kept_elsewhere import KeptElsewhere
     from lint_rules.anatomy.turns.races import Races
     from lint_rules.anatomy.turns.storage import Storage
     from lint_rules.anatomy.turns.stored_turns import StoredTurns
@@ -266,6 +267,12 @@ class Anatomy:
         from lint_rules.anatomy.turns.stored_turns import StoredTurns
 
         return StoredTurns(self)
+
+    @cached_property
+    def kept_elsewhere(self) -> KeptElsewhere:
+        from lint_rules.anatomy.turns.kept_elsewhere import KeptElsewhere
+
+        return KeptElsewhere(self)
 
     @cached_property
     def unguarded(self) -> Unguarded:

@@ -114,6 +114,9 @@ TELLING_ROLES = frozenset({"assistant", "tool", "system"})
 SPEAKERS = frozenset({"assistant", "model", "ai", "bot"})
 """What messages that a model has said are marked by, in the stores of programs, too."""
 
+ANSWERED = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
+"""Under which keys a result says which call it is for."""
+
 MESSAGE_PARTS = frozenset(
     {"content", "tool_calls", "tool_call_id", "tool_use_id", "function_call", "parts", "reasoning_content"}
 )

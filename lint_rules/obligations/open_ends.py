@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
@@ -24,6 +25,8 @@ from lint_rules.syntax.walk import walk_scope
 
 _FRESH = frozenset({"list", "copy", "deepcopy", "deque", "dict"})
 _DEEPEST = 4
+_TAKES_OUT = re.compile(r"rollback|delete|remove|clear|discard|undo|reset|pop|truncate|expunge", re.I)
+"""What functions are called that take rows away, or never write them."""
 
 REFUSED = "the next request is refused"
 BROKEN = "the stored history stays broken: the next turn is refused"
@@ -37,10 +40,12 @@ class OpenEnds:
         self.anatomy = anatomy
         self.answers = answers
         self.function = function
+        elsewhere = anatomy.kept_elsewhere.of(function)
         stored = [s for s in anatomy.transcript.stored(function) if s.calls is not None or s.answers]
-        self.histories: set[Slot] = {s.slot for s in stored if s.slot is not None and s.write is not None}
+        self.stored = [*stored, *elsewhere]
+        kept = {s.slot for s in stored if s.write is not None} | {s.slot for s in elsewhere}
+        self.histories: set[Slot] = {slot for slot in kept if slot is not None}
         self._elsewhere = any(s.slot is None for s in stored)
-        self._stored = stored
         self._mends: dict[Point, bool] = {}
         self._takes_back: dict[Point, bool] = {}
 
@@ -51,7 +56,7 @@ class OpenEnds:
     @cached_property
     def stores(self) -> set[Point]:
         """Points that store a message with calls."""
-        places = [s.node for s in self._stored if s.calls is not None and not s.answers]
+        places = [s.node for s in self.stored if s.calls is not None and not s.answers]
         return {p for node in places for p in self.graph.enclosing(node, self.anatomy.module.parent)}
 
     def asks(self, point: Point) -> bool:
@@ -60,9 +65,11 @@ class OpenEnds:
 
     @cached_property
     def _asking(self) -> set[Point]:
-        asks, parent = self.anatomy.calls.asks, self.anatomy.module.parent
-        asking = [call for call in self.function.nodes_of(cst.Call) if asks(call)]
-        return {point for call in asking for point in self.graph.enclosing(call, parent)}
+        return {p for call in self._requests for p in self.graph.enclosing(call, self.anatomy.module.parent)}
+
+    @cached_property
+    def _requests(self) -> list[cst.Call]:
+        return [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call)]
 
     def mends(self, point: Point) -> bool:
         """Whether a point may give answers after all, or takes the message with the calls out of the history."""
@@ -96,8 +103,23 @@ class OpenEnds:
                     or self._is_taken_out(node)
                 ):
                     return True
-        whole = [point.statement] if isinstance(point.statement, cst.BaseSmallStatement) else point.expressions()
-        return any(self.anatomy.module.inside(node, part) for node in self._cuts for part in whole)
+        if point.statement is None or any(self._has(call, point.statement) for call in self._requests):
+            return False  # a loop around the rounds may cut, too
+        if isinstance(point.statement, cst.If) and not self._asks_how_far(point.statement.test):
+            return False  # `if line == "undo": h.pop()`
+        return any(self._has(node, point.statement) for node in self._cuts)
+
+    def _asks_how_far(self, test: cst.BaseExpression) -> bool:
+        """Whether a test is about the history, or about what was marked on the way: `if len(h) > n`, `if stored`."""
+        facts = self.anatomy.facts
+        slots = {facts.slots.of(node) for node in walk_scope(test) if isinstance(node, cst.BaseExpression)} - {None}
+        return any(
+            slot in self.histories or any(map(_is_mark, facts.assigned(slot)))  # type: ignore[arg-type]
+            for slot in slots
+        )
+
+    def _has(self, node: cst.CSTNode, statement: cst.CSTNode) -> bool:
+        return self.anatomy.module.inside(node, statement)
 
     def _drops_the_newest(self, call: cst.Call) -> bool:
         """Whether a function of this file takes the last messages away: the calls go with the results they have got."""
@@ -106,10 +128,11 @@ class OpenEnds:
         return any(write.slot in self.histories and _is_end_cut(write) for write in reached)
 
     def _is_taken_out(self, call: cst.Call) -> bool:
-        """`session.rollback()`, where the message was put into that."""
-        base = ex.receiver(call)
-        kept = base is not None and self.anatomy.facts.slots.of(base) in self.histories
-        return kept and ex.called_name(call) == "rollback"
+        """`session.rollback()`, `store.delete_last(key)`, where the message is in that, or outside of the program."""
+        name, base = ex.called_name(call), ex.receiver(call)
+        if name == "rollback" and base is not None and self.anatomy.facts.slots.of(base) in self.histories:
+            return True
+        return _TAKES_OUT.search(name) is not None and any(slot[0] == "outside" for slot in self.histories)
 
     @cached_property
     def are_mended(self) -> bool:
@@ -222,7 +245,7 @@ class OpenEnds:
     def outlives(self, slot: Slot, function: Scope, depth: int = 0, *, surely: bool = False) -> bool:
         """Whether a history is there after the function has ended."""
         kind = slot[0]
-        if kind == "attr":
+        if kind in {"attr", "outside"}:
             return True
         if kind in {"member", "item"}:
             return self.outlives(slot[1], function, depth, surely=surely)
@@ -329,6 +352,12 @@ class OpenEnds:
     def _asked_in_turns(self, caller: Scope) -> bool:
         """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
         return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+
+
+def _is_mark(value: cst.BaseExpression) -> bool:
+    """`True`, `None`, `0`, `len(h)`."""
+    counts = isinstance(value, cst.Call) and ex.called_name(value) == "len"
+    return counts or ex.dotted(value) in {"True", "False", "None"} or ex.integer(value) is not None
 
 
 def _chosen_from(value: cst.BaseExpression) -> cst.BaseExpression:

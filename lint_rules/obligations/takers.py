@@ -34,7 +34,10 @@ class Taker:
 def takers(
     anatomy: Anatomy, answers: Answers, fault: Fault, function: Scope, histories: Iterable[Slot]
 ) -> Iterator[Taker]:
-    """The handlers in callers of this file, outwards; `histories` are those of `function` in which the call is open."""
+    """The handlers in callers of this file, outwards; `histories` are those of `function` in which the call is open.
+
+    A store outside of the program keeps it in any case.
+    """
     again = anatomy.calls.with_callers({function})
     histories = list(histories)
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
@@ -54,6 +57,8 @@ def takers(
             seen.add(site.caller)
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
     for turn in seen if fault.tool else ():
+        if any(slot[0] == "outside" for slot in histories) and not anatomy.calls.sites[turn]:
+            yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
 
@@ -72,12 +77,21 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)[1:]}
     for stored in anatomy.transcript.stored(function):
         asked = stored.message.content if stored.message is not None and stored.role == "user" else None
-        if asked is None or stored.slot is None or stored.slot[0] != "attr" or not given & again.parts(asked):
+        if (
+            asked is None
+            or stored.slot is None
+            or root_object(stored.slot)[0] != "attr"
+            or not given & again.parts(asked)
+        ):
             continue
         if stored.slot in histories and again.grows(stored):
             if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
                 return True
-    return False
+    return any(
+        anatomy.kept_elsewhere.place(call, function) in histories
+        for call in function.nodes_of(cst.Call)
+        if any(given & again.parts(arg.value) for arg in call.args) and anatomy.module.is_statement(call)
+    )
 
 
 def _is_in_loop(module: SourceModule, node: cst.CSTNode) -> bool:

@@ -211,7 +211,7 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
 
 def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
     """The places at which a function stores a reply with calls that it answers further down."""
-    stores = [s for s in anatomy.transcript.stored(function) if s.calls is not None and not s.answers]
+    stores = [s for s in ends.stored if s.calls is not None and not s.answers]
     if not stores:
         return
     graph = anatomy.flow(function)

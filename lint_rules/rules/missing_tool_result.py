@@ -63,27 +63,30 @@ where a reply with calls is stored (also by the function that asks for it) and t
 round. Then it asks whether the conversation goes on from there: the model is asked again, the caller gets the answers,
 or the history outlives the function. Tests that tell calls from other parts of a reply are understood. An error counts
 where the model decides about it: a tool that it named and that is not there, or fails, malformed arguments; here, or in
-a function that gets the call. It is followed outwards: to a handler that goes on with the history, here or in a caller;
-to a chat framework, which catches it; and to whoever runs a turn of an object that keeps the history (there, a tool
-must fail). A loop that only puts calls aside for another one counts as that one; a list that is added to a history
-lives on with it, and so does one of what the turn adds, beside the one that is sent, if it is returned, yielded or
-given to a future; a question about calls, of a function that only looks at them, settles none; and calls are followed
-into a function that chooses some of them, up to the callers that have stored all. A loop over what a run of the project
-tells is one more: where the messages that the run begins with get its calls, no results get there, and the run makes
-some and keeps them to itself. Reported are also a request in the loop behind the first result, a loop over a part of
-the stored calls, outputs of an assistants run that are submitted one by one, and results that are never sent when the
-rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which
-are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the call. Silent are calls that
-are put aside or handed to a function that may answer them (one of this file that neither answers nor hands them on is
-none), answers made up afterwards (also in `finally`), histories that are cut back, or that go through a function which
-looks for the ids of calls among others (whatever it is called; one that cannot be read may mend the list, if its result
-takes the list's place), tools that end the conversation, and errors of parsing arguments, which AGL501 reports. Known
+a function that gets the calls, or one of them. It is followed outwards: to a handler that goes on with the history,
+here or in a caller; to a chat framework, which catches it; and to whoever runs a turn of an object that keeps the
+history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys, files, or to an object of
+another file: what it gives is sent again, with its calls, and an error leaves them open there, whoever takes it. A loop
+that only puts calls aside for another one counts as that one; a list that is added to a history lives on with it, and
+so does one of what the turn adds, beside the one that is sent, if it is returned, yielded or given to a future; a
+question about calls, of a function that only looks at them, settles none; and calls are followed into a function that
+chooses some of them, up to the callers that have stored all. A loop over what a run of the project tells is one more:
+where the messages that the run begins with get its calls, no results get there, and the run makes some and keeps them
+to itself. Reported are also a request in the loop behind the first result, a loop over a part of the stored calls,
+outputs of an assistants run that are submitted one by one, and results that are never sent when the rounds run out; and
+a repair of a LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which are sent as well; and
+a `RetryPromptPart` of Pydantic AI about a tool that does not name the call. Silent are calls that are put aside or
+handed to a function that may answer them (one of this file that neither answers nor hands them on is none), answers
+made up afterwards (also in `finally`), histories that are cut back (not where only a question is), rows that are rolled
+back or deleted, histories that go through a function which looks for the ids of calls among others (whatever it is
+called; one that cannot be read may mend the list, if its result takes the list's place; not one that only leaves out
+results without a call), tools that end the conversation, and errors of parsing arguments, which AGL501 reports. Known
 are the results of OpenAI (chat completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and
 constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
-another file are not seen, nor are errors of tools that a function of another file runs.
+another file are not seen.
 
 ## Fix safety
 Unsafe: the `continue` of a loop over calls gets a tool message before it, in the form that the loop uses elsewhere;
@@ -131,7 +134,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _unparsed(anatomy)
     yield from _unlinked(anatomy)
     yield from map(_unkept, unkept_results(anatomy))
-    answers = Answers(anatomy.facts, anatomy.calls)
+    elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
+    answers = Answers(anatomy.facts, anatomy.calls, {stored.node for stored in elsewhere if stored.answers})
     if not answers.made:
         return
     failing = Failing(anatomy)

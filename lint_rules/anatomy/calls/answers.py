@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Collection
 from functools import lru_cache
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.facts import Facts
@@ -22,7 +24,6 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
-ID_KEYS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
 _RESULT_KEYS = frozenset({"content", "output", "result", "response", "error", "value"})
 _WRAPPERS = frozenset({"toolResult", "functionResponse", "function_response", "tool_result"})
 TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
@@ -45,7 +46,9 @@ NO_ANSWER = re.compile(
 class Answers:
     """The answers of one file, by the function that makes them."""
 
-    def __init__(self, facts: Facts, graph: CallGraph) -> None:
+    def __init__(self, facts: Facts, graph: CallGraph, kept: Collection[cst.CSTNode] = ()) -> None:
+        """`kept` are calls that hand a result to a store: each is an answer, whatever it is made of."""
+        self._kept = kept
         self.facts = facts
         self._graph = graph
         self.made: dict[Scope, list[cst.BaseExpression]] = defaultdict(list)
@@ -53,7 +56,7 @@ class Answers:
         self._at: dict[Point, bool] = {}
         self._rendered: dict[Scope, set[Slot]] = {}
         for node in facts.module.nodes_of(cst.Dict, cst.Call):
-            if self.makes(node):
+            if self.makes(node) or node in kept:
                 self.made[facts.module.scope_of[node].function].append(node)
 
     def makes(self, node: cst.Dict | cst.Call) -> bool:
@@ -63,8 +66,8 @@ class Answers:
     def _renders(self, node: cst.Dict | cst.Call) -> bool:
         """`{"tool_call_id": m.tool_call_id}` of a message: what has a role is stored already, in another form."""
         items = ex.made_of(node)
-        read = [ex.member(ex.inner(value)) for key, value in items.items() if key in ID_KEYS]
-        slots = {self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] in ID_KEYS}
+        read = [ex.member(ex.inner(value)) for key, value in items.items() if key in words.ANSWERED]
+        slots = {self.facts.slots.of(pair[0]) for pair in read if pair is not None and pair[1] in words.ANSWERED}
         return bool(slots) and not slots.isdisjoint(self._with_role(self.facts.module.scope_of[node].function))
 
     def _with_role(self, function: Scope) -> set[Slot]:
@@ -97,7 +100,7 @@ class Answers:
                 if type(node) is cst.Dict and self.makes(node):
                     return True
                 if type(node) is cst.Call:
-                    if self.makes(node):
+                    if self.makes(node) or node in self._kept:
                         return True
                     callee = self.facts.slots.callee(node)
                     if callee is not None and self.reaches(callee):
@@ -121,7 +124,7 @@ def is_answer(node: cst.CSTNode) -> bool:
         return False
     if ROLES & {_role(keywords.get("role"))}:
         return True
-    return bool(ID_KEYS & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))
+    return bool(words.ANSWERED & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))
 
 
 @lru_cache(maxsize=4096)
@@ -141,7 +144,7 @@ def _is_answer_dict(items: dict[str, cst.BaseExpression]) -> bool:
     tag = ex.text(kind) if kind is not None else None
     if tag in TAGS:
         return True
-    return bool(ID_KEYS & items.keys()) and bool(_RESULT_KEYS & items.keys()) and tag is None
+    return bool(words.ANSWERED & items.keys()) and bool(_RESULT_KEYS & items.keys()) and tag is None
 
 
 def _role(node: cst.BaseExpression | None) -> str | None:

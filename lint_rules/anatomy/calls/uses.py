@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls import answers
 from lint_rules.anatomy.program import handlers
@@ -59,7 +60,7 @@ def rebuilt(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode]) -> c
     of_it = _Taken(anatomy, function, uses)
     for node in of_it.inside(cst.Dict):
         items = ex.dict_items(node)
-        if items.keys() & _OF_A_CALL and items.keys() & {"id", *answers.ID_KEYS}:
+        if items.keys() & _OF_A_CALL and items.keys() & {"id", *words.ANSWERED}:
             if any(value in of_it.nodes for value in items.values()):
                 return node
     return None
@@ -75,7 +76,7 @@ def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             ex.text(items["type"]) if "type" in items else None,
             ex.text(items["role"]) if "role" in items else None,
         )
-        ids = [value for key, value in items.items() if key in answers.ID_KEYS]
+        ids = [value for key, value in items.items() if key in words.ANSWERED]
         if ids:
             yield from ids
         elif role in answers.ROLES or kind in answers.TAGS:
@@ -84,7 +85,7 @@ def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
         keywords = ex.keywords(node)
         if _OF_A_CALL & keywords.keys():
             return
-        yield from (value for key, value in keywords.items() if key in answers.ID_KEYS)
+        yield from (value for key, value in keywords.items() if key in words.ANSWERED)
         if ex.called_name(node) in _RESULT_MAKERS:
             yield from (arg.value for arg in node.args)
 

@@ -21,6 +21,8 @@ _DICTS = frozenset({cst.Dict, cst.Call})
 _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Integer, cst.Float, cst.Comparison})
 """What is no part of an agent, whatever becomes of it, nor are its parts."""
 _TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
+_ARGUMENTS = frozenset({"arguments", "args", "input", "function"})
+_NO_CALL = frozenset({"role", "content", "output", "result"})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 _MIXERS = _EXTENDERS | _GROWERS - {"append"}
 
@@ -246,8 +248,17 @@ class Flows(Forms):
         if content is not None:
             self.learn(self.slots.of(content), Kind.RESULT, Evidence("is sent as a tool's result", node, used=True))
         items = ex.dict_items(node)
+        if content is not None or ("role" in items and ex.text(items["role"]) == "tool"):
+            self._answers(items, node)
         for name in self.call_attributes & items.keys() if "role" in items else ():
             self.use(items[name], Kind.CALLS, Evidence(f"is put into a message as its `{name}`", node, used=True))
+
+    def _answers(self, items: dict[str, cst.BaseExpression], node: cst.BaseExpression) -> None:
+        """What has arguments, and is answered by its id, is a call, wherever it comes from."""
+        for name in words.ANSWERED & items.keys():
+            pair = ex.member(items[name])
+            if pair is not None and pair[1] in {"id", "call_id"} and self.slots.of(pair[0]) in self._with_arguments:
+                self._mark(pair[0], Kind.CALL, Evidence("has arguments, and is answered by its id", node, used=True))
 
     def _comparison(self, node: cst.Comparison, scope: Scope) -> None:
         for base, kind, reason in shapes.comparisons(node):
@@ -321,6 +332,14 @@ class Flows(Forms):
         bases = (self.slots.of(pair[0]) for pair in reads if pair is not None and pair[1] == "call_id")
         return {slot for slot in bases if slot is not None}
 
+    @cached_property
+    def _with_arguments(self) -> set[Slot]:
+        """What arguments are read of, and nothing that a message or a result has: it may be any of them."""
+        reads = [*filter(None, map(ex.member, self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call)))]
+        others = {self.slots.of(base) for base, name in reads if name in _NO_CALL}
+        bases = (self.slots.of(base) for base, name in reads if name in _ARGUMENTS)
+        return {slot for slot in bases if slot is not None and slot not in others}
+
     # -- calls ------------------------------------------------------------------------------------------------
 
     def _call(self, node: cst.Call, scope: Scope) -> None:
@@ -340,6 +359,8 @@ class Flows(Forms):
                 self._learn_all(slot, self.kinds(value), value)
                 self._learn_items(slot, value)
                 self._learn_back(value, self.of(slot), f"is passed to `{callee.name}`", node)
+        if any(ex.text(arg.value) == "tool" for arg in node.args):
+            self._answers(ex.keywords(node), node)
         base = ex.receiver(node)
         if base is not None and callee is None:
             self._growth(node, base)

@@ -1,0 +1,123 @@
+"""Messages that functions hand to a store: rows, keys and files, and objects of other files that keep a history.
+
+`store.add(key, "assistant", text, tool_calls=calls)`, `db.add(Message(...))`, `self.talk.heard(message)`. That the call
+keeps what it gets is seen in its body, or in the row that is made; and that the model is sent it again, in what gives
+the history: it reads the same table, key, file or attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.resources import Resources, Touched, body
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+
+class KeptElsewhere:
+    """Answers for the functions of one file."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.facts = anatomy.facts
+        self._resources = Resources(anatomy)
+        self._known: dict[Scope, list[Stored]] = {}
+
+    def of(self, function: Scope) -> list[Stored]:
+        """The calls of a function that hand a message with tool calls, or a result, to a store; in source order."""
+        found = self._known.get(function)
+        if found is None:
+            found = self._known[function] = list(self._find(function))
+        return found
+
+    def _find(self, function: Scope) -> Iterator[Stored]:
+        known = {stored.node for stored in self.anatomy.transcript.stored(function) if stored.slot is not None}
+        for call in function.nodes_of(cst.Call):
+            message = self._handed(call) if call not in known and self._is_done(call) else None
+            slot = self.place(call, function) if message is not None else None
+            if slot is not None:
+                yield Stored(call, function, slot, "append", message, None)
+
+    def _is_done(self, call: cst.Call) -> bool:
+        """Whether a call may be made for what it does, and neither asks a model nor logs."""
+        outer = self.anatomy.module.parent[call]
+        while isinstance(outer, cst.Await):
+            outer = self.anatomy.module.parent[outer]
+        done = isinstance(outer, cst.Expr | cst.Assign | cst.AnnAssign)
+        return done and not is_logging(call) and not self.anatomy.turns.reaches_model(call)
+
+    def _handed(self, call: cst.Call) -> Message | None:
+        """The message with calls, or the result, that a call gets."""
+        answered = self.anatomy.transcript.call_id(call)
+        if answered is not None:
+            return Message(call, "tool", None, (answered,))
+        carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
+        return Message(call, "assistant", carried) if carried is not None else None
+
+    def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
+        """The calls that an argument is, holds, or makes a message of."""
+        for node in walk(arg.value):
+            if isinstance(node, cst.BaseExpression) and Kind.CALLS in self.facts.kinds(node):
+                return node
+        if arg.keyword is not None and arg.keyword.value in self.facts.call_attributes:
+            return arg.value if ex.dotted(arg.value) != "None" else None
+        return next((m.calls for m in self.anatomy.transcript.messages.of(arg.value) if m.calls is not None), None)
+
+    def place(self, call: cst.Call, function: Scope) -> Slot | None:
+        """Where a call puts what it gets, if a history is read from there."""
+        kept = store_of(self.anatomy, call, function)
+        if kept is not None:
+            return kept.slot if kept.grows else None
+        saved = self._resources.of(call)
+        if saved.lies_outside and any(given.is_read_again_after(saved) for given in self._loads):
+            return ("outside", min([*saved.made, *saved.outside]))
+        return None
+
+    @cached_property
+    def _loads(self) -> list[Touched]:
+        """What the calls touch that give a history."""
+        loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
+        given = [(call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
+        return [touched for call, touched in given if not touched.read or self._reads_calls(call)]
+
+    def _reads_calls(self, load: cst.Call) -> bool:
+        """Whether what makes messages of rows gives them their calls: a store may keep these to be shown only.
+
+        It names them, or decodes whole messages.
+        """
+        found = body(self.anatomy, load)
+        there, run = found if found is not None else (self.anatomy, self.anatomy.module.scope_of[load].function)
+        nodes = [node for function in there.calls.reachable(run) for node in function.nodes]
+        if any(name in text for text in _texts(nodes) for name in self.facts.call_attributes):
+            return True
+        made = any(type(node) is cst.Dict and "role" in ex.dict_items(node) for node in nodes)
+        return not made and any(type(node) is cst.Call and there.facts.decoder(node) is not None for node in nodes)
+
+    def _gives_history(self, call: cst.Call) -> bool:
+        outer = self.anatomy.module.parent[call]
+        while isinstance(outer, cst.Await | cst.StarredElement | cst.List | cst.Element):
+            outer = self.anatomy.module.parent[outer]
+        if isinstance(outer, cst.Expr):
+            return False
+        named = ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
+        return any(Kind.HISTORY in self.facts.kinds(value) for value in (call, *named))
+
+
+def _texts(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
+    """The attributes that a function reads, and the texts that stand in it."""
+    for node in nodes:
+        if type(node) is cst.Attribute:
+            yield node.attr.value
+        elif type(node) is cst.SimpleString:
+            yield node.value
