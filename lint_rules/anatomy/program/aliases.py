@@ -113,17 +113,18 @@ class Aliases:
         }
         return places.pop() if len(places) == 1 else None
 
-    def may_be(self, slot: Slot, depth: int = 0) -> set[Slot]:
-        """The lasting places that a slot may stand for; itself, if it may be none."""
+    def may_be(self, slot: Slot, depth: int = 0) -> list[Slot]:
+        """The lasting places that a slot may stand for, each once, in the order of the file; itself, if none."""
         place = self.of(slot)
         if self.is_lasting(place, _function_of(place)) or depth > _DEEPEST:
-            return {place}
+            return [place]
         if slot[0] == "return":
             values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
         else:
             values = self.facts.assigned(slot)
         inner = (self.slots.of(part) for value in values for part in ex.alternatives(value))
-        return {p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)} or {place}
+        found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
+        return list(dict.fromkeys(found)) or [place]
 
     def _one(self, values: Iterable[cst.BaseExpression], function: Scope) -> Slot | None:
         """The lasting place that values live in: new ones may be among them, but no other place."""
