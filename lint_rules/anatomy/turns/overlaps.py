@@ -136,7 +136,9 @@ class Overlaps:
         if self.races.joins.is_joined(start):
             return False
         whole = (
-            turn.tools or turn.loaded or are_answered(t for f in reach for t in self.turns.of(f) if t.slot == turn.slot)
+            turn.tools
+            or turn.loaded
+            or are_answered(t for f in reach for t in self.turns.led_to(f) if t.slot == turn.slot)
         )
         if start.kind == "handler":
             return whole

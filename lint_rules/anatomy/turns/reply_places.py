@@ -63,8 +63,8 @@ class ReplyPlaces:
         *,
         grown: bool = False,
         put: bool = False,
-        until: cst.Call | None = None,
-        others: Collection[cst.Call] = (),
+        until: cst.CSTNode | None = None,
+        others: Collection[cst.CSTNode] = (),
         known: Iterable[str] = (),
     ) -> set[str]:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.

@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -505,6 +505,11 @@ class Storage:
             if any(definition.kind == "parameter" for definition in found) and len(found) == 1:
                 return ("parameter", node.value)
             value = found[0].value if len(found) == 1 and found[0].kind == "assign" else None
+            slot = self.facts.slots.of(node) if not found else None
+            if slot is not None and slot[0] == "var" and slot[1].kind == "function":  # bound around this function
+                if is_parameter(slot):
+                    return ("parameter", node.value)
+                value = next(iter(given), None) if len(given := self.facts.assigned(slot)) == 1 else None
             if value is not None and depth < _DEEPEST:
                 return self.form(value, function, depth + 1)
             return ("name", node.value, *sorted(map(id, found)))

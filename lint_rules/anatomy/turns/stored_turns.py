@@ -9,7 +9,8 @@ lasting place holds the object, or what names the conversation.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import libcst as cst
 
@@ -72,7 +73,8 @@ class StoredTurns:
             after = [call for call in calls if call not in asks and self._is_done(call)]
             told = [call for call in after if self._anatomy.leads(function, [ask], [call])]
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
-            yield from self._kept(ask, loads, told, function)
+            here = list(self._kept(ask, loads, told, function))
+            yield from here or islice(self._handed_down(ask, told, function), 1)
         for call in calls:
             named = self._named(call, function)
             place = named or self._held(call, function)
@@ -96,6 +98,37 @@ class StoredTurns:
                 whole = next(filter(None, (_whole(save, self._holders(load) & taken) for save in kept)), None)
                 yield Kept(slot, ask, kept, load, whole, self._resources.of(load).lies_outside)
                 return
+
+    def _handed_down(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
+        """`stream(key, store.history(key))`, `def generate(): ...`: what a caller loads, or the function around one."""
+        for outer, site, given in self._begun_from(function) if told else ():
+            for load in outer.nodes_of(cst.Call):
+                past = self._places.derived(outer, load, grown=True, until=site)
+                names = {name for name, value in given.items() if holds([value], load, past)}
+                if not names or not self._gives(load, site, outer) or self._anatomy.turns.reaches_model(load):
+                    continue
+                past = self._places.derived(function, function.node, grown=True, until=ask, known=names)
+                if not self._is_sent(load, ask, past):
+                    continue
+                taken, slot = self._taken(function, ask, past), self._store(load, outer)
+                saves = [save for save in told if holds([arg.value for arg in save.args], ask, taken)]
+                saves = [save for save in saves if _shares_key(load, save, given)]
+                kept = [save for save in saves if self._is_one(load, save, ask, function, outer)]
+                if kept and slot is not None:
+                    yield Kept(slot, ask, kept, load, None, self._resources.of(load).lies_outside)
+
+    def _begun_from(self, function: Scope) -> Iterator[tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]]:
+        """The functions that call one, or define it within themselves: where, and what its names stand for there."""
+        around = function.parent.function if function.parent is not None else None
+        seen = around.nodes_of(cst.Name) if around is not None and around.kind == "function" else []
+        free = {name.value: name for name in seen if name.value not in function.bound}
+        sites = [site for site in self._anatomy.calls.sites[function] if site.caller is not function]
+        for site in sites:
+            bound = self._facts.slots.bindings(site.node, function)
+            given = {slot[2]: value for slot, value in bound if slot[0] == "var"}
+            yield site.caller, site.node, {**(free if site.caller is around else {}), **given}
+        if around is not None and free and all(site.caller is not around for site in sites):
+            yield around, function.node, {**free}
 
     # -- what the provider keeps --------------------------------------------------------------------------------
 
@@ -164,7 +197,7 @@ class StoredTurns:
 
     # -- what becomes of what it gave ---------------------------------------------------------------------------
 
-    def _gives(self, call: cst.Call, ask: cst.Call, function: Scope) -> bool:
+    def _gives(self, call: cst.Call, ask: cst.CSTNode, function: Scope) -> bool:
         """Whether what a call gives is used, and may be asked with."""
         turns_over = any(Kind.HISTORY in self._facts.kinds(arg.value) for arg in call.args)
         if self._module.is_statement(call) or turns_over or self._makes(call):
@@ -226,16 +259,19 @@ class StoredTurns:
 
     # -- whether both mean one history --------------------------------------------------------------------------
 
-    def _is_one(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
-        """Whether a call stores messages where another one has loaded them."""
+    def _is_one(
+        self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope, outer: Scope | None = None
+    ) -> bool:
+        """Whether a call in `function` stores messages where another one, maybe of an `outer` function, loaded them."""
+        where = outer or function
         one, other = self._resources.of(load), self._resources.of(save)
         loads, saves = self._resources.runs(load), self._resources.runs(save)
         known = loads is not None and saves is not None
-        place, same = self._receiver(load, function), self._receiver(save, function)
+        place, same = self._receiver(load, where), self._receiver(save, function)
         if not known:
             is_same = place is not None and place == same
-            handed = load.args and not self._handles(load, function).isdisjoint(self._handles(save, function))
-            if (is_same or handed) and self._is_history(load, ask, function):
+            handed = load.args and not self._handles(load, where).isdisjoint(self._handles(save, function))
+            if (is_same or handed) and self._is_history(load, ask, where):
                 return True
         if (
             (known and loads is saves)
@@ -243,7 +279,7 @@ class StoredTurns:
             or not self._outlives(one, other, place, save)
         ):
             return False
-        return self._is_history(load, ask, function) or self._says_role(save)
+        return self._is_history(load, ask, where) or self._says_role(save)
 
     def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
@@ -386,10 +422,16 @@ def _whole(save: cst.Call, past: set[str]) -> cst.Name | None:
     return None
 
 
-def _shares_key(one: cst.Call, other: cst.Call) -> bool:
-    """Whether two calls are given the same name or attribute; or the first gets nothing."""
+def _shares_key(one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None) -> bool:
+    """Whether two calls are given the same name or attribute; or the first gets nothing.
+
+    `given` says what the names of the other one stand for where the first is called.
+    """
     keys = {ex.dotted(node) for arg in one.args for node in _plain(arg.value)}
-    return not one.args or any(ex.dotted(node) in keys for arg in other.args for node in _plain(arg.value))
+    told = [node for arg in other.args for node in _plain(arg.value)]
+    if given is not None:
+        told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
+    return not one.args or any(ex.dotted(node) in keys for node in told)
 
 
 def _plain(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -71,9 +71,10 @@ class Turns:
 
     def of(self, function: Scope) -> list[Turn]:
         """The turns that a function runs, but for those of which it only calls a function that runs them."""
-        return [turn for turn in self._led_to(function) if not self._only_calls(turn)]
+        return [turn for turn in self.led_to(function) if not self._only_calls(turn)]
 
-    def _led_to(self, function: Scope) -> list[Turn]:
+    def led_to(self, function: Scope) -> list[Turn]:
+        """The turns that a function runs, or comes to by a call of another that runs them."""
         if function not in self._found:
             asked = function.kind in {"function", "lambda"}
             self._found[function] = self._find(function) if asked else []
@@ -97,7 +98,7 @@ class Turns:
         known = {turn.slot for turn in turns}
         kept = [turn for turn in self._kept_elsewhere(function) if turn.slot not in known]
         found = [*turns, *self._emptied(function), *foreign, *kept]
-        told = {ask for turn in found for ask in turn.asks}
+        told = {ask for turn in found if turn.questions or turn.tools or turn.loaded or turn.kept for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
 
     def _stored(self, function: Scope) -> Iterator[Turn]:
@@ -116,7 +117,7 @@ class Turns:
         return bool(callees) and all(
             callee is not None
             and callee is not turn.function
-            and any(inner.slot == turn.slot for inner in self._led_to(callee))
+            and any(inner.slot == turn.slot for inner in self.led_to(callee))
             for callee in callees
         )
 

@@ -73,7 +73,8 @@ class Unguarded:
 
     def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
         for site in self.graph.calls[here]:
-            if not self.races.ownership.on_own_object(site.node, here):
+            base = ex.receiver(site.node)  # a function that gets a list of the run's own may store elsewhere, too
+            if base is None or not self.races.ownership.is_own(base, here):
                 yield site.callee, site.node, False
         for function in self._nested.get(here, ()):
             yield function, None, False
