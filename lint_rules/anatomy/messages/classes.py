@@ -29,6 +29,27 @@ def made_class(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     return anatomy.imported_class(ex.dotted(call.func) or "")
 
 
+def given_when_made(anatomy: Anatomy, made: cst.Call) -> Iterator[tuple[FoundClass, Slot, cst.BaseExpression]]:
+    """What a call that makes an object hands it to keep: its class, the attribute, and the argument.
+
+    As `__init__` puts it there; without one, as the keyword says.
+    """
+    found = made_class(anatomy, made)
+    if found is None:
+        return
+    there, cls = found
+    setup, slots = there.module.method(cls, "__init__"), there.facts.slots
+    attributes: list[Slot] = [("attr", cls, name) for name in cls.attributes]
+    if setup is None:
+        fields = dict(ex.keywords(made))
+        yield from ((found, slot, fields[slot[2]]) for slot in attributes if slot[2] in fields)
+        return
+    for parameter, value in slots.bindings(made, setup):
+        for slot in attributes:
+            if any(slots.of(given) == parameter for given in there.facts.assigned(slot)):
+                yield found, slot, value
+
+
 def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterator[FoundClass]:
     """The classes, of other files of the project, that the object in a slot may belong to.
 

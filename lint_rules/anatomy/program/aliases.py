@@ -77,7 +77,7 @@ class Aliases:
             return self._of_function(method) if method is not None and decorators(method) else None
         if slot[0] == "var" and slot[1].kind == "function":
             if is_parameter(slot):
-                return self._of_parameter(slot)
+                return self._needed(slot) or self._of_parameter(slot)
             return self._one(self.facts.assigned(slot), slot[1]) or self._of_each(slot)
         return None
 
@@ -112,6 +112,12 @@ class Aliases:
             if parameter == slot
         }
         return places.pop() if len(places) == 1 else None
+
+    def _needed(self, slot: Slot) -> Slot | None:
+        """The lasting place of what a framework hands to a parameter: what a function gives, `Depends(the_desk)`."""
+        maker = dependency(slot)
+        function = self.slots.function(maker) if maker is not None else None
+        return self._of_function(function) if function is not None else None
 
     def may_be(self, slot: Slot, depth: int = 0) -> list[Slot]:
         """The lasting places that a slot may stand for, each once, in the order of the file; itself, if none."""
@@ -155,9 +161,23 @@ class Aliases:
         """A display, a copy, an object that is made on the spot, None: nobody else has it."""
         if isinstance(node, _FRESH) or sources(node) or ex.dotted(node) == "None":
             return True
+        name = ex.dotted(node.func) if type(node) is cst.Call else None
+        of_other_file = name is not None and name[:1].isupper() and name in self.module.imports.full
         return type(node) is cst.Call and (
-            self.slots.constructed(node) is not None or ex.dotted(node.func) in {"list", "dict", "deque"}
+            self.slots.constructed(node) is not None or of_other_file or name in {"list", "dict", "deque"}
         )
+
+
+def dependency(slot: Slot) -> cst.BaseExpression | None:
+    """`the_desk` of a parameter `desk: Desk = Depends(the_desk)`, `desk: Annotated[Desk, Depends(the_desk)]`."""
+    param = next(param for param in parameters(slot[1]) if param.name.value == slot[2])
+    said = param.annotation.annotation if param.annotation is not None else None
+    noted = [part.slice for part in said.slice[1:]] if isinstance(said, cst.Subscript) else []
+    values = [param.default, *(part.value for part in noted if isinstance(part, cst.Index))]
+    for value in values:
+        if isinstance(value, cst.Call) and ex.called_name(value) == "Depends" and (given := ex.positional(value)):
+            return given[0]
+    return None
 
 
 def _is_part_of_parameter(slot: Slot | None) -> bool:

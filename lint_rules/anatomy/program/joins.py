@@ -192,7 +192,7 @@ class Joins:
         function = self.module.scope_of[start.node].function
         held = self._held(start)
         for node in function.nodes_of(cst.Await, cst.Call) if held else ():
-            if self._awaits(node, held):
+            if self._awaits(node, held) or (start.kind == "task" and self._cancels(node, held)):
                 yield from self.anatomy.points(function, [node])
         yield from self._behind_block(start, function)
 
@@ -239,6 +239,11 @@ class Joins:
             ex.called_name(call) == "join" and (base := ex.receiver(call)) is not None and self._is_held(base, held)
             for call in callee.nodes_of(cst.Call)
         )
+
+    def _cancels(self, node: cst.CSTNode, held: frozenset[Slot]) -> bool:
+        """`task.cancel()`: it ends where it waits, before the next one begins."""
+        base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) == "cancel" else None
+        return base is not None and self._is_held(base, held)
 
     def _mentions(self, node: cst.CSTNode, held: frozenset[Slot]) -> bool:
         return any(

@@ -13,7 +13,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, inherited, own_class, run_elsewhere
-from lint_rules.anatomy.program.concurrency import Begun, Caller, Passing, Start, StartKind, begun_elsewhere
+from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere
 from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
 from lint_rules.anatomy.values.slots import root_object
@@ -55,7 +55,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
 def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
     """Functions of other files that a file hands to a thread, a task or a framework: `Thread(target=engine.run)`."""
     begun: list[tuple[cst.BaseExpression, cst.Call, tuple[StartKind, bool, bool]]] = [
-        (each.target, each.node, (each.kind, many and _is_many(anatomy, each), each.kind != "thread"))
+        (each.target, each.node, (each.kind, many and anatomy.unguarded.is_begun_again(each), each.kind != "thread"))
         for each, many in begun_elsewhere(anatomy.calls)
     ]
     begun += [
@@ -72,13 +72,6 @@ def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
             yield Passing(
                 path, function, anatomy.module.path, span, where.name, False, False, (start,), {}, handed_on=True
             )
-
-
-def _is_many(anatomy: Anatomy, begun: Begun) -> bool:
-    """Whether several runs of it may be under way: not with one worker, nor on one object each, or one by one."""
-    start = Start(anatomy.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
-    unguarded = anatomy.unguarded
-    return anatomy.races.alone(start).many and unguarded.is_many(start) and not unguarded.is_for_each(start)
 
 
 def _run(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import given_when_made, run_elsewhere
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.values.kinds import Evidence
-from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -46,7 +46,7 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
             continue
         for there, callee, kept, lasting in (*_handed_on(anatomy, call, function), *_held(anatomy, call, function)):
             for slot, grown in _grown(there, kept, callee, frozenset()).items():
-                place = _moved(slot, kept, lasting)
+                place = moved(slot, kept, lasting)
                 if not _begun_anew(anatomy, place, call, function):
                     evidence = Evidence(f"is made longer by `{callee.name}`", call, used=True)
                     write = HistoryWrite(place, call, function, "append", None, evidence)
@@ -79,19 +79,12 @@ def _held(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     for made in map(ex.inner, anatomy.facts.assigned(slot)) if slot is not None else ():
-        found = anatomy.imported_class(ex.dotted(made.func) or "") if isinstance(made, cst.Call) else None
-        if not isinstance(made, cst.Call) or found is None:
-            continue
-        there, cls = found
-        places = dict(_lasting(anatomy, made, function))
-        method, setup = there.module.method(cls, ex.called_name(call)), there.module.method(cls, "__init__")
-        if not places or method is None or setup is None:
-            continue
-        for parameter, value in there.facts.slots.bindings(made, setup):
-            for name in cls.attributes if value in places else ():
-                attribute = ("attr", cls, name)
-                if any(there.facts.slots.of(given) == parameter for given in there.facts.assigned(attribute)):
-                    yield there, method, attribute, places[value]
+        given = list(given_when_made(anatomy, made)) if isinstance(made, cst.Call) else []
+        places = dict(_lasting(anatomy, made, function)) if given and isinstance(made, cst.Call) else {}
+        for (there, cls), attribute, value in given:
+            method = there.module.method(cls, ex.called_name(call))
+            if there is not anatomy and method is not None and value in places:
+                yield there, method, attribute, places[value]
 
 
 def _lasting(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.BaseExpression, Slot]]:
@@ -124,13 +117,8 @@ def _grown(there: Anatomy, kept: Slot, function: Scope, seen: frozenset[Scope]) 
         for inner, value in there.facts.slots.bindings(site.node, site.callee):
             if there.facts.slots.of(value) == kept and inner[0] == "var":
                 for part, grown in _grown(there, inner, site.callee, seen | {function}).items():
-                    found.setdefault(_moved(part, inner, kept), []).extend(grown)
+                    found.setdefault(moved(part, inner, kept), []).extend(grown)
     return found
-
-
-def _moved(slot: Slot, root: Slot, place: Slot) -> Slot:
-    """A slot that is a part of `root`, as the same part of `place`."""
-    return place if slot == root else (slot[0], _moved(slot[1], root, place), *slot[2:])
 
 
 def _is_turn(there: Anatomy, callee: Scope, grown: Iterable[HistoryWrite]) -> bool:

@@ -6,7 +6,7 @@ alarm, a request handler), or from two places that run beside each other (a back
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 import libcst as cst
@@ -63,10 +63,15 @@ class Overlaps:
         yield from self._rearmed(starts)
         led = [(start, turn) for start in starts for turn in self._turns_in(reach[start], start)]
         places: set[cst.CSTNode] = set()
+        served: dict[tuple[Start, Slot], Scope] = {}
         for start, turn in sorted(led, key=_place_of_turn):
+            if served.get((start, turn.slot), turn.function) is not turn.function:
+                told.add(turn)  # the handler's own turn on this history is
             again = turn in told and start.kind == "handler"
             if not again and self._repeats(start, turn, reach[start]) and self._same_history(start, turn, reach[start]):
                 told.add(turn)
+                if start.kind == "handler":
+                    served.setdefault((start, turn.slot), turn.function)
                 place = self._place(start, turn)
                 if place not in places:
                     places.add(place)
@@ -82,10 +87,23 @@ class Overlaps:
     def _turns_in(self, reach: Reach, start: Start) -> Iterator[Turn]:
         for function in reach:
             for turn in self.turns.of(function):
-                if not self.turns.is_apart(turn) and (reach[function] or self.turns.gives_way(turn)):
-                    if not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start):
-                        if not self._is_left_out(turn, reach):
-                            yield turn
+                if self._may_overlap(turn, start, reach[function]) and not self._is_left_out(turn, reach):
+                    yield turn
+        for function, thread, parts in self.unguarded.reach_on_own(start):
+            for turn in self.turns.of(function):
+                if self._may_overlap(turn, start, thread) and self._is_shared_part(turn, parts):
+                    yield turn
+
+    def _may_overlap(self, turn: Turn, start: Start, in_thread: bool) -> bool:
+        """Whether nothing within a turn, and no object of the run's own, keeps other runs away from it."""
+        if self.turns.is_apart(turn) or not (in_thread or self.turns.gives_way(turn)):
+            return False
+        return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
+
+    def _is_shared_part(self, turn: Turn, parts: Collection[Slot]) -> bool:
+        """Whether the history of a turn on an object of the run's own is one that the object was given."""
+        root, classes = root_object(turn.slot), {self.facts.slots.classes.get(part) for part in parts}
+        return root in parts or (root[0] == "attr" and root[1] in classes)
 
     def _is_left_out(self, turn: Turn, reach: Reach) -> bool:
         """Whether all calls by which a start comes to a turn tell its function, by a constant, to run none."""
@@ -135,11 +153,8 @@ class Overlaps:
         """Whether runs of one start may overlap each other, on this history."""
         if self.races.joins.is_joined(start):
             return False
-        whole = (
-            turn.tools
-            or turn.loaded
-            or are_answered(t for f in reach for t in self.turns.led_to(f) if t.slot == turn.slot)
-        )
+        same = (t for f in reach for t in self.turns.led_to(f) if t.slot == turn.slot)
+        whole = turn.tools or turn.loaded or are_answered([turn, *same])
         if start.kind == "handler":
             return whole
         return (whole or not is_keyed(turn.slot)) and self.unguarded.is_many(start)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import given_when_made
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.walk import walk
@@ -150,14 +154,49 @@ class Ownership:
 
     def _is_of_request(self, param: cst.Param, slot: Slot, depth: int) -> bool:
         """The body of a request, read into a model, and what `Depends` has a function or class make."""
-        if isinstance(param.default, cst.Call) and ex.called_name(param.default) == "Depends":
-            given = ex.positional(param.default)
-            maker = self.facts.slots.function(given[0]) if given else None
+        needed = dependency(slot)
+        if needed is not None:
+            maker = self.facts.slots.function(needed)
             return maker is not None and (maker.name == "__init__" or self._makes(maker, depth))
         cls = self.facts.slots.classes.get(slot)
         bases = [base.node for base in (cls, *self.module.base_classes(cls))] if cls is not None else []
         named = [ex.last_name(base.value) for node in bases if isinstance(node, cst.ClassDef) for base in node.bases]
         return param.default is None and "BaseModel" in named
+
+    # -- what an object of one run is made of -------------------------------------------------------------------
+
+    def shared_parts(self, node: cst.BaseExpression, function: Scope) -> Iterator[tuple[Slot, Slot]]:
+        """What an object, which a run has made for itself, was given of what others have, too.
+
+        The attribute of its class that keeps it, and the lasting place: `memory` of `Desk(memory).answer(text)`.
+        """
+        for made in self._making(node, function, 0):
+            where = self.module.scope_of[made].function
+            for _, attribute, value in given_when_made(self.anatomy, made):
+                slot = self.facts.slots.of(value)
+                place = self.anatomy.aliases.of(slot) if slot is not None else None
+                if place is not None and self.anatomy.aliases.is_lasting(place, where):
+                    yield attribute, place
+
+    def _making(self, node: cst.BaseExpression, function: Scope, depth: int) -> Iterator[cst.Call]:
+        """The calls that make what an expression stands for, also in a function that gives it."""
+        for part in ex.alternatives(node) if depth <= _DEEPEST else ():
+            callee = self.facts.slots.callee(part) if isinstance(part, cst.Call) else None
+            slot = self.facts.slots.of(part) if isinstance(part, cst.Name) else None
+            if isinstance(part, cst.Call) and self.facts.slots.constructed(part) is None and callee is not None:
+                yield from self._given_by(callee, depth)
+            elif isinstance(part, cst.Call):
+                yield part
+            elif slot is not None and slot[:2] == ("var", function):
+                maker = dependency(slot) if is_parameter(slot) else None
+                callee = self.facts.slots.function(maker) if maker is not None else None
+                yield from self._given_by(callee, depth) if callee is not None else ()
+                for value in self.facts.assigned(slot):
+                    yield from self._making(value, function, depth + 1)
+
+    def _given_by(self, maker: Scope, depth: int) -> Iterator[cst.Call]:
+        for node in maker.nodes_of(cst.Return):
+            yield from self._making(node.value, maker, depth + 1) if node.value is not None else ()
 
     def is_owned(self, start: Start) -> bool:
         """A start on an object that is made anew for it: `for x in xs: Thread(target=Agent(x).run)`."""

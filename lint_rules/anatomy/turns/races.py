@@ -242,7 +242,7 @@ class Races:
             here = queue.pop()
             inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
             sites = [s for s in self.graph.calls[here] if not self.ownership.on_own_object(s.node, here)]
-            callees = [s.callee for s in sites if not (apart and self._is_held_back(s.node, here))]
+            callees = [s.callee for s in sites if not (apart and self.is_held_back(s.node, here))]
             callees += [s.function for s in self.joined_in(here)]
             for callee in [*callees, *(f for f in inside if f.kind == "function")]:
                 if callee not in seen:
@@ -250,7 +250,7 @@ class Races:
                     queue.append(callee)
         return seen
 
-    def _is_held_back(self, node: cst.CSTNode, function: Scope) -> bool:
+    def is_held_back(self, node: cst.CSTNode, function: Scope) -> bool:
         """Whether a call runs only when the one before is over: by a busy flag, or a start that waits for its last."""
         return self.flags.guard(node, function) or any(
             self.module.inside(node, start.node) and self.joins.follows_its_last(start)

@@ -12,14 +12,14 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.messages.classes import methods_elsewhere, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, as_part_of, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
@@ -265,9 +265,10 @@ class Turns:
             shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
             return _led_by(call, function, shared[0].slot, shared, found[0].module) if shared else None
         base = ex.receiver(call)
-        for there, method in methods_elsewhere(self.anatomy, call, asking=True):
+        for there, method in methods_elsewhere(self.anatomy, call, asking=True) if base is not None else ():
             turns = there.turns.open_in(method, call)
             slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
+            slot = slot or next(self._given_here(turns, base, function), None) if base is not None else None
             if slot is not None:
                 return _led_by(call, function, slot, turns, there.module)
         return None
@@ -282,6 +283,14 @@ class Turns:
         if place is None or not self.anatomy.aliases.is_lasting(place, function):
             return None
         return as_part_of(kept, place) if cls is None else self._inherited(kept, cls)
+
+    def _given_here(self, turns: list[Turn], base: cst.BaseExpression, function: Scope) -> Iterator[Slot]:
+        """Histories that an object of another file, which ends with the run, was given of what others have, too."""
+        places = dict(self.races.ownership.shared_parts(base, function)) if turns else {}
+        for turn in turns:
+            root = root_object(turn.slot)
+            if root in places:
+                yield moved(turn.slot, root, places[root])
 
     def _inherited(self, kept: Slot, cls: Scope) -> Slot:
         """A history of a base class in another file, as one of the class here."""
@@ -399,7 +408,7 @@ class Turns:
             names = ReplyPlaces(self.anatomy).derived(turn.function, turn.nodes[0])
             awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
             awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
-            return holds(awaited, turn.nodes[0], names)
+            return holds(awaited, turn.nodes[0], names) or turn.nodes[0] in self._begun_as_tasks
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
@@ -409,6 +418,13 @@ class Turns:
                 if flow.reaches(inside, at) and flow.reaches(at, inside):
                     return True
         return False
+
+    @cached_property
+    def _begun_as_tasks(self) -> set[cst.CSTNode]:
+        """The calls of coroutines of other files that tasks run, several at once: `create_task(answer(key))`."""
+        tasks = [each for each, _ in begun_elsewhere(self.graph) if each.kind == "task"]
+        begun = [each for each in tasks if self.anatomy.unguarded.is_begun_again(each)]
+        return {self.module.parent[each.target] for each in begun}
 
     def _emptied(self, function: Scope) -> list[Turn]:
         """`agent.messages = []` and then `agent.chat(text)`: a turn on somebody else's object."""

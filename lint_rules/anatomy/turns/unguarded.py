@@ -14,8 +14,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.call_graph import CallSite
-from lint_rules.anatomy.program.concurrency import Start, starts_several
+from lint_rules.anatomy.program.concurrency import Begun, Start, starts_several
 from lint_rules.anatomy.values.constants import constant
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
@@ -57,6 +58,33 @@ class Unguarded:
             self._reached[first, thread] = self._worked_out(first, in_thread=thread)
         return self._reached[first, thread]
 
+    def reach_on_own(self, start: Start) -> Iterator[tuple[Scope, bool, frozenset[Slot]]]:
+        """What a start comes to by objects that it makes for itself alone, and whether in a thread of its own.
+
+        Each with what the object was given that others have, too, as attributes of its class.
+        """
+        reach = self.reach(start.function, start)
+        queue = [
+            (site.callee, thread, frozenset(attribute for attribute, _ in given))
+            for here, thread in reach.items()
+            for site in self.graph.calls[here]
+            if (base := ex.receiver(site.node)) is not None
+            and site.callee not in reach
+            and not self.is_guarded(site.node, here)
+            and (given := list(self.races.ownership.shared_parts(base, here)))
+        ]
+        seen = set(reach)
+        while queue:
+            function, thread, parts = queue.pop()
+            if function not in seen:
+                seen.add(function)
+                yield function, thread, parts
+                queue += [
+                    (callee, thread or apart, parts)
+                    for callee, node, apart in self._steps(function)
+                    if node is None or not self.is_guarded(node, function)
+                ]
+
     def _worked_out(self, first: Scope, *, in_thread: bool) -> Reach:
         found = {first: in_thread}
         queue = [first]
@@ -74,7 +102,9 @@ class Unguarded:
     def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
         for site in self.graph.calls[here]:
             base = ex.receiver(site.node)  # a function that gets a list of the run's own may store elsewhere, too
-            if base is None or not self.races.ownership.is_own(base, here):
+            if (base is None or not self.races.ownership.is_own(base, here)) and not self.races.is_held_back(
+                site.node, here
+            ):
                 yield site.callee, site.node, False
         for function in self._nested.get(here, ()):
             yield function, None, False
@@ -116,6 +146,14 @@ class Unguarded:
             if where.kind == "module" or self.module.inside(outer, where.node)
         )
         return looped or starts_several(start) or self._per_event(where, set()) or self._is_called_back(start, where)
+
+    def is_begun_again(self, begun: Begun) -> bool:
+        """Whether several runs of what a file begins may be under way, which is no function of it.
+
+        Not with one worker, nor on one object each, or one by one.
+        """
+        start = Start(self.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
+        return self.races.alone(start).many and self.is_many(start) and not self.is_for_each(start)
 
     def _is_called_back(self, start: Start, where: Scope) -> bool:
         """A function starts a task for what it is given, and does not wait: it is called in a loop, or by others.

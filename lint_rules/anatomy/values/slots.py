@@ -280,6 +280,11 @@ def as_part_of(slot: Slot, place: Slot) -> Slot:
     return ("member", place, slot[2]) if slot[0] == "attr" else slot
 
 
+def moved(slot: Slot, root: Slot, place: Slot) -> Slot:
+    """A slot that is a part of `root`, as the same part of `place`."""
+    return place if slot == root else (slot[0], moved(slot[1], root, place), *slot[2:])
+
+
 def describe(slot: Slot) -> str:
     """The slot as a person writes it: `self.history`, `messages`, `opts.history`, `sessions[...]`."""
     kind = slot[0]
