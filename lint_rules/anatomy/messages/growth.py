@@ -128,11 +128,24 @@ def grown_by_method(anatomy: Anatomy, method: Scope) -> HistoryWrite | None:
     reach = anatomy.calls.may_run(method)
     for slot, writes in anatomy.writes.by_slot.items():
         root = root_of(slot)
-        if root is not None and root[0] == "attr" and any(w.function in reach for w in writes):
+        kept = root is not None and root[0] == "attr" and _is_part_of(anatomy, method.owner, root[1])
+        if kept and any(w.function in reach for w in writes):
             write = growing(anatomy, slot, [w for w in writes if w.function.name not in SETUPS], method, reach)
             if write is not None and (anatomy.calls.reaches_llm(method) or _is_sent(anatomy, slot)):
                 return write
     return None
+
+
+def _is_part_of(anatomy: Anatomy, owner: Scope | None, part: Scope) -> bool:
+    """Whether an object of a class is, or has in an attribute, one of `part`: not one of many, under a key."""
+    queue, classes, module = [owner] if owner is not None else [], anatomy.facts.slots.classes, anatomy.module
+    for cls in queue:
+        line = {cls, *module.base_classes(cls)}
+        if part in line or cls in module.base_classes(part):
+            return True
+        held = [classes.get(("attr", each, name)) for each in line for name in each.attributes]
+        queue += [each for each in dict.fromkeys(held) if each is not None and each not in queue]
+    return False
 
 
 def _is_sent(anatomy: Anatomy, slot: Slot) -> bool:
