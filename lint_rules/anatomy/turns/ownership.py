@@ -98,8 +98,10 @@ class Ownership:
         if key is None:
             return False
         slot = self.facts.slots.of(key)
+        if slot is not None and is_parameter(slot):  # `key = key or uuid4().hex`: a caller may have told one
+            return False
         keys = self.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
-        return all(map(self._is_unique, keys or [key]))
+        return all(self._is_unique(part) for value in keys or [key] for part in ex.alternatives(value))
 
     def _is_unique(self, key: cst.BaseExpression) -> bool:
         calls = (part for part in walk(key) if isinstance(part, cst.Call))

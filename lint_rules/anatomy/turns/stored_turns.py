@@ -21,11 +21,12 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched, body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import (
     CONFIGURED,
     CONFIGURED_KEYS,
     CONVERSATIONS,
+    ENCODERS,
     MAKERS,
     MESSAGE_PARTS,
     TELLING_ROLES,
@@ -165,7 +166,11 @@ class StoredTurns:
         while slot[0] == "member":
             slot = slot[1]
         made = self._facts.assigned(slot) if slot[:2] == ("var", function) else [value]
-        return bool(made) and all(self._begins(part) for each in made for part in ex.alternatives(each))
+        return (
+            bool(made)
+            and not is_parameter(slot)
+            and all(self._begins(part) for each in made for part in ex.alternatives(each))
+        )
 
     def _begins(self, value: cst.BaseExpression) -> bool:
         """`threads.create().id`, `str(uuid4())`, `SQLiteSession(":memory:")`."""
@@ -216,7 +221,9 @@ class StoredTurns:
 
     def _makes(self, call: cst.Call) -> bool:
         """Whether a call makes an object, or puts what it gets into another form, and loads nothing."""
-        name, formed = ex.dotted(call.func) or "", bool(sources(call)) or self._facts.decoder(call) is not None
+        name = ex.dotted(call.func) or ""
+        formed = bool(sources(call)) or self._facts.decoder(call) is not None
+        formed = formed or self._module.imports.resolve(name) in ENCODERS
         return formed or made_class(self._anatomy, call) is not None or name in vars(builtins)
 
     def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:

@@ -13,6 +13,7 @@ A slot is a tuple, compared by value:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import libcst as cst
@@ -80,7 +81,31 @@ class Slots:
         owner = self.module.scope_binding(used_in, name)
         if owner is None:
             return ("var", self.module.top, name)
+        if owner is not None and (owner, name) in self._made_with:
+            return self._made_with[owner, name]
         return ("attr", owner, name) if owner.kind == "class" else ("var", owner, name)
+
+    @cached_property
+    def _made_with(self) -> dict[tuple[Scope, str], Slot]:
+        """Parameters that get the object which their function was handed to when that was made.
+
+        `app = FastAPI(lifespan=begin)`, and `begin(app: FastAPI)`: of that class, or of that name.
+        """
+        found: dict[tuple[Scope, str], Slot] = {}
+        for node in self.module.nodes_of(cst.Assign):
+            made, target = ex.inner(node.value), node.targets[0].target
+            if type(made) is not cst.Call or type(target) is not cst.Name:
+                continue
+            scope, kind = self.module.scope_of[node], ex.last_name(made.func)
+            given = [value for value in ex.keywords(made).values() if type(value) is cst.Name]
+            bound = ((self.module.scope_binding(scope, value.value), value.value) for value in given)
+            functions = (self._functions.get((where, name)) for where, name in bound if where is not None)
+            for function in filter(None, functions):
+                for param in parameters(function)[:1]:
+                    said = param.annotation.annotation if param.annotation is not None else None
+                    if param.name.value == target.value if said is None else ex.last_name(said) == kind:
+                        found[function, param.name.value] = ("var", scope.function, target.value)
+        return found
 
     def member(self, base: cst.BaseExpression, name: str) -> Slot | None:
         """The slot of `base.name` (or `base["name"]`)."""
@@ -88,7 +113,15 @@ class Slots:
         if cls is not None:
             return self.attribute(cls, name)
         slot = self.of(base)
+        if slot is not None and name in self.module.top.bound and self._is_request(slot):
+            return ("var", self.module.top, name)  # `request.app` is the `app` of this file
         return None if slot is None else ("member", slot, name)
+
+    def _is_request(self, slot: Slot) -> bool:
+        """Whether a parameter is what a web framework calls a request."""
+        listed = parameters(slot[1]) if slot[0] == "var" and slot[1].kind == "function" else []
+        said = (p.annotation for p in listed if p.name.value == slot[2] and p.annotation is not None)
+        return any(ex.last_name(annotation.annotation) == "Request" for annotation in said)
 
     def attribute(self, cls: Scope, name: str) -> Slot:
         """An attribute of the objects of a class."""
