@@ -11,12 +11,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import methods_elsewhere
 from lint_rules.anatomy.messages.growth import grows, resets, takes_last
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -49,7 +50,7 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
     told: set[tuple[Scope, Slot]] = set()
     for turn, run in beside.turns():
         removed: dict[Scope, list[tuple[cst.CSTNode, bool]]] = {}
-        for node, function, last, in_place in _removals(anatomy, turn.slot):
+        for node, function, last, in_place in (*_removals(anatomy, turn.slot), *_removals_elsewhere(anatomy, turn)):
             if (in_place or beside.looks_again(turn)) and not beside.is_apart(node, function, turn):
                 removed.setdefault(function, []).append((node, last))
         for function, found in removed.items():
@@ -106,24 +107,12 @@ class _Beside:
         callers = self.anatomy.calls.with_callers([turn.function])
         taken = {slot for caller in callers for slot in self.races.flags.taken(caller)} - {*whole_of(turn.slot)}
         for test, outcome in self.races.flags.tests_before(node, function):
-            there = evaluate(test.test, lambda part: self._says_there(part, turn.slot))
+            there = evaluate(test.test, lambda part: _says_there(self.anatomy, part, turn.slot))
             if there not in {None, outcome} or not taken.isdisjoint(self.races.flags.asked(test)):
                 return True
             if any(map(self._asks_time, walk(test.test))):  # what nobody has written to for long, no turn is in
                 return True
         return _is_for_missing(self.anatomy, node, function)
-
-    def _says_there(self, part: cst.BaseExpression, slot: Slot) -> bool | None:
-        """What a part of a test gives where there is a history with messages."""
-        aliases, places = self.anatomy.aliases, {*whole_of(slot)}
-        if isinstance(part, cst.Comparison):
-            _, operator, right = ex.compared(part)
-            kept = self.anatomy.facts.slots.of(right)
-            if isinstance(operator, (cst.In, cst.NotIn)) and kept is not None and aliases.of(kept) in places:
-                return isinstance(operator, cst.In)
-            return None
-        kept = self.anatomy.facts.slots.of(part)
-        return True if kept is not None and aliases.of(kept) == slot else None
 
     def _asks_time(self, node: cst.CSTNode, depth: int = 0) -> bool:
         slots = self.anatomy.facts.slots
@@ -177,6 +166,44 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
         place = anatomy.facts.slots.of(target) if target is not None else None
         if place is not None and anatomy.aliases.of(place) == registry and root_object(registry)[0] in {"attr", "var"}:
             yield node, anatomy.module.scope_of[node].function, False, False
+
+
+def _removals_elsewhere(anatomy: Anatomy, turn: Turn) -> Iterator[_Removal]:
+    """`memory.forget(key)`: a method of another file that takes messages out of a history, wherever there is one."""
+    for call in anatomy.module.nodes_of(cst.Call):
+        base, function = ex.receiver(call), anatomy.module.scope_of[call].function
+        slot = anatomy.facts.slots.of(base) if base is not None else None
+        place = anatomy.aliases.of(slot) if slot is not None else None
+        if place is None or place not in {*whole_of(turn.slot)} or call in turn.nodes:
+            continue
+        for there, method in methods_elsewhere(anatomy, call):
+            kept = [each for each in there.writes.by_slot if as_part_of(there.aliases.of(each), place) == turn.slot]
+            same = dict.fromkeys(map(there.aliases.of, kept))
+            found = [(here, removal) for here in same for removal in _removals(there, here)]
+            for here, (node, inner, last, in_place) in found:
+                if inner in there.calls.reachable(method) and _is_meant(there, node, inner, here):
+                    yield call, function, last, in_place
+                    break
+
+
+def _is_meant(anatomy: Anatomy, node: cst.CSTNode, function: Scope, slot: Slot) -> bool:
+    """Whether a function takes messages out of a history whenever there is one, and under no lock."""
+    tests = anatomy.races.flags.tests_before(node, function)
+    told = ((evaluate(test.test, lambda part: _says_there(anatomy, part, slot)), way) for test, way in tests)
+    return not anatomy.races.locks.held(node, function) and all(there == way for there, way in told)
+
+
+def _says_there(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot) -> bool | None:
+    """What a part of a test gives where there is a history with messages."""
+    aliases, places = anatomy.aliases, {*whole_of(slot)}
+    if isinstance(part, cst.Comparison):
+        _, operator, right = ex.compared(part)
+        kept = anatomy.facts.slots.of(right)
+        if isinstance(operator, (cst.In, cst.NotIn)) and kept is not None and aliases.of(kept) in places:
+            return isinstance(operator, cst.In)
+        return None
+    kept = anatomy.facts.slots.of(part)
+    return True if kept is not None and aliases.of(kept) == slot else None
 
 
 def _begins(anatomy: Anatomy, write: HistoryWrite, slot: Slot) -> bool:
