@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -231,28 +231,35 @@ class RunStates:
                     yield found
 
     @cached_property
-    def _kept(self) -> dict[Scope, list[tuple[cst.Assign, Slot]]]:
-        """Where methods store on an object what they were given, and the slots."""
-        found: dict[Scope, list[tuple[cst.Assign, Slot]]] = {}
+    def _kept(self) -> dict[Scope, list[tuple[cst.Assign | cst.Call, Slot]]]:
+        """Where methods store on an object what they were given, and functions in a global, and the slots."""
+        found: dict[Scope, list[tuple[cst.Assign | cst.Call, Slot]]] = {}
         for node in self.module.nodes_of(cst.Assign):
             target = node.targets[0].target
             function = self.module.scope_of[node].function
-            slot = self.facts.slots.of(target) if type(target) is cst.Attribute and function.owner is not None else None
-            if slot is not None and slot[0] == "attr" and self._is_given(node.value, function):
+            of_object = type(target) is cst.Attribute and function.owner is not None
+            slot = self.facts.slots.of(target) if of_object or type(target) is cst.Name else None
+            lasts = slot is not None and (slot[0] == "attr" if of_object else slot[:2] == ("var", self.module.top))
+            if slot is not None and lasts and function.kind == "function" and self._is_given(node.value, function):
                 found.setdefault(function, []).append((node, slot))
+        for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
+            globals_set = [slot for node, slot in kept if slot[0] == "var" and not self._held(node, function)]
+            for site in self.anatomy.calls.sites[function] if globals_set else ():
+                if site.caller.kind == "function" and any(self._is_given(a.value, site.caller) for a in site.node.args):
+                    found.setdefault(site.caller, []).extend((site.node, slot) for slot in globals_set)
         return found
 
     def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
         for node, slot in self._kept[function]:
-            target = node.targets[0].target
             if self._held(node, function):
                 continue
+            name = ex.source(node.targets[0].target, 40) if isinstance(node, cst.Assign) else describe(slot)
             for wait in self._waits(function):
                 if not self.anatomy.leads(function, [node], [wait]):
                     continue
                 read = self._read_after(function, slot, node, wait)
                 if read is not None:
-                    yield RunState("entry", node, function, ex.source(target, 40), wait, read, self.anatomy, starter)
+                    yield RunState("entry", node, function, name, wait, read, self.anatomy, starter)
                     break
 
     def _waits(self, function: Scope) -> Iterator[cst.CSTNode]:
@@ -263,11 +270,12 @@ class RunStates:
         """Where the attribute is read once others may have run: after the wait, or in what is waited for."""
         before = self.module.before
         for node in function.nodes:
-            if not self._reads(node, slot) or self.module.inside(node, wait):
+            read = node if self._reads(node, slot) else self._read_in_call(node, slot)
+            if read is None or self.module.inside(node, wait):
                 continue
             between = (w for w in function.nodes if w is not write and before(wait, w) and before(w, node))
             if self.anatomy.leads(function, [wait], [node]) and not any(self._writes(w, slot) for w in between):
-                return node
+                return read
         call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
         callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
         if callee is None or not self.anatomy.calls.reaches_llm(callee):
@@ -279,9 +287,17 @@ class RunStates:
                     return node
         return None
 
+    def _read_in_call(self, node: cst.CSTNode, slot: Slot) -> cst.CSTNode | None:
+        """Where what a call runs reads a global, and nothing in there sets it."""
+        callee = self.facts.slots.callee(node) if slot[0] == "var" and isinstance(node, cst.Call) else None
+        inner = [n for here in self.anatomy.calls.reachable(callee) for n in here.nodes] if callee is not None else []
+        if any(self._writes(n, slot) for n in inner):
+            return None
+        return next((n for n in inner if self._reads(n, slot)), None)
+
     def _reads(self, node: cst.CSTNode, slot: Slot) -> bool:
         return (
-            isinstance(node, cst.Attribute)
+            isinstance(node, cst.Name if slot[0] == "var" else cst.Attribute)
             and self.facts.slots.of(node) == slot
             and not isinstance(self.module.parent.get(node), cst.AssignTarget)
         )
