@@ -6,7 +6,6 @@ Regions where calls wait (`waiting`) have ways out (`unanswered`); each is asked
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -37,12 +36,6 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
-
-_LAST = re.compile(
-    r"finish|final|done|complet|terminat|(^|_)end(_|$|ed)|exit|quit|submit|hang_?up|reset|hand_?off|goodbye|respond",
-    re.I,
-)
-"""Words in the test around a way out that say that the conversation is over."""
 
 
 @record
@@ -98,7 +91,7 @@ class WaysOut:
         """Ways on which the call in hand is passed over."""
         for escape in taken.region.escapes():
             how = self._after(taken, escape)
-            if how is not None and not self._is_owned(escape) and not self._is_last(escape, taken.loop):
+            if how is not None and not self._is_owned(escape):
                 yield WayOut(escape, how)
 
     def left(self, taken: Taken) -> Iterator[WayOut]:
@@ -106,7 +99,7 @@ class WaysOut:
         if taken.loop is None or self.one_at_a_time:
             return
         for escape in taken.region.leavings(self.ends.takes_back):
-            if escape.test is None or self._is_last(escape, taken.loop) or self._picks_one(taken, escape.test):
+            if escape.test is None or self._picks_one(taken, escape.test):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
             how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
@@ -190,8 +183,6 @@ class WaysOut:
                     continue  # it may ask whether there are calls
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
-                if self._is_last(escape, None):
-                    continue
                 how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot)
                 if how == BROKEN and about == parts and any(map(_names_a_tool, about)):
                     continue  # a tool that ends the conversation
@@ -255,18 +246,6 @@ class WaysOut:
         runs = (node for node in calls if node not in parses and runs_tool(facts, self.anatomy.transcript, node))
         return bool(parses) and not any(True for _ in runs)
 
-    def _is_last(self, escape: Escape, loop: cst.For | None) -> bool:
-        """Whether the tests around a jump say that the conversation is over."""
-        if not isinstance(escape.jump, (cst.Return, cst.Break)):
-            return False
-        tests = [escape.test] if escape.test is not None else []
-        for outer in self.anatomy.module.ancestors(escape.jump):
-            if outer is loop or isinstance(outer, cst.FunctionDef):
-                break
-            if isinstance(outer, cst.If):
-                tests.append(outer.test)
-        return any(_LAST.search(word) for test in tests for word in _words(test))
-
     def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
         """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
         return isinstance(test, cst.Comparison) and taken.hand.is_part(ex.compared(test)[0])
@@ -280,16 +259,6 @@ def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
 def _gives_something(escape: Escape) -> bool:
     """Whether the caller gets something to answer with."""
     return isinstance(escape.jump, cst.Return) and not handlers.is_neutral(escape.jump.value)
-
-
-def _words(test: cst.BaseExpression) -> Iterator[str]:
-    for node in walk(test):
-        if isinstance(node, cst.Name):
-            yield node.value
-        elif isinstance(node, cst.Attribute):
-            yield node.attr.value
-        elif isinstance(node, cst.SimpleString):
-            yield ex.text(node) or ""
 
 
 def _names_a_tool(test: cst.BaseExpression) -> bool:

@@ -61,7 +61,6 @@ There is no fix: what makes two calls the same, and what to tell the model then,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
@@ -76,7 +75,6 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
 _HELP = "keep name and parsed arguments of each call, and tell the model, or stop, when one comes again and again"
-_GUARD = re.compile(r"repeat|stuck|stall|dup|loop|guard|circle|seen", re.IGNORECASE)
 _COUNTERS = frozenset({"range", "count", "repeat", "trange"})
 _KEEPERS = frozenset({"append", "extend", "add"})
 _ASKED = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
@@ -171,14 +169,12 @@ def _is_tool_use(node: cst.Comparison) -> bool:
 
 
 def _asks_a_guard(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function of another file gets calls, and its answer decides about leaving, or its name says so."""
+    """Whether a function of another file gets calls, and its answer decides about leaving."""
     for node in function.nodes_of(cst.Call):
         if anatomy.facts.slots.callee(node) is not None:
             continue
         if not any(_OF_CALLS & set(anatomy.facts.kinds(arg.value)) for arg in node.args):
             continue
-        if _GUARD.search(ex.called_name(node)):
-            return True
         test = next(
             (n for n in anatomy.module.ancestors(node) if isinstance(n, (cst.If, cst.BaseSmallStatement))), None
         )

@@ -28,8 +28,6 @@ ORDER = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
 _EQUALITY = (cst.Equal, cst.NotEqual)
 COMPARES = (*ORDER, *_EQUALITY)
 _CLOCKS = frozenset({"time", "monotonic", "perf_counter", "now", "utcnow", "process_time", "total_seconds", "elapsed"})
-_GUARDS_REPEATS = re.compile(r"stuck|loop|repeat|duplicate|stall|limit|exceed|exhaust|circuit", re.IGNORECASE)
-"""Names by which somebody else's object, that is shown each reply, says that it counts them. Breaks a tie, no more."""
 OUTSIDE = re.compile(
     r"(?<!should_)(stop|cancel|interrupt|abort|shut_?down|is_set|running|closed|disconnect|kill|alive|active|quit|exit|"
     r"terminat|paused)",
@@ -88,9 +86,7 @@ class Bounds:
             return False
         if (looked_into := _looked_into(call)) is not None and self.facts.slots.of(looked_into) not in self._handled:
             return False
-        if not self.slice.hold_reply([arg.value for arg in call.args]):
-            return not self._is_of_reply(call)
-        return isinstance(call.func, cst.Attribute) and _GUARDS_REPEATS.search(call.func.attr.value) is not None
+        return not self.slice.hold_reply([arg.value for arg in call.args]) and not self._is_of_reply(call)
 
     def _stands_alone(self, node: cst.CSTNode) -> bool:
         """Whether the truth of a name, or of what it is called for, is what a test or a value here is made of."""
