@@ -121,16 +121,23 @@ class GuardStates:
             if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
                 continue
             test = self._compared(slot, loop, region)
-            if test is not None and self._is_set_back(node, slot) and not self._begun_anew(slot, loop, region):
+            if test is None or not (self._is_set_back(node, slot) or self._counts_rounds(test, loop)):
+                continue
+            if not self._begun_anew(slot, loop, region):
                 yield GuardState("counter", node, slot, test, loop, self._made(slot))
 
     def _compared(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         for node in self.module.nodes_of(cst.Comparison):
-            if self._in_rounds(node, loop, region) and isinstance(node.comparisons[0].operator, _ORDER):
+            inside = self._in_rounds(node, loop, region) or self._counts_rounds(node, loop)
+            if inside and isinstance(node.comparisons[0].operator, _ORDER):
                 sides = (node.left, node.comparisons[0].comparator)
                 if any(self.facts.slots.of(side) == slot for side in sides):
                     return node
         return None
+
+    def _counts_rounds(self, test: cst.CSTNode, loop: RoundLoop) -> bool:
+        """`while self.rounds < self.most:`"""
+        return isinstance(loop.node, cst.While) and self.module.inside(test, loop.node.test)
 
     def _is_set_back(self, counted: cst.AugAssign, slot: Slot) -> bool:
         """Whether the other outcome sets it back: of one round, either the one or the other runs. Not a day's quota."""
@@ -177,29 +184,40 @@ class GuardStates:
     # -- begun anew -------------------------------------------------------------------------------------------
 
     def _begun_anew(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> bool:
-        """Whether anything outside the rounds and `__init__` sets the state, or its holder, or empties it."""
+        """Whether anything outside the rounds and `__init__` sets the state, or its holder, or empties it.
+
+        What empties the history, too, begins another conversation, and no turn.
+        """
         slots = set(_prefixes(slot))
         for node in self.module.nodes_of(cst.Assign, cst.AnnAssign, cst.Call):
             where = self.module.scope_of[node].function
             if where.kind != "function" or where.name in SETUPS or self._in_rounds(node, loop, region):
+                continue
+            if self._begins_talk(where, loop):
                 continue
             targets: list[cst.BaseExpression] = []
             if isinstance(node, cst.Assign):
                 targets = [part for target in node.targets for part in _parts(target.target)]
             elif isinstance(node, cst.AnnAssign):
                 targets = [node.target]
-            elif isinstance(node, cst.Call) and ex.called_name(node) in {
-                "clear",
-                "reset",
-                "start_turn",
-                "begin",
-                "new_turn",
-            }:
+            elif isinstance(node, cst.Call) and (ex.called_name(node) == "clear" or self._may_begin_anew(node)):
                 base = ex.receiver(node)
                 targets = [base] if base is not None else []
             if any(self.facts.slots.of(target) in slots for target in targets):
                 return True
         return self._by_base_class(slot, loop)
+
+    def _may_begin_anew(self, call: cst.Call) -> bool:
+        """`self.guard.start()`: a call for its own sake, of what nobody here can read."""
+        return not call.args and self.facts.slots.callee(call) is None and self.module.is_statement(call)
+
+    def _begins_talk(self, function: Scope, loop: RoundLoop) -> bool:
+        known = self.facts.calls.get(loop.asks)
+        history = self.facts.slots.of(known.history) if known is not None and known.history is not None else None
+        if history is None or history[0] != "attr" or function is loop.function:
+            return False
+        writes = self.anatomy.writes.by_function[function]
+        return any(write.slot == history and write.kind in {"cut", "rebind", "replace"} for write in writes)
 
     def _by_base_class(self, slot: Slot, loop: RoundLoop) -> bool:
         """Whether a base class of another file sets the attribute in a method that is no part of the rounds there."""
