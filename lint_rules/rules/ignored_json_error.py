@@ -63,8 +63,8 @@ leaves the file, or a function whose docstring says what it raises, is its calle
 loop of another file that asks by such a function and catches nothing.
 A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]` or `None`, and more
 than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where all that it
-makes goes into a list which no round reads. A `None` by which callers leave calls out of their list says nothing to the
-model either.
+makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go on to
+the next call, says nothing to the model either.
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
@@ -95,7 +95,14 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.failed_parses import held_instead, is_dropped, is_left_out, value_instead
+from lint_rules.anatomy.calls.failed_parses import (
+    gives_nothing,
+    held_instead,
+    is_dropped,
+    is_left_out,
+    passes_over,
+    value_instead,
+)
 from lint_rules.anatomy.calls.foreign_parses import ForeignParse, foreign_parses, raised_by_requests
 from lint_rules.anatomy.calls.hidden_arguments import hidden_arguments
 from lint_rules.anatomy.calls.model_json import is_rewritten, part_of_call, written_by_model
@@ -110,6 +117,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.reaching import Definition
 
+_UNTOLD = "and the model is never told"
 _HELP = (
     "catch the error where the call is answered, and answer it: append the tool message with the error text as content,"
     " so that the model can write the call again"
@@ -170,6 +178,11 @@ def _foreign(anatomy: Anatomy, found: ForeignParse) -> Iterator[Draft]:
     shown = found.there.module if found.asks else None
     note = Note(found.evidence.root.node, f"written by the model: {found.evidence.root.clause}", shown)
     if found.way.handling is not None:
+        if gives_nothing(found.way.handling) and passes_over(anatomy, found.call):
+            message = f"in `{name}`, the error of parsing `{text}` is dropped: nothing comes of it here, {_UNTOLD}"
+            at = Note(found.way.handling.handler, "this handler", found.there.module)
+            yield Draft(found.call, message, _HELP, (note, at))
+            return
         drafts = _swallowed(found.there, found.parse, text, note, found.way.handling, found.function)
         for draft in drafts:
             notes = tuple(replace(n, module=found.there.module) for n in draft.related if isinstance(n, Note))[1:]

@@ -79,9 +79,7 @@ def _if_no_instance(module: SourceModule, use: cst.Name) -> cst.If | None:
 def _only_set_to(body: cst.BaseSuite, name: str) -> cst.BaseExpression | None:
     """The neutral value that a block gives a name, if it does no more, but for a log."""
     found = None
-    for node in (
-        part for line in body.body for part in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
-    ):
+    for node in _lines(body):
         if (
             isinstance(node, cst.Assign)
             and ex.dotted(node.targets[0].target) == name
@@ -91,6 +89,14 @@ def _only_set_to(body: cst.BaseSuite, name: str) -> cst.BaseExpression | None:
         elif not (isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and handlers.is_logging(node.value)):
             return None
     return found
+
+
+def _lines(body: cst.BaseSuite) -> list[cst.CSTNode]:
+    """The statements of a block, one by one."""
+    lines: list[cst.CSTNode] = []
+    for line in body.body:
+        lines += line.body if isinstance(line, cst.SimpleStatementLine) else [line]
+    return lines
 
 
 def _after(anatomy: Anatomy, node: cst.CSTNode) -> list[cst.CSTNode]:
@@ -152,10 +158,48 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
 
 def is_left_out(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
     """`[... for call in calls if parse(call.arguments) is not None]`: callers pass over the calls that failed."""
-    if handling.ending is not Ending.NEUTRAL or handling.target is not None or not _hands_back(anatomy, call, function):
+    if not gives_nothing(handling):
         return False
-    kept = [_keeps_calls(anatomy, site.node) for site in anatomy.calls.sites[function]]
-    return True in kept and False not in kept
+    sites = [site.node for site in anatomy.calls.sites[function]]
+    kept = [_keeps_calls(anatomy, site) for site in sites] if _hands_back(anatomy, call, function) else []
+    return (True in kept and False not in kept) or (bool(sites) and all(passes_over(anatomy, site) for site in sites))
+
+
+def gives_nothing(handling: Handling) -> bool:
+    """Whether a handler returns a value that says nothing."""
+    return handling.ending is Ending.NEUTRAL and handling.target is None
+
+
+def passes_over(anatomy: Anatomy, site: cst.Call) -> bool:
+    """`done = run(call)`, `if done is None: continue`: in a loop over calls, the next one comes at once."""
+    module, statement = anatomy.module, anatomy.module.statement(site)
+    if not isinstance(statement, cst.Assign) or ex.inner(statement.value) is not site:
+        return False
+    name, function = ex.dotted(statement.targets[0].target), module.scope_of[site].function
+    loop = next((outer for outer in module.ancestors(site) if isinstance(outer, cst.For)), None)
+    if loop is None or not anatomy.facts.is_kind(loop.target, Kind.CALL):
+        return False
+    tested = module.nodes_inside(loop.body, function, cst.If)
+    return any(_denies(branch.test, name) and _skips(branch) for branch in tested if module.before(statement, branch))
+
+
+def _denies(test: cst.BaseExpression, name: str | None) -> bool:
+    """`not name`, `name is None`, `name == {}`."""
+    test = ex.inner(test)
+    if isinstance(test, cst.UnaryOperation):
+        return isinstance(test.operator, cst.Not) and ex.dotted(test.expression) == name
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    left, operator, right = ex.compared(test)
+    return ex.dotted(left) == name and isinstance(operator, (cst.Is, cst.Equal)) and handlers.is_neutral(right)
+
+
+def _skips(branch: cst.If) -> bool:
+    """Whether a branch goes on to the next element, with no more than a log."""
+    *before, last = _lines(branch.body)
+    logged = all(isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and handlers.is_logging(line.value)
+                 for line in before)  # fmt: skip
+    return branch.orelse is None and isinstance(last, cst.Continue) and logged
 
 
 def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:
