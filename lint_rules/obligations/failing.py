@@ -17,6 +17,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.in_hand import CallsInHand, InHand
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.rounds.error_ways import kept_by_gather
+from lint_rules.anatomy.rounds.executions import READERS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
@@ -29,6 +30,7 @@ from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
+_STOPS = frozenset({"KeyboardInterrupt", "CancelledError"})
 _NONE_LEFT = frozenset({"StopIteration"})
 _TOO_LATE = frozenset({"TimeoutError", "OSError"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
@@ -49,7 +51,7 @@ class Fault:
     """At `node` an error may come up: `cause` raises it, there or in a function that runs there.
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
-    tool that the model named is not there, or fails itself.
+    tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
     """
 
     node: cst.CSTNode
@@ -57,6 +59,7 @@ class Fault:
     names: frozenset[str]
     parsing: bool = False
     tool: bool = False
+    stops: bool = False
 
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
@@ -64,6 +67,8 @@ class Fault:
         None where it ends elsewhere, or where a `finally` on its way is `settled`. A handler that only raises it again
         takes nothing.
         """
+        if self.stops and point.statement is not None:
+            return self._lands_stopped(module, graph, point.statement, settled)
         queue = deque(target for target, kind in point.successors if kind in {"exception", "raise"})
         seen = set(queue)
         while queue:
@@ -86,6 +91,20 @@ class Fault:
             seen.update(following)
             queue.extend(following)
         return None
+
+    def _lands_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
+        """Where a turn that is stopped goes on: `except Exception` takes none, and a task hears of it in its words."""
+        name = "CancelledError" if module.scope_of[node].function.is_async else "KeyboardInterrupt"
+        for guard in exceptions.guards(module, node):
+            if isinstance(guard, cst.With):
+                continue
+            handler = next((h for h in guard.handlers if exceptions.caught(h) & {name, "BaseException"}), None)
+            for landed in graph.at(handler) if handler is not None else ():
+                if any(map(settled, _inside(graph, landed))) or not _raised_again(graph, landed):
+                    return landed
+            if guard.finalbody is not None and any(map(settled, graph.within(walk_scope(guard.finalbody.body)))):
+                return None
+        return graph.raises
 
     def _is_taken(self, handler: cst.CSTNode | None) -> bool:
         if not isinstance(handler, cst.ExceptHandler):
@@ -134,11 +153,26 @@ class Failing:
             return
         for part in point.expressions():
             for node in walk(part):
+                if type(node) is cst.Call and self._may_be_stopped(hand, node, function):
+                    yield Fault(node, node, _STOPS, stops=True)
                 if type(node) is cst.Subscript:
                     if self._is_looked_up(hand, node) and not self._is_tested(function, node.value):
                         yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
                 elif type(node) is cst.Call and not kept_by_gather(self._anatomy.module, node):
                     yield from self._of_call(hand, node, function)
+
+    def _may_be_stopped(self, hand: InHand, call: cst.Call, function: Scope) -> bool:
+        """Whether a call works for the one in hand, and gives something, where the file says that turns are stopped."""
+        if not self._is_stopped or not any(hand.mentions(arg.value) for arg in call.args):
+            return False
+        looks = ex.called_name(call) in READERS or self._facts.decoder(call) is not None
+        awaited = isinstance(self._anatomy.module.parent[call], cst.Await)
+        return awaited == function.is_async and not looks and not self._anatomy.module.is_statement(call)
+
+    @cached_property
+    def _is_stopped(self) -> bool:
+        """Whether a handler of the file names what a person or another task stops a turn with."""
+        return any(exceptions.caught(node) & _STOPS for node in self._anatomy.module.nodes_of(cst.ExceptHandler))
 
     def _of_call(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         if self._facts.decoder(call) is not None:
@@ -170,7 +204,7 @@ class Failing:
             inside = there._raised_by(callee, slot) if hand.is_given(value) else None
             if inside is not None:
                 cause = inside.cause if there is self else call
-                yield Fault(call, cause, inside.names, inside.parsing, inside.tool)
+                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops)
                 return
 
     def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
@@ -252,7 +286,7 @@ class Failing:
         if key not in self._raised:
             self._raised[key] = None  # a function that runs itself
             found = [*self._leaving(function, slot)]
-            self._raised[key] = min(found, key=lambda fault: fault.parsing, default=None)
+            self._raised[key] = min(found, key=lambda fault: (fault.stops, fault.parsing), default=None)
         return self._raised[key]
 
     def _leaving(self, function: Scope, slot: Slot) -> Iterator[Fault]:

@@ -51,8 +51,11 @@ def takers(
         landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
         for point in landed:
             how = caller.goes_on(point) if point is not None else None
+            if fault.stops and how == BROKEN and not site.caller.is_async:
+                continue  # a person who stops what runs may leave
             if how is not None and point is not None and point.statement is not None:
-                yield Taker(point.statement, "the error is caught here, and the chat goes on", how)
+                what = "the turn that is stopped ends" if fault.stops else "the error is caught"
+                yield Taker(point.statement, f"{what} here, and the chat goes on", how)
         if caller.graph.raises in landed:
             seen.add(site.caller)
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]

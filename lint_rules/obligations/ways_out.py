@@ -48,11 +48,15 @@ class WayOut:
 
 @record
 class Failure:
-    """`failing` may raise while the call is open, at `node` the error ends or leaves, and the conversation goes on."""
+    """`failing` may raise while the call is open, at `node` the error ends or leaves, and the conversation goes on.
+
+    `stops`: somebody stops the turn there.
+    """
 
     node: cst.CSTNode
     failing: cst.CSTNode
     how: str
+    stops: bool = False
 
 
 class WaysOut:
@@ -108,21 +112,20 @@ class WaysOut:
 
     def swallowed(self, taken: Taken) -> Iterator[Failure]:
         """Errors that end in a handler around the loop while the stored call has no answer."""
-        for fault, landed in sorted(self._faults(taken), key=lambda found: found[0].parsing):
+        for fault, landed in sorted(self._faults(taken), key=_rarity):
             handler = landed.statement
             if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
                 how = self.ends.go_on(landed, surely=True)
                 if how is not None:
-                    yield Failure(handler, fault.cause, how)
+                    yield Failure(handler, fault.cause, how, fault.stops)
 
     def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
         """Errors that leave the function, with who takes them and goes on with the chat."""
-        for fault, landed in self._faults(taken):
+        for fault, landed in sorted(self._faults(taken), key=_rarity):
             if fault.parsing or landed is not self.ends.graph.raises:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
-            taker = self._server or next(
-                takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None
-            )
+            taker = self._server if not fault.stops else None
+            taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None)
             if taker is not None:
                 yield fault, taker
                 return
@@ -249,6 +252,11 @@ class WaysOut:
     def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
         """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
         return isinstance(test, cst.Comparison) and taken.hand.is_part(ex.compared(test)[0])
+
+
+def _rarity(found: tuple[Fault, Point]) -> tuple[bool, bool]:
+    """What is told of first: a tool that fails, then arguments of another form, then a turn that is stopped."""
+    return found[0].stops, found[0].parsing
 
 
 def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
