@@ -103,11 +103,21 @@ class OpenEnds:
                     or self._is_taken_out(node)
                 ):
                     return True
-        if point.statement is None or any(self._has(call, point.statement) for call in self._requests):
+        if point.statement not in self._around_cuts or point.statement in self._around_requests:
             return False  # a loop around the rounds may cut, too
-        if isinstance(point.statement, cst.If) and not self._asks_how_far(point.statement.test):
-            return False  # `if line == "undo": h.pop()`
-        return any(self._has(node, point.statement) for node in self._cuts)
+        return not isinstance(point.statement, cst.If) or self._asks_how_far(point.statement.test)
+
+    @cached_property
+    def _around_cuts(self) -> set[cst.CSTNode | None]:
+        """The statements that cut the history, and those around them: not `if line == "undo": h.pop()`."""
+        return self._around(self._cuts)
+
+    @cached_property
+    def _around_requests(self) -> set[cst.CSTNode | None]:
+        return self._around(self._requests)
+
+    def _around(self, nodes: Iterable[cst.CSTNode]) -> set[cst.CSTNode | None]:
+        return {outer for node in nodes for outer in (node, *self.anatomy.module.ancestors(node))}
 
     def _asks_how_far(self, test: cst.BaseExpression) -> bool:
         """Whether a test is about the history, or about what was marked on the way: `if len(h) > n`, `if stored`."""

@@ -23,6 +23,8 @@ from lint_rules.syntax.graph import Kind as EdgeKind
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
+_MOST = 4
+"""Values that one name may have."""
 _JUMPS = (cst.Continue, cst.Break, cst.Return, cst.Raise)
 
 _OTHERS = frozenset({"HumanMessage", "SystemMessage", "AIMessage", "UserMessage", "AssistantMessage"})
@@ -101,7 +103,7 @@ class Region:
         if is_answer(value):
             return False
         made = self.answers.facts.values_of(value) if type(value) is cst.Name else []
-        if made and all(self._is_other(each) for each in made if type(each) is not cst.Name):
+        if 0 < len(made) <= _MOST and all(self._is_other(each) for each in made if type(each) is not cst.Name):
             return True
         if _says_role(value) or (type(value) is cst.Call and ex.called_name(value) in _OTHERS):
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 
 import libcst as cst
@@ -277,10 +278,16 @@ def _run_in(
 
 
 def calls_handed_on(anatomy: Anatomy, asked: Sequence[Asked]) -> Iterator[Taken]:
-    """The calls of stored replies up to where they are settled, outside of loops: one is picked, all are handed on."""
+    """The calls of stored replies up to where they are settled, outside of loops: one is picked, all are handed on.
+
+    `asked` are the replies that one function stores.
+    """
+    made: CallsInHand | None = None
     for reply in asked:
-        hand = CallsInHand(anatomy.facts, _named(anatomy, reply), bindings_of(reply.function))
-        yield Taken(reply.function, hand, reply.region, None, asked=reply)
+        slot = _named(anatomy, reply)
+        made = copy(made) if made is not None else CallsInHand(anatomy.facts, slot, bindings_of(reply.function))
+        made.slot = slot
+        yield Taken(reply.function, made, reply.region, None, asked=reply)
 
 
 def _named(anatomy: Anatomy, reply: Asked) -> Slot:
