@@ -194,6 +194,12 @@ class Transcript:
                 found.setdefault(function, []).append(Stored(call, function, collected, "append", message, None))
         return found
 
+    def handed(self, call: cst.Call) -> Iterator[Message]:
+        """The messages that a call gets, as they are or encoded: `put(key, json.dumps(message))`."""
+        for arg in call.args:
+            for part in (arg.value, *(a.value for a in _arguments_of(arg.value))):
+                yield from self.messages.of(part)
+
     def call_id(self, call: cst.Call) -> cst.BaseExpression | None:
         """The id of a tool call among the arguments of `call`, also inside a message that is made there."""
         for arg in call.args:

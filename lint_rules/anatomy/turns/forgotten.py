@@ -143,7 +143,7 @@ class _Search:
         """A user's message, as something is told that is no list of this file: `store.note(key, "user", text)`."""
         if type(self.anatomy.module.parent[call]) not in _ALONE or is_logging(call):
             return None
-        if any(one.role == "user" for arg in call.args for one in self.anatomy.transcript.messages.of(arg.value)):
+        if any(one.role == "user" for one in self.anatomy.transcript.handed(call)):
             return Message(call, "user")
         if len(call.args) > 1 and any(self._is_user(part) for arg in call.args for part in walk(arg.value)):
             return Message(call, "user")
@@ -159,11 +159,12 @@ class _Search:
         return type(said) is cst.SimpleString and ex.text(said) == "user"
 
     def _store(self, call: cst.Call, function: Scope) -> Slot | None:
-        """What keeps the question, where that outlives the run: an object, or a table."""
+        """What keeps the question, where that outlives the run: an object, a table, a key or a file."""
         callee, base = self.anatomy.facts.slots.callee(call), ex.receiver(call)
         if callee is not None and self.anatomy.writes.does_write(callee):
             return None
-        if made := self.resources.of(call).made:
+        touched = self.resources.of(call)
+        if made := touched.made or touched.outside:
             return ("var", self.anatomy.module.top, min(made))
         kept = store_of(self.anatomy, call, function)
         if kept is not None:

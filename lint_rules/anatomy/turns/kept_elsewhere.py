@@ -63,16 +63,18 @@ class KeptElsewhere:
         if answered is not None:
             return Message(call, "tool", None, (answered,))
         carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
+        if carried is None:
+            made = self.anatomy.transcript.handed(call)
+            carried = next((message.calls for message in made if message.calls is not None), None)
         return Message(call, "assistant", carried) if carried is not None else None
 
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
-        """The calls that an argument is, holds, or makes a message of."""
+        """The calls that an argument is, or holds."""
         for node in walk(arg.value):
             if isinstance(node, cst.BaseExpression) and Kind.CALLS in self.facts.kinds(node):
                 return node
-        if arg.keyword is not None and arg.keyword.value in self.facts.call_attributes:
-            return arg.value if ex.dotted(arg.value) != "None" else None
-        return next((m.calls for m in self.anatomy.transcript.messages.of(arg.value) if m.calls is not None), None)
+        named = arg.keyword is not None and arg.keyword.value in self.facts.call_attributes
+        return arg.value if named and ex.dotted(arg.value) != "None" else None
 
     def place(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where a call puts what it gets, if a history is read from there."""
