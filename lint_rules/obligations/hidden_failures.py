@@ -14,6 +14,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk, walk_scope
 
@@ -74,7 +75,7 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
     handling = handlers.handle(anatomy.module, guard, handler)
     if handling.ending is Ending.NEUTRAL and transfer.way == "load":
-        over = _written_over(anatomy, handling.target, guard)
+        over = _written_over(anatomy, handling.target, guard) or _saved_again(anatomy, guard)
         if over is not None or not _tells(handler, loud_only=False):
             return HiddenFailure(handler, transfer, True, over)
     elif (
@@ -126,6 +127,24 @@ def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cs
             if flow.reaches(flow.enclosing(guard.body, parent) or flow.at(guard), flow.enclosing(call, parent)):
                 return call
     return None
+
+
+def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
+    """Where what the function of a `try` has loaded is saved to where it came from, in any function of the file."""
+    reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage
+    for function in anatomy.module.functions:
+        for save in storage.saves(function):
+            loads = (origin.load for origin in storage.origins(save.value, function) if origin.load is not None)
+            for load in loads:
+                if load.place.is_rewritten_at(save.place) and _comes_from(anatomy, load.node, reader, guard):
+                    return save.node
+    return None
+
+
+def _comes_from(anatomy: Anatomy, load: cst.BaseExpression, reader: Scope, guard: cst.Try) -> bool:
+    """Whether a load is that of a `try`, or runs the function it stands in."""
+    callee = anatomy.facts.slots.callee(load) if isinstance(load, cst.Call) else None
+    return anatomy.module.inside(load, guard.body) or (callee is not None and reader in anatomy.calls.reachable(callee))
 
 
 def _overwrites(anatomy: Anatomy, call: cst.Call) -> bool:

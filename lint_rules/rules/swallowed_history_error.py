@@ -52,7 +52,8 @@ and its like into a file, a method of a store (an object is one whose methods gi
 that it gets, also where its class stands in another file, unless it only changes a list in memory), or a function of
 the file that does so. Its handler takes every error, or one of files, databases and decoders. Errors that are logged
 with `error`, `exception` or `critical`, raised, returned, counted or answered by other work are no finding; nor is a
-file that is not there yet.
+file that is not there yet. An empty history that is written over the stored one is reported, whatever the log says: by
+the same function, or by any of the file that saves what it has loaded to the file, key or row from which it came.
 
 ## Known problems
 What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an
