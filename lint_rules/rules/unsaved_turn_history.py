@@ -61,7 +61,8 @@ that shows or returns the reply and on to the end of the turn, past everything t
 function's own that gets nowhere else stores nothing. Helpers and callers of the file are followed. An `if` around the
 append counts as the program's own wish, unless it asks for tool calls.
 In place of the list may stand a store: an object of this file or another, or a table, which is told the question, gives
-what is sent, and is told nothing but questions anywhere in the file.
+what is sent, and is told nothing but questions anywhere in the file. Or the list is given back beside the answer, to a
+caller that begins the next turn with it, and puts nothing there.
 A list that begins anew in each turn, an object made for one task, a question beside the conversation
 (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 

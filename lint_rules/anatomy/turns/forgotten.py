@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -25,7 +26,7 @@ from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -102,12 +103,14 @@ class _Search:
                 users.setdefault(one.slot, []).append(one)
         for slot, begun in users.items():
             goals = self._turn_ends(function, slot, begun)
-            if goals and not self._stored_by_others(function, slot):
+            given_back = not goals and self._goes_on_with(function, slot)
+            goals = goals or ([self.anatomy.flow(function).exit] if given_back else [])
+            if goals and (given_back or not self._stored_by_others(function, slot)):
                 for pending in self._lost(function, slot, goals, 0):
                     user = self._before(function, begun, pending)
                     if self._is_beside(function, pending):
                         continue
-                    if user is not None and not self._reset(function, slot, user):
+                    if user is not None and (given_back or not self._reset(function, slot, user)):
                         yield Forgotten(
                             pending.leaves,
                             pending.asks,
@@ -248,6 +251,46 @@ class _Search:
         if kept is not None and function is self.anatomy.module.top and kept[0] in {"member", "item"}:
             return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
         return self.anatomy.points(function, [u.node for u in users if self._in_dialogue(u.node)])
+
+    def _goes_on_with(self, function: Scope, slot: Slot) -> bool:
+        """Whether a caller is given the list beside the answer, and begins the next turn with it as it is.
+
+        `answer, history = ask(text, history)`, also under another name, or out of a place that lasts.
+        """
+        slots, places = self.anatomy.facts.slots, set[int | None]()
+        for node in function.nodes_of(cst.Return):
+            parts = [part.value for part in node.value.elements] if isinstance(node.value, cst.Tuple) else []
+            places.update(at for at, part in enumerate(parts) if slots.of(part) == slot)
+        added = (w.value for w in self.anatomy.writes.by_function[function] if w.slot == slot and w.value is not None)
+        begun = [part for value in (*self.anatomy.facts.assigned(slot), *added) for part in walk(value)]
+        for site in self.anatomy.calls.sites[function] if places else ():
+            kept = self._kept_of(site.node, site.caller, places)
+            roots = {root_object(one) for one in kept}
+            again = any(
+                root_object(held) in roots and any(slots.of(part) == parameter for part in begun if _is_place(part))
+                for parameter, value in slots.bindings(site.node, function)
+                for part in walk(value)
+                if _is_place(part) and (held := slots.of(part)) is not None
+            )
+            grown = (w for w in self.anatomy.writes.by_function[site.caller] if w.kind in GROWING and w.slot in kept)
+            if again and not any(True for _ in grown):
+                return True
+        return False
+
+    def _kept_of(self, call: cst.Call, caller: Scope, places: set[int | None]) -> set[Slot]:
+        """Where a caller puts the parts at these places of what a call gives."""
+        slots, statement = self.anatomy.facts.slots, self.anatomy.module.statement(call)
+        targets = ex.targets(statement) if isinstance(statement, cst.Assign) else []
+        parts = [part.value for target in targets if isinstance(target, cst.Tuple) for part in target.elements]
+        kept = {slots.of(part) for at, part in enumerate(parts) if at in places} - {None}
+        answers = {slots.of(part) for at, part in enumerate(parts) if at not in places} - {None}
+        for node in caller.nodes_of(cst.Assign):
+            read = {slots.of(part) for part in walk(node.value) if _is_place(part)}
+            if not read.isdisjoint(kept):
+                if not read.isdisjoint(answers):
+                    return set()  # the answer is put to it
+                kept |= {slots.of(target) for target in ex.targets(node)} - {None}
+        return {slot for slot in kept if slot is not None}
 
     def _in_dialogue(self, node: cst.CSTNode) -> bool:
         for outer in self.anatomy.module.ancestors(node):
@@ -470,6 +513,10 @@ def _on_one_object(reset: cst.CSTNode, call: cst.Call) -> bool:
     owner = ex.receiver(call)
     held = ex.receiver(reset) if isinstance(reset, cst.Call) else ex.targets(reset)[0]  # type: ignore[arg-type]
     return owner is None or held is None or f"{ex.source(held)}.".startswith(f"{ex.source(owner)}.")
+
+
+def _is_place(node: cst.CSTNode) -> TypeGuard[cst.BaseExpression]:
+    return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript))
 
 
 def _is_generator(function: Scope) -> bool:
