@@ -63,7 +63,7 @@ def begun_anew(anatomy: Anatomy, slot: Slot, write: HistoryWrite, entry: Scope) 
 def reset_places(anatomy: Anatomy, slot: Slot, function: Scope) -> list[cst.CSTNode]:
     """Where a function replaces or empties the history: itself, or by a call of what surely does so."""
     writes = [write for write in anatomy.writes.by_slot[slot] if resets(anatomy, write)]
-    surely = {write.function for write in writes if always_comes_to(anatomy, write)}
+    surely = {w.function for w in writes if w.function.name not in SETUPS and always_comes_to(anatomy, w)}
     places = [write.node for write in writes if write.function is function]
     return [*places, *(site.node for site in anatomy.calls.calls[function] if site.callee in surely)]
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import methods_elsewhere, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
@@ -21,7 +22,7 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, as_part_of, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -261,9 +262,10 @@ class Turns:
             return None
         found = self.anatomy.imported_function(ex.dotted(call.func) or "", asking=True)
         if found is not None:
-            turns = found[0].turns.open_in(found[1], call)
-            shared = [turn for turn in turns if root_object(turn.slot)[0] == "var"]
-            return _led_by(call, function, shared[0].slot, shared, found[0].module) if shared else None
+            places = [(turn, _global_place(*found, turn.slot)) for turn in found[0].turns.open_in(found[1], call)]
+            shared = [(turn, place) for turn, place in places if place is not None]
+            turns = [turn for turn, _ in shared]
+            return _led_by(call, function, shared[0][1], turns, found[0].module) if shared else None
         base = ex.receiver(call)
         for there, method in methods_elsewhere(self.anatomy, call, asking=True) if base is not None else ():
             turns = there.turns.open_in(method, call)
@@ -460,6 +462,19 @@ def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn], modu
         kept=all(turn.kept for turn in turns),
         there=tuple((module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
     )
+
+
+def _global_place(there: Anatomy, entry: Scope, slot: Slot) -> Slot | None:
+    """Where a history lives that a plain function of a file comes to: in a global, or in an object that one holds.
+
+    Not in one that the function was given.
+    """
+    root, classes = root_object(slot), there.facts.slots.classes
+    if root[0] == "var":
+        return slot
+    given = {classes.get(("var", entry, param.name.value)) for param in parameters(entry)}
+    held = [each for each, cls in classes.items() if cls is root[1] and each[:2] == ("var", there.module.top)]
+    return as_part_of(slot, held[0]) if held and root[1] not in given else None
 
 
 def _base_name(call: cst.Call) -> str | None:
