@@ -27,6 +27,10 @@ Reach = dict[Scope, bool]
 """The functions that run without lock or flag, and whether in a thread of their own."""
 
 
+OnOwn = tuple[Scope, bool, frozenset[Slot]]
+"""A function, whether it runs in a thread of its own, and what its object was given, as attributes of the class."""
+
+
 class Unguarded:
     """The concurrent starts of a file, and what they reach unguarded."""
 
@@ -37,6 +41,7 @@ class Unguarded:
         self.facts = anatomy.facts
         self.graph = anatomy.calls
         self._reached: dict[tuple[Scope, bool], Reach] = {}
+        self._on_own: dict[Start, list[OnOwn]] = {}
 
     @cached_property
     def starts(self) -> list[Start]:
@@ -58,11 +63,13 @@ class Unguarded:
             self._reached[first, thread] = self._worked_out(first, in_thread=thread)
         return self._reached[first, thread]
 
-    def reach_on_own(self, start: Start) -> Iterator[tuple[Scope, bool, frozenset[Slot]]]:
-        """What a start comes to by objects that it makes for itself alone, and whether in a thread of its own.
+    def reach_on_own(self, start: Start) -> list[OnOwn]:
+        """What a start comes to by objects that it makes for itself alone, and that were given what others have."""
+        if start not in self._on_own:
+            self._on_own[start] = list(self._find_on_own(start))
+        return self._on_own[start]
 
-        Each with what the object was given that others have, too, as attributes of its class.
-        """
+    def _find_on_own(self, start: Start) -> Iterator[OnOwn]:
         reach = self.reach(start.function, start)
         queue = [
             (site.callee, thread, frozenset(attribute for attribute, _ in given))
