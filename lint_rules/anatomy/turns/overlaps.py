@@ -63,15 +63,15 @@ class Overlaps:
         yield from self._rearmed(starts)
         led = [(start, turn) for start in starts for turn in self._turns_in(reach[start], start)]
         places: set[cst.CSTNode] = set()
-        served: dict[tuple[Start, Slot], Scope] = {}
+        served: set[tuple[Start, Slot]] = set()
         for start, turn in sorted(led, key=_place_of_turn):
-            if served.get((start, turn.slot), turn.function) is not turn.function:
+            if (start, turn.slot) in served and not turn.function.within(start.function):
                 told.add(turn)  # the handler's own turn on this history is
             again = turn in told and start.kind == "handler"
             if not again and self._repeats(start, turn, reach[start]) and self._same_history(start, turn, reach[start]):
                 told.add(turn)
-                if start.kind == "handler":
-                    served.setdefault((start, turn.slot), turn.function)
+                if start.kind == "handler" and turn.function.within(start.function):
+                    served.add((start, turn.slot))
                 place = self._place(start, turn)
                 if place not in places:
                     places.add(place)

@@ -115,6 +115,9 @@ class StoredTurns:
                 saves = [save for save in told if holds([arg.value for arg in save.args], ask, taken)]
                 saves = [save for save in saves if _shares_key(load, save, given)]
                 kept = [save for save in saves if self._is_one(load, save, ask, function, outer)]
+                if ex.receiver(load) is not None and self._receiver(load, outer) is None:  # of this run: but its rows
+                    read = self._resources.of(load).read
+                    kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
                 if kept and slot is not None:
                     yield Kept(slot, ask, kept, load, None, self._resources.of(load).lies_outside)
 
