@@ -79,6 +79,8 @@ _RATE = re.compile(r"(^|[._])(rate|rpm|tpm|rps|throttle)", re.IGNORECASE)
 """What slows the rounds down, and ends none."""
 OFFERS = re.compile("tool|function")
 """Keywords by which a model is offered tools, or told to leave them: `tools`, `tool_choice`, `function_call`."""
+_SETTERS = ("set", "reset", "extend", "renew", "configure")
+"""How names begin of what sets something. Breaks a tie, no more: of what it gets nothing moves either."""
 _GUARDS = frozenset({"timeout", "timeout_at", "move_on_after", "fail_after", "move_on_at", "fail_at", "wait_for"})
 
 
@@ -316,8 +318,10 @@ def counts_rounds(iterable: cst.BaseExpression) -> bool:
 
 
 def _sets_only(call: cst.Call) -> bool:
-    """`box.set_timeout(60)`: what gets constants alone is the same in each round, and nothing of the loop is tested."""
-    return bool(call.args) and all(isinstance(arg.value, (cst.BaseNumber, cst.BaseString)) for arg in call.args)
+    """`box.set_timeout(60)`: it sets what is the same in each round, and tests nothing; `budget.spend(1)` may."""
+    given = [arg.value for arg in call.args]
+    constant = bool(given) and all(isinstance(value, (cst.BaseNumber, cst.BaseString)) for value in given)
+    return constant and ex.called_name(call).startswith(_SETTERS)
 
 
 def _plain_sides(test: cst.Comparison) -> list[cst.Name | cst.Attribute]:

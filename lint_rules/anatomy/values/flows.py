@@ -23,6 +23,7 @@ _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Intege
 _TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 _ARGUMENTS = frozenset({"arguments", "args", "input", "function"})
 _NO_CALL = frozenset({"role", "content", "output", "result"})
+_OF_CALLS = frozenset({Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 _MIXERS = _EXTENDERS | _GROWERS - {"append"}
 
@@ -86,11 +87,15 @@ class Flows(Forms):
             self._learn_back(item, self.of(inside), "", item)
 
     def _learn_items(self, slot: Slot, value: cst.BaseExpression) -> None:
-        """What is in a container is in it under other names, too: in a parameter, in a copy, where it is given back."""
+        """Calls in a container are in it under other names, too: in a parameter, in a copy, where it is given back.
+
+        Messages in one make a history of it, which has its own ways.
+        """
         for part in (value, *sources(value)):
             base = self.slots.of(part)
             if base is not None and base != slot:
-                self._learn_all(("item", slot), self.of(("item", base)), value)
+                kinds = {kind: shown for kind, shown in self.of(("item", base)).items() if kind in _OF_CALLS}
+                self._learn_all(("item", slot), kinds, value)
 
     def _flow_unpacked(self, target: cst.Tuple | cst.List, value: cst.BaseExpression) -> None:
         value = ex.inner(value)
