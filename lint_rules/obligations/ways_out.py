@@ -6,6 +6,7 @@ Regions where calls wait (`waiting`) have ways out (`unanswered`); each is asked
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -107,7 +108,7 @@ class WaysOut:
                 continue
             stored = self.ends.is_stored_before(taken.headers)
             how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
-            if how is not None:
+            if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
                 yield WayOut(escape, how)
 
     def swallowed(self, taken: Taken) -> Iterator[Failure]:
@@ -248,6 +249,13 @@ class WaysOut:
         ]
         runs = (node for node in calls if node not in parses and runs_tool(facts, self.anatomy.transcript, node))
         return bool(parses) and not any(True for _ in runs)
+
+    def _ends_by_tool(self, escape: Escape, loop: cst.For) -> bool:
+        """Whether the function ends since the model has called one tool: `if call.name == "hang_up": ...; return`."""
+        if not isinstance(escape.jump, cst.Return):
+            return False
+        around = itertools.takewhile(lambda outer: outer is not loop, self.anatomy.module.ancestors(escape.jump))
+        return any(isinstance(outer, cst.If) and _names_a_tool(outer.test) for outer in around)
 
     def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
         """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""

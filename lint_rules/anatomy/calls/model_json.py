@@ -115,9 +115,15 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         if "arguments" in (items := ex.dict_items(node))
     ]
     of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
-    if of_class and all(of_class):
+    if of_class and all(of_class) and _is_read_by_key(anatomy, call.args[0].value):
         return True
     return any(encoded for _, encoded in made) and provenance.renders_the_past(anatomy, call, function)
+
+
+def _is_read_by_key(anatomy: Anatomy, text: cst.BaseExpression) -> bool:
+    """`call["arguments"]`, `call.get("arguments")`, also by a name: not what a stream brings."""
+    pairs = [ex.member(ex.inner(value)) for value in anatomy.facts.values_of(text) or [text]]
+    return all(pair is not None and pair[1] == "arguments" for pair in pairs)
 
 
 def _encodes(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
