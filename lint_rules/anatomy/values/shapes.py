@@ -31,7 +31,8 @@ def _message_items(items: dict[str, cst.BaseExpression]) -> str | None:
     if "role" not in items:
         return None
     part = next((key for key in items if key in words.MESSAGE_PARTS), None)
-    if part is None or not names_role(items["role"]):
+    plain = words.MESSAGE_PARTS.union({"role", "name"}).issuperset(items) and ex.text(items["role"]) is None
+    if part is None or not (plain or names_role(items["role"])):
         return None
     return f"has `role` and `{part}`"
 
