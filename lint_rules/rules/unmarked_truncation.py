@@ -34,11 +34,12 @@ def answer_calls(messages, calls, execute):
 What a message with the result of a tool call says, or what is set as the `content` of a stored message, is followed
 back through names, concatenations, f-strings, conditional expressions and functions of the same file; and so is what
 a tool gives back. A function is one if a model is told of it by name and description (a dict, a constructor, a
-decorator, a class), if it is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), or compares names
-of tools. A slice from the front (`text[:n]`) on that way is reported, unless text right behind it, or words beside it,
-say that, or how much, is missing, or the same function keeps the end of the text, too. Slices for logs, titles and user
-interfaces never get into a message, and are not reported; nor are lists (`results[:5]`) and JSON text (AGL502). In
-tools, nor are fewer than 100 characters, the text of an error, and a length that was asked for.
+decorator, a class), if it is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), or compares
+names of tools. A slice from the front (`text[:n]`) on that way is reported, unless words beside it, or text of
+another script right behind it, say that, or how much, is missing, or the same function keeps the end of the text,
+too. Slices for logs, titles and user interfaces never get into a message, and are not reported; nor are lists
+(`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100 characters, the text of an error, and a
+length that was asked for.
 
 ## Known problems
 Of a tool that only other files tell the model about, nothing is known; texts cut on their way into a prompt are not

@@ -20,7 +20,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _SAYS_HOW_MUCH = re.compile(
-    r"truncat|omit|elided|remain|character|chars|bytes|lines|left out|skipped|shorten|abridg|clipped|"
+    r"trunc|omit|elided|remain|character|chars|bytes|lines|left out|skipped|shorten|abridg|clipped|"
     r"not shown|full (text|output|result|content)|see |saved|\bmore\b|\bfirst\b|\btotal\b|limit|redacted",
     re.IGNORECASE,
 )
@@ -81,7 +81,7 @@ class Heads:
                 told = marked or self._tells(part)
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
-                        yield from self._find(piece, function, told or _is_words(behind), seen, depth + 1)
+                        yield from self._find(piece, function, told or _is_foreign(behind), seen, depth + 1)
             elif isinstance(part, cst.Call):
                 yield from self._called(part, function, marked, seen, depth)
             elif isinstance(part, cst.Name):
@@ -270,12 +270,12 @@ def _named(node: cst.CSTNode) -> set[str]:
     return {part.value for part in walk(node) if isinstance(part, cst.Name) and id(part) not in called}
 
 
-def _is_words(node: cst.CSTNode | None) -> bool:
-    """Whether a piece of a text says something, in whatever language; dots say nothing."""
+def _is_foreign(node: cst.CSTNode | None) -> bool:
+    """Whether a piece of a text says something in a script that is not ours: there it is taken for a note."""
     if isinstance(node, cst.BinaryOperation):
-        return _is_words(node.left)
+        return _is_foreign(node.left)
     said = node.value if isinstance(node, (cst.SimpleString, cst.FormattedStringText)) else ""
-    return any(letter.isalpha() for letter in said.lstrip("rRbBuUfF").replace("\\n", ""))
+    return any(letter.isalpha() and not letter.isascii() for letter in said)
 
 
 def _measures(node: cst.CSTNode, text: cst.BaseExpression) -> bool:
