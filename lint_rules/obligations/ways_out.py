@@ -7,6 +7,7 @@ Regions where calls wait (`waiting`) have ways out (`unanswered`); each is asked
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -37,6 +38,11 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+
+_LAST = re.compile(
+    r"finish|final|done|complet|terminat|(^|_)end(_|$)|exit|quit|submit|hang_?up|reset|hand_?off|goodbye", re.I
+)
+"""Words in the names of tools that end a conversation."""
 
 
 @record
@@ -188,7 +194,7 @@ class WaysOut:
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
                 how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot)
-                if how == BROKEN and about == parts and any(map(_names_a_tool, about)):
+                if how == BROKEN and about == parts and any(True for part in about for _ in _tools(part)):
                     continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
@@ -255,7 +261,7 @@ class WaysOut:
         if not isinstance(escape.jump, cst.Return):
             return False
         around = itertools.takewhile(lambda outer: outer is not loop, self.anatomy.module.ancestors(escape.jump))
-        return any(isinstance(outer, cst.If) and _names_a_tool(outer.test) for outer in around)
+        return any(_LAST.search(name) for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test))
 
     def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
         """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
@@ -277,12 +283,10 @@ def _gives_something(escape: Escape) -> bool:
     return isinstance(escape.jump, cst.Return) and not handlers.is_neutral(escape.jump.value)
 
 
-def _names_a_tool(test: cst.BaseExpression) -> bool:
-    """Whether a test compares something with a word: `calls[0].function.name == "hand_in"`."""
-    return any(
-        ex.text(side) is not None
-        for node in walk(test)
-        if isinstance(node, cst.Comparison)
-        for shown in (node.left, *(target.comparator for target in node.comparisons))
-        for side in (shown, *(e.value for e in getattr(shown, "elements", ())))
-    )
+def _tools(test: cst.BaseExpression) -> Iterator[str]:
+    """The words with which a test compares something: `calls[0].function.name == "hand_in"`."""
+    for node in walk(test):
+        for shown in (node.left, *(t.comparator for t in node.comparisons)) if isinstance(node, cst.Comparison) else ():
+            for side in (shown, *(e.value for e in getattr(shown, "elements", ()))):
+                if (word := ex.text(side)) is not None:
+                    yield word
