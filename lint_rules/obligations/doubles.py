@@ -144,13 +144,10 @@ class _Sequence:
     def _brings(self, stored: Stored, avoiding: AnyOf) -> bool:
         """Whether a message that comes with a whole list was put into that before, and is still the same."""
         made = stored.message.node if stored.kind == "extend" and stored.message is not None else None
-        if (
-            made is None
-            or self.module.inside(made, stored.node)
-            or self.module.scope_of[made].function != self.function
-        ):
+        if made is None or self.module.inside(made, stored.node):
             return True
-        return self.again.follows(made, stored.node, avoiding)
+        here = self.module.scope_of[made].function is self.function
+        return not here or self.again.follows(made, stored.node, avoiding)
 
     def _comes_after(self, failed: list[Point], then: Stored, avoiding: AnyOf) -> bool:
         """Whether a place is where an error goes, or comes behind that."""

@@ -128,9 +128,6 @@ class OpenEnds:
             for slot in slots
         )
 
-    def _has(self, node: cst.CSTNode, statement: cst.CSTNode) -> bool:
-        return self.anatomy.module.inside(node, statement)
-
     def _drops_the_newest(self, call: cst.Call) -> bool:
         """Whether a function of this file takes the last messages away: the calls go with the results they have got."""
         callee = self.anatomy.facts.slots.callee(call)

@@ -116,16 +116,7 @@ class Heads:
         if Kind.HISTORY in kinds or Kind.CALLS in kinds or type(ex.inner(node)) in _LISTS:
             return True
         if isinstance(node, cst.Call):
-            return ex.called_name(node) in {
-                "split",
-                "splitlines",
-                "list",
-                "sorted",
-                "findall",
-                "items",
-                "keys",
-                "values",
-            }
+            return ex.called_name(node) in _LISTERS
         slot = self.facts.slots.of(node)
         if slot is None:
             return False
