@@ -1,7 +1,7 @@
 """Tools of a program: the functions that a model may call, known by what is told of them, or by how they are run.
 
 - A declaration has the tool's name, and says what it is for or takes: a display, a constructor, a decorator. It names
-  the function (`Tool(name="read", description=..., run=read)`), stands above it, or gives its very name.
+  the function (`Tool(name="read", description=..., run=read)`), stands above it, or gives its name, also in a table.
 - A class has a name and a description: what it does with arguments, and none of its own methods asks for.
 - A function is offered: `tools=[read]`.
 - One is taken from a table, and run with what was written for it: `TABLE[name](**arguments)`.
@@ -34,6 +34,9 @@ def _declared(anatomy: Anatomy) -> Iterator[Scope]:
     for function in anatomy.module.functions:
         for name in (function.name, *_compared(function)):
             named.setdefault(name, []).append(function)
+    for display in anatomy.module.nodes_of(cst.Dict):
+        for name, value in ex.dict_items(display).items():  # `{"read": read_file}`
+            named.setdefault(name, []).extend(_functions(anatomy, [value]))
     for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
         items = ex.dict_items(node) if isinstance(node, cst.Dict) else ex.keywords(node)
         has_schema = not _SCHEMAS.isdisjoint(items)
