@@ -44,7 +44,7 @@ def _declared(anatomy: Anatomy) -> Iterator[Scope]:
             continue
         parent = anatomy.module.parent[node]
         if isinstance(parent, cst.Decorator):
-            yield from filter(None, [anatomy.module.own_scope.get(anatomy.module.parent[parent])])
+            yield anatomy.module.own_scope[anatomy.module.parent[parent]]
         elif "name" in items:
             given = (anatomy.facts.slots.function(value) for value in items.values())
             yield from (function for function in given if function is not None)

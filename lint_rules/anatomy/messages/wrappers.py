@@ -70,8 +70,8 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
             there, function = run_elsewhere(anatomy, call) or (None, None)
             if there is not None and function is not None:
                 evidence = Evidence(f"is what `{function.qualname}` of another file gives", call)
-                for kind in there.facts.of(("return", function)).keys() & _PARTS:
-                    yield ("call", call), kind, evidence
+                given = there.facts.of(("return", function))
+                yield from ((("call", call), kind, evidence) for kind in given if kind in _PARTS)
 
 
 def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:
