@@ -30,6 +30,47 @@ def stays(source: str) -> None:
     same(source, source)
 
 
+# -- calls that somebody else makes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def f(m):\n    return await to_thread(client.ask, m, n=1)",
+        "async def f(m):\n    return await asyncio.to_thread(lambda: client.ask(m, n=1))",
+        "async def f(m):\n    return await loop.run_in_executor(None, functools.partial(client.ask, m, n=1))",
+        "async def f(m):\n    return await sync_to_async(client.ask)(m, n=1)",
+    ],
+)
+def test_a_call_that_is_made_in_a_thread_is_that_call(source: str) -> None:
+    same(source, "async def f(m):\n    return await client.ask(m, n=1)")
+
+
+@pytest.mark.parametrize("last", ["return given", "given = fn(*args, **kw)\n    return given"])
+def test_a_call_that_is_made_once_more_after_an_error_is_that_call(last: str) -> None:
+    again = f"def again(fn, *args, most=3, **kw):\n    given = fn(*args, **kw)\n    {last}\n"
+    assert normal(f"{again}x = again(client.ask, m, most=5, n=1)").endswith("x = client.ask(m, n=1)")
+    assert normal(f"{again}x = again(partial(client.ask, m), n=1)").endswith("x = client.ask(m, n=1)")
+    none = "class A:\n    def again(self, fn):\n        return fn()\n"
+    assert normal(f"{none}x = a.again(lambda: client.ask(m))").endswith("x = client.ask(m)")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "t = to_thread(client.ask, m)",
+        "def ask(m):\n    return m\n\nasync def f(m):\n    return await to_thread(ask, m)",
+        "async def f(m):\n    return await to_thread(lambda x: client.ask(x), m)",
+        "def again(fn, *args):\n    return fn(*args) or 1\nx = again(client.ask, m)",
+        "def again(fn, *args):\n    return fn(m, *args)\nx = again(client.ask)",
+        "def again(fn, *args):\n    fn(*args)\nx = again(client.ask, m)",
+        "def given(fn, *args):\n    return fn\nx = given(client.ask, m)",
+    ],
+)
+def test_a_call_that_is_more_than_the_one_it_is_given_stays(source: str) -> None:
+    stays(source)
+
+
 # -- tuples -------------------------------------------------------------------------------------------------------
 
 

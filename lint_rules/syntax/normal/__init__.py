@@ -9,7 +9,17 @@ from __future__ import annotations
 
 import ast
 
-from lint_rules.syntax.normal import aliases, displays, inlining, loops, recursion, temporaries, tuples, walrus
+from lint_rules.syntax.normal import (
+    aliases,
+    displays,
+    indirect,
+    inlining,
+    loops,
+    recursion,
+    temporaries,
+    tuples,
+    walrus,
+)
 from lint_rules.syntax.normal.names import Nodes, in_each, scopes
 
 __all__ = ["normalize"]
@@ -20,8 +30,10 @@ def normalize(tree: ast.Module, nodes: Nodes) -> bool:
 
     Each step leaves forms that the next ones know.
     """
+    is_indirect = indirect.normalize(nodes)
     listed = scopes(tree, nodes)
     changed = [
+        is_indirect,
         walrus.normalize(listed, nodes),
         tuples.normalize(listed, nodes),
         displays.normalize(listed, nodes),

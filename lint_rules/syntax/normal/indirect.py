@@ -1,0 +1,137 @@
+"""A call that is made on the caller's behalf, who gets what it gives, as that call itself.
+
+`await to_thread(f, x)`, `await loop.run_in_executor(None, lambda: f(x))`, `sync_to_async(f)(x)`, `partial(f, x)()`, and
+`again(f, x)` of a function that gives back what its parameter gives: each comes to `f(x)`. Only for an `f` that is not
+of this file: who else runs at the same time matters for what its own functions do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from lint_rules.syntax.below import BELOW
+from lint_rules.syntax.normal.names import FUNCTIONS, SCOPES, Nodes
+
+_THREADS = {"to_thread": 0, "run_in_threadpool": 0, "run_sync": 0, "run_in_executor": 1}
+"""What runs a function elsewhere, and at which place it takes it."""
+_PUT_OFF = frozenset({"partial", "sync_to_async", "database_sync_to_async"})
+"""What gives a function that calls another one."""
+_WAITS = frozenset({"wait_for", "shield"})
+
+
+def normalize(nodes: Nodes) -> bool:
+    functions: dict[str, Any] = {node.name: node for kind in FUNCTIONS for node in nodes.get(kind, ())}
+    waits = [_waited_for(node) for node in nodes.get(ast.Await, ())]
+    changed = [_become(call, _in_thread(call), functions) for call in waits if type(call) is ast.Call]
+    for call in nodes.get(ast.Call, ()):
+        if type(call.func) is ast.Call:
+            changed.append(_name(call.func) in _PUT_OFF and _become(call, call, functions))
+        elif call.args and (again := functions.get(_name(call))) is not None and _is_callable(call.args[0]):
+            changed.append(_become(call, _given_back(call, again), functions))
+    return any(changed)
+
+
+def _waited_for(node: ast.Await) -> ast.expr:
+    value = node.value
+    return value.args[0] if type(value) is ast.Call and _name(value) in _WAITS and value.args else value
+
+
+def _in_thread(call: ast.Call) -> ast.Call | None:
+    """`f(x)` for `to_thread(f, x)`."""
+    place = _THREADS.get(_name(call))
+    if place is None or len(call.args) <= place:
+        return None
+    return ast.Call(call.args[place], call.args[place + 1 :], call.keywords)
+
+
+def _given_back(call: ast.Call, function: Any) -> ast.Call | None:
+    """`f(x)` for `again(f, x)`, where that calls its first parameter with the rest, and gives back what it gives."""
+    args = function.args
+    listed = [arg.arg for arg in (*args.posonlyargs, *args.args)]
+    if type(call.func) is ast.Attribute:
+        listed = listed[1:]
+    given = {_runs(value, function) for value in _returned(function)}
+    if not listed or given != {listed[0]}:
+        return None
+    own = {*listed, *(arg.arg for arg in args.kwonlyargs)}
+    return ast.Call(call.args[0], call.args[len(listed) :], [k for k in call.keywords if k.arg not in own])
+
+
+def _returned(function: Any) -> Iterator[ast.expr]:
+    """What a function gives back; where that is a name, all that is assigned to it."""
+    found = list(_inside(function.body))
+    for node in found:
+        if type(node) is ast.Return and type(node.value) is ast.Name:
+            yield from (
+                other.value for other in found
+                if type(other) is ast.Assign and any(getattr(t, "id", "") == node.value.id for t in other.targets)
+            )  # fmt: skip
+        elif type(node) is ast.Return:
+            yield node.value if node.value is not None else ast.Constant(None)
+
+
+def _runs(value: ast.expr, function: Any) -> str | None:
+    """`fn` for `fn(*args, **kwargs)` of all that a function gets and does not name."""
+    value = value.value if type(value) is ast.Await else value
+    if type(value) is not ast.Call or type(value.func) is not ast.Name:
+        return None
+    rest = [part.arg for part in (function.args.vararg, function.args.kwarg) if part is not None]
+    passed = [part.value for part in value.args if type(part) is ast.Starred]
+    passed += [part.value for part in value.keywords if part.arg is None]
+    whole = len(passed) == len(value.args) + len(value.keywords)
+    return value.func.id if whole and [getattr(part, "id", "") for part in passed] == rest else None
+
+
+def _inside(body: list[Any]) -> Iterator[Any]:
+    """The statements of a function, without those of nested ones."""
+    for node in body:
+        if isinstance(node, SCOPES):
+            continue
+        yield node
+        for field in BELOW[type(node)]:
+            below = getattr(node, field, None)
+            if type(below) is list and below and isinstance(below[0], (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                yield from _inside(below)
+
+
+def _become(call: Any, made: Any, functions: dict[str, Any]) -> bool:
+    """Makes of a call the one that it comes to, if that is plain: where it is written out, it stands there."""
+    place = call
+    while made is not None and _is_put_off(made.func):
+        place = made.func
+        if type(place) is ast.Lambda:
+            inner = place.body
+            made = inner if type(inner) is ast.Call and not (made.args or made.keywords) and _is_bare(place) else None
+            place = inner
+        elif place.args:
+            made = ast.Call(place.args[0], [*place.args[1:], *made.args], [*place.keywords, *made.keywords])
+        else:
+            made = None
+    if made is None or made is call or not _is_callable(made.func) or _last(made.func) in functions:
+        return False
+    call.func, call.args, call.keywords = made.func, made.args, made.keywords
+    ast.copy_location(call, place)
+    return True
+
+
+def _is_put_off(node: ast.expr) -> bool:
+    return type(node) is ast.Lambda or (type(node) is ast.Call and _name(node) in _PUT_OFF)
+
+
+def _is_bare(function: ast.Lambda) -> bool:
+    args = function.args
+    return not (args.posonlyargs or args.args or args.kwonlyargs or args.vararg or args.kwarg)
+
+
+def _is_callable(node: ast.expr) -> bool:
+    return type(node) in (ast.Name, ast.Attribute, ast.Lambda) or (type(node) is ast.Call and _name(node) in _PUT_OFF)
+
+
+def _name(call: ast.Call) -> str:
+    return _last(call.func)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if type(node) is ast.Attribute else getattr(node, "id", "")
