@@ -19,6 +19,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions")
+_BODIES = frozenset({"json", "data", "body", "extra_body"})
 _CHOICES = ("tool_choice", "function_call")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
 _TAKING = frozenset({"pop", "popitem", "clear", "update"})
@@ -135,7 +136,8 @@ def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
         if value is not None:
             return value
         for arg in call.args:
-            value = _always_holds(anatomy, arg.value, keyword) if arg.star == "**" else None
+            is_body = arg.star == "**" or (arg.keyword is not None and arg.keyword.value in _BODIES)
+            value = _always_holds(anatomy, arg.value, keyword) if is_body else None
             if value is not None:
                 return value
     if ex.called_name(call) in LANGCHAIN_CALLS:
@@ -144,16 +146,30 @@ def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
 
 
 def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
-    """The value of a key in a dict that is made with it, and out of which nothing is taken later; else None."""
+    """The value of a key in a dict that is made with it, and out of which nothing is taken later; else None.
+
+    Also one that the dict gets wherever there is such a value: `if tools: request["tools"] = tools`.
+    """
     slot = anatomy.facts.slots.of(spread) if isinstance(spread, (cst.Name, cst.Attribute)) else None
-    made = [ex.dict_items(value).get(key) for value in anatomy.facts.assigned(slot)] if slot is not None else []
-    if slot is None or len(made) != 1 or key in anatomy.facts.members(slot):
+    if slot is None:
+        return ex.dict_items(spread).get(key)
+    made = [ex.dict_items(value).get(key) for value in anatomy.facts.assigned(slot)]
+    put = anatomy.facts.members(slot).get(key)
+    if len(made) != 1 or (put is not None and (made[0] is not None or not _is_tested_alone(anatomy, put))):
         return None
     bases = [part.value for part in anatomy.module.nodes_of(cst.Attribute) if part.attr.value in _TAKING]
     taken = any(anatomy.facts.slots.of(base) == slot for base in bases)
     deleted = any(isinstance(part, cst.Subscript) and anatomy.facts.slots.of(part.value) == slot
                   for node in anatomy.module.nodes_of(cst.Del) for part in walk(node))  # fmt: skip
-    return None if taken or deleted else made[0]
+    return None if taken or deleted else made[0] or put
+
+
+def _is_tested_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether what a statement under an `if` uses is what that asks for."""
+    statement = anatomy.module.statement(value)
+    outer = next((o for o in anatomy.module.ancestors(statement) if isinstance(o, (cst.If, cst.FunctionDef))), None)
+    asked = anatomy.facts.slots.of(outer.test) if isinstance(outer, cst.If) and outer.orelse is None else None
+    return asked is not None and asked == anatomy.facts.slots.of(value)
 
 
 def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:

@@ -26,6 +26,10 @@ _TEXTS = frozenset({"content", "text", "output_text"})
 _ON_THE_WAY = frozenset(
     {"choices", "message", "messages", "delta", "data", "response", "output", "content", "[]", "parts"}
 )
+_TEXT_TYPES = frozenset({"text", "output_text", "message"})
+_WAITS = frozenset({"wait_for", "shield", "create_task", "ensure_future"})
+_BODIES = frozenset({"json", "parse", "model_dump", "to_dict"})
+"""Methods that give the whole reply in another form."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
 
@@ -86,10 +90,25 @@ class _Reader:
 
     def _told_of_calls(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """A part that tells of calls: it is read for them, unless nothing comes of what is seen there."""
+        if way[-1] == "type" and self._picks_texts(node):
+            return
         if not self._is_idle(node):
             self._calls = True
         elif not _CALLS.isdisjoint(way):
             self._seen = self._seen or node
+
+    def _picks_texts(self, node: cst.CSTNode) -> bool:
+        """Whether a part's type is asked for to take texts, and what is none is passed over."""
+        test = self._module.parent[node]
+        if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+            return False
+        _, operator, right = ex.compared(test)
+        if not isinstance(operator, cst.Equal) or ex.text(right) not in _TEXT_TYPES:
+            return False
+        outer = self._module.parent[test]
+        while isinstance(outer, cst.If) and outer.orelse is not None:
+            outer = outer.orelse
+        return isinstance(outer, (cst.If, cst.CompIf))
 
     def _is_idle(self, node: cst.CSTNode) -> bool:
         """Whether a value is only logged, or stands in a test that decides nothing: `if message.tool_calls: pass`."""
@@ -128,14 +147,14 @@ class _Reader:
                 value = parent
                 continue
             pair = ex.member(parent)
-            if pair is None and isinstance(parent, cst.Arg):  # getattr(reply, "tool_calls", None)
+            if isinstance(parent, (cst.Arg, cst.Attribute)):
                 outer = self._module.parent[parent]
-                pair = ex.member(outer)
-                parent = outer if pair is not None else parent
-            if pair is None and isinstance(parent, cst.Attribute):
-                outer = self._module.parent[parent]
-                pair = ex.member(outer)
-                parent = outer
+                if isinstance(outer, cst.Call) and _is_same(outer, parent):
+                    value = outer
+                    continue
+                taken = ex.member(outer)  # reply.get("tool_calls"), getattr(reply, "tool_calls", None)
+                if taken is not None and taken[0] is value:
+                    parent, pair = outer, taken
             if pair is not None and pair[0] is value:
                 value, way = parent, (*way, pair[1])
             elif isinstance(parent, cst.Subscript) and parent.value is value:
@@ -219,6 +238,11 @@ class _Reader:
         ]
         found = sorted((*read, *nested), key=self._module.order.__getitem__) if nested else read
         yield from (node for node in found if not self._is_bound(node))
+
+
+def _is_same(call: cst.Call, part: cst.CSTNode) -> bool:
+    """Whether a call gives what it gets, or what its method is of, in another form: `wait_for(x, 5)`, `x.json()`."""
+    return ex.called_name(call) in (_BODIES if call.func is part else _WAITS)
 
 
 def _does_nothing(body: cst.BaseSuite) -> bool:
