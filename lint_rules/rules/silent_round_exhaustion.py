@@ -45,7 +45,8 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The loop of rounds ends in two ways: by the model's reply, and by its number of rounds (the end of a `range`, a test of
-a counter). Both ways lead to one return, or one `yield`. On the second, the name that it hands out still has the empty
+a counter). Both ways lead to one return, or one `yield`, or to two that hand out the text of the reply in the same
+words. On the second, the name that it hands out still has the empty
 value (`""`, `[]`, `{}`) it got before the loop; or it is what the loop itself waits for (`while found is None and`),
 with something empty in its place (`found or {}`); or it is the text of the last reply, which asked for tools, also by a
 name that this gets behind the loop. Silent is:
@@ -85,9 +86,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in silences(anatomy):
         name = ex.source(found.part, 40)
         done, by = ("returned", "return") if isinstance(found.node, cst.Return) else ("yielded", "yield")
+        how = f"by the same {by} as the model's answer" if found.twin is None else "in the same form as an answer"
         message = (
-            f"when the rounds are used up, `{name}` is {done} without an answer in it, by the same {by} as the"
-            " model's answer: the caller can't tell"
+            f"when the rounds are used up, `{name}` is {done} without an answer in it, {how}: the caller can't tell"
         )
-        notes = (Note(found.way.node, "the rounds end here, without a word"),)
-        yield Draft(found.node, message, _HELP, notes, fix=repair(anatomy, found.loop.node, found.way))
+        notes = [Note(found.way.node, "the rounds end here, without a word")]
+        notes += [Note(found.twin, "an answer is handed out here")] if found.twin is not None else []
+        yield Draft(found.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))

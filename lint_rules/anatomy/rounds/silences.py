@@ -24,12 +24,16 @@ _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 
 @record
 class Silence:
-    """`node` hands out `part`, which holds no answer when `way` has led there from `loop`."""
+    """`node` hands out `part`, which holds no answer when `way` has led there from `loop`.
+
+    `twin` is another return that hands out the same, as an answer; None where answers pass `node` as well.
+    """
 
     node: cst.Return | cst.Yield
     part: cst.BaseExpression
     loop: RoundLoop
     way: Exhaustion
+    twin: cst.Return | None = None
 
 
 def silences(anatomy: Anatomy) -> Iterator[Silence]:
@@ -66,9 +70,12 @@ class _Way:
         answered = replied | ({*passed} if not self.way.pure else set())
         graph = self.anatomy.flow(self.loop.function)
         for node, part in parts:
-            if any(p in passed and p in answered for p in graph.enclosing(node, self.anatomy.module.parent)):
+            points = [p for p in graph.enclosing(node, self.anatomy.module.parent) if p in passed]
+            is_shared = any(p in answered for p in points)
+            twin = self._twin(node, part) if points and not is_shared else None
+            if is_shared or twin is not None:
                 if not self._is_told(passed - answered, passed, self.slots.of(part)):
-                    yield Silence(node, part, self.loop, self.way)
+                    yield Silence(node, part, self.loop, self.way, twin)
 
     def _passed(self, start: list[Point]) -> set[Point]:
         """The points behind the loop that a way out leads to."""
@@ -80,6 +87,17 @@ class _Way:
                     found.add(target)
                     queue.append(target)
         return found
+
+    def _twin(self, end: cst.Return | cst.Yield, part: cst.BaseExpression) -> cst.Return | None:
+        """The return inside the loop that hands out the text of a reply in the same words."""
+        if not self._is_last_text(part):
+            return None
+        words = ex.source(end.value, 200) if end.value is not None else ""
+        for other in self.loop.function.nodes_of(cst.Return):
+            if self.anatomy.module.inside(other, self.loop.node) and other.value is not None:
+                if ex.source(other.value, 200) == words:
+                    return other
+        return None
 
     # -- what is returned -------------------------------------------------------------------------------------
 
