@@ -70,7 +70,8 @@ second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
 told from the rest by words (`<tool_call>`, `ACTION:`) is a call: where it is passed over, and nothing is stored that
 says so, it is reported. Arguments that a function of another file parses are reported where that function gets them.
-Where there is no round loop in the file, methods and reusable functions are reported, scripts are not.
+Where there is no round loop in the file, methods and reusable functions are reported, scripts are not; a handler that
+stands around the request as well ends the turn, if no other request follows and it stores nothing.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
@@ -111,6 +112,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Handling
 from lint_rules.anatomy.rounds.error_ways import SILENT, way_of_error
 from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.ignored_json_error import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -159,6 +161,11 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
             message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"
             notes = (note, Note(way.ended.handler, "this handler"), Note(way.loop.node, "the round loop that it ends"))
             yield Draft(call, message, _HELP, notes)
+    elif way.ended is not None:
+        if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(given):
+            message = f"malformed `{text}` ends the turn: the handler around it gives up, and the model is never told"
+            at = Note(way.ended.handler, "this handler")
+            yield Draft(call, message, _HELP, (note, at), fix=repair(anatomy, call, None))
     elif way.loop is not None:
         message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
         end = Note(way.loop.node, "the round loop that it ends")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import libcst as cst
@@ -19,6 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -33,7 +35,7 @@ class Way:
 
     `script` is set where all ways out of the file end in module-level code. `errors` are the names of what is raised,
     and `meant` says that somebody does so for his callers: by an error of his own, or as his docstring says. `ended` is
-    the handler in the loop that ends it, whatever else it does.
+    the handler in the loop that ends it, or that gives up a turn of one round, whatever else it does.
     """
 
     handling: Handling | None = None
@@ -66,6 +68,8 @@ def way_of_error(
     seen.add(function)
     loop = _loop_around(anatomy, node, function)
     way = way_inside(anatomy, node, function, loop, errors)
+    if loop is None and way.ended is not None and not any(_answers(anatomy, scope) for scope in seen):
+        return Way(told=True)
     if way.is_over or way.ended is not None:
         return replace(way, meant=meant or way.meant)
     if loop is not None:
@@ -74,7 +78,7 @@ def way_of_error(
     meant = meant or way.meant
     sites = [site for site in anatomy.calls.sites[function] if site.caller not in seen]
     ways = [way_of_error(anatomy, site.node, site.caller, seen, way.errors, meant=meant) for site in sites]
-    for wanted in ("loop", "handling", "told"):
+    for wanted in ("loop", "handling", "ended", "told"):
         for found in ways:
             if getattr(found, wanted):
                 return found
@@ -100,7 +104,7 @@ def way_inside(
         if loop is not None and _only_collects(anatomy, handling, loop):
             return Way(handling=replace(handling, ending=Ending.DROPS))
         if handling.ending is not Ending.RAISES:
-            if loop is not None and _leaves(anatomy, handling, loop):
+            if _leaves(anatomy, handling, loop) if loop is not None else _gives_up(anatomy, handling, function):
                 return Way(loop=loop, errors=errors, meant=meant, ended=handling)
             return Way(told=True)
         raised = _raised(anatomy, handling)
@@ -113,11 +117,33 @@ def way_inside(
 
 def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
     """Whether a handler in a round loop ends that: no way from it leads to another round, or to another request."""
-    flow = anatomy.flow(loop.function)
+    return _is_the_end(anatomy, handling, loop.function, anatomy.flow(loop.function).at(loop.node))
+
+
+def _answers(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function stores results of calls: what a model is made to write as a call, to be read, is no turn."""
+    return any(stored.answers for stored in anatomy.transcript.stored(function))
+
+
+def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:
+    flow = anatomy.flow(function)
     begins = flow.within(walk(handling.handler.body))
-    asks = [call for call in loop.function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
-    again = {*flow.at(loop.node), *anatomy.points(loop.function, asks)}
+    asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
+    again = {*rounds, *anatomy.points(function, asks)}
     return bool(begins) and again.isdisjoint(begins) and not flow.reaches(begins, again, exceptions=False)
+
+
+def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
+    """Whether a handler around a request ends the turn: it asks no more, and puts nothing where the model reads it."""
+    guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
+    return (
+        any(map(anatomy.calls.asks, guarded))
+        and not anatomy.module.nodes_inside(handling.handler.body, function, cst.Yield)
+        and not any(
+            anatomy.module.inside(write.node, handling.handler) for write in anatomy.transcript.stored(function)
+        )
+        and _is_the_end(anatomy, handling, function)
+    )
 
 
 def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
