@@ -124,13 +124,15 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     read: set[str] = set()
     made: set[str] = set()
     base = ex.receiver(call)
+    read_here = (one for one in walk(call) if isinstance(one, cst.Call) and _reads_member(anatomy, one))
+    names = {arg.value for one in read_here for arg in one.args}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
         for node in walk(value):
             if isinstance(node, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)):
                 for text in _texts(node):
                     read.update(name.lower() for name in _SELECTED.findall(text))
                     made.update(name.lower() for name in _INSERTED.findall(text))
-                    outside.update([text] if _is_key(text) else ())
+                    outside.update([text] if _is_key(text) and not (node in names and text.isidentifier()) else ())
             elif isinstance(node, cst.Name) and _is_row(anatomy, node.value):
                 outer = anatomy.module.parent.get(node)
                 is_made = isinstance(outer, cst.Call) and outer.func is node
@@ -140,6 +142,19 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
     return Touched(frozenset(outside), frozenset(read), frozenset(made))
+
+
+def _reads_member(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`getattr(x, "k")`, and `x.get("k")` of what the function has at hand: a part of a value, and no store's key."""
+    if isinstance(call.func, cst.Name):
+        return call.func.value in {"getattr", "hasattr", "setattr"}
+    base = ex.receiver(call)
+    if ex.called_name(call) not in {"get", "pop", "setdefault"} or isinstance(anatomy.module.parent[call], cst.Await):
+        return False
+    module = anatomy.module
+    base = ex.inner(base.left) if isinstance(base, cst.BooleanOperation) else base  # `(found or {}).get("k")`
+    around = module.scope_binding(module.scope_of[base], base.value) if isinstance(base, cst.Name) else None
+    return around is not None and around is not module.top
 
 
 def _texts(node: cst.BaseString) -> Iterator[str]:
