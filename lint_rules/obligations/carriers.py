@@ -42,6 +42,8 @@ class Carriers:
     def _is_text_part(self, part: cst.BaseExpression, depth: int) -> bool:
         if isinstance(part, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
             return True
+        if isinstance(part, cst.List):
+            return bool(part.elements) and all(_is_text_block(element.value) for element in part.elements)
         pair = ex.member(part)
         if pair is not None and (pair[1] in {"text", "output_text"} or self._has_calls_beside(*pair)):
             return True
@@ -81,3 +83,10 @@ def is_of_choice(node: cst.BaseExpression) -> bool:
     pair = ex.member(ex.inner(node))
     inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
     return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"
+
+
+def _is_text_block(block: cst.BaseExpression) -> bool:
+    """`{"type": "text", "text": said}`, `{"text": said}`, `Part(text=said)`, `Part.from_text(text=said)`."""
+    if isinstance(block, cst.Call) and ex.called_name(block) in {"Part", "from_text"}:
+        return bool(block.args) and (ex.called_name(block) == "from_text" or ex.keywords(block).keys() == {"text"})
+    return ex.dict_items(block).keys() in ({"text"}, {"type", "text"})

@@ -355,7 +355,9 @@ class Flows(Forms):
             self._mark(tested[0], tested[1], Evidence(tested[2], node, used=True))
         if node.args and self.decoder(node) is not None:
             self._decoded(node, node.args[0].value)
-        found = self.calls.get(node) or llm_calls.recognise(node, self)
+        found = self.calls.get(node)
+        if found is None or found.history is None:  # which may be known by now
+            found = llm_calls.recognise(node, self) or found
         if found is not None:
             self._llm_call(node, found)
         callee = self.slots.callee(node)
@@ -394,7 +396,8 @@ class Flows(Forms):
             self.learn(slot, Kind.ARGUMENTS_TEXT, Evidence("is what the model wrote as a tool's arguments", node))
 
     def _llm_call(self, node: cst.Call, found: LLMCall) -> None:
-        if node not in self.calls:
+        known = self.calls.get(node)
+        if known is None or (known.history is None and found.history is not None):
             self.calls[node] = found
             self._changed = True
         for kind in found.gives:

@@ -196,8 +196,19 @@ def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str 
             return None, arg.value
     for arg in call.args:
         if arg.star == "**":
-            return keywords[0], None
+            held = _held(arg.value, keywords, facts)
+            return held.pop() if len(held) == 1 else (keywords[0], None)
     given = ex.positional(call)
     if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
         return None, None
     return None, given[0]
+
+
+def _held(
+    spread: cst.BaseExpression, keywords: tuple[str, ...], facts: Forms
+) -> list[tuple[str | None, cst.BaseExpression | None]]:
+    """What a dict of this file that is spread in a request holds as a history, under which keyword."""
+    slot = facts.slots.of(spread)
+    made = [ex.dict_items(value) for value in [spread, *(facts.assigned(slot) if slot is not None else ())]]
+    made += [facts.members(slot)] if slot is not None else []
+    return [(keyword, items[keyword]) for items in made for keyword in keywords if keyword in items]
