@@ -86,6 +86,8 @@ class Forms(Known):
         of = self.kinds(base)
         if name == "function" and Kind.CALL in of:
             return shown(Kind.FUNCTION, "is the function of a tool call", of[Kind.CALL])
+        if name in {"function_call", "functionCall"} and self._is_part(base):
+            return shown(Kind.CALL, f"is a part's `{name}`")
         if name == "function_call":
             return shown(Kind.FUNCTION, "is a message's `function_call`")
         if name == "arguments":
@@ -114,6 +116,12 @@ class Forms(Known):
         if Kind.MODEL_TEXT in of:
             return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
         return {}
+
+    def _is_part(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is one of the `parts` that a content of Gemini has (Gemini API reference, `Part`)."""
+        slot = self.slots.of(node)
+        slot = self._elements.get(slot, slot) if slot is not None else None
+        return slot is not None and slot[0] == "item" and slot[1][0] == "member" and slot[1][2] == "parts"
 
     def _asked(self, node: cst.BaseExpression) -> Kinds:
         """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
