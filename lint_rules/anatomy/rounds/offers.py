@@ -18,8 +18,8 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_KEYWORDS = ("tools", "functions")
-_BODIES = frozenset({"json", "data", "body", "extra_body"})
+_KEYWORDS = ("tools", "functions", "toolConfig")
+_BODIES = frozenset({"json", "data", "body", "extra_body", "config"})
 _CHOICES = ("tool_choice", "function_call")
 _TEXTS = frozenset({"content", "text", "output_text", "parsed"})
 _TAKING = frozenset({"pop", "popitem", "clear", "update"})
@@ -152,8 +152,8 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
     """
     slot = anatomy.facts.slots.of(spread) if isinstance(spread, (cst.Name, cst.Attribute)) else None
     if slot is None:
-        return ex.dict_items(spread).get(key)
-    made = [ex.dict_items(value).get(key) for value in anatomy.facts.assigned(slot)]
+        return _given_in(spread, key)
+    made = [_given_in(value, key) for value in anatomy.facts.assigned(slot)]
     put = anatomy.facts.members(slot).get(key)
     if len(made) != 1 or (put is not None and (made[0] is not None or not _is_tested_alone(anatomy, put))):
         return None
@@ -162,6 +162,12 @@ def _always_holds(anatomy: Anatomy, spread: cst.BaseExpression, key: str) -> cst
     deleted = any(isinstance(part, cst.Subscript) and anatomy.facts.slots.of(part.value) == slot
                   for node in anatomy.module.nodes_of(cst.Del) for part in walk(node))  # fmt: skip
     return None if taken or deleted else made[0] or put
+
+
+def _given_in(value: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
+    """`{"tools": tools}`, `GenerateContentConfig(tools=tools)`."""
+    value = ex.inner(value)
+    return ex.argument(value, key) if isinstance(value, cst.Call) else ex.dict_items(value).get(key)
 
 
 def _is_tested_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

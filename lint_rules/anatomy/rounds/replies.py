@@ -17,15 +17,24 @@ from lint_rules.syntax.record import record
 _OF_CALLS = frozenset(
     {
         "tool_calls", "function_call", "function_calls", "finish_reason", "stop_reason", "done_reason", "type",
-        "additional_kwargs", "invalid_tool_calls", "status",
+        "additional_kwargs", "invalid_tool_calls", "status", "stopReason", "toolUse", "functionCall",
     }
 )  # fmt: skip
 """Parts of a reply that tell of its calls."""
 _CALLS = frozenset({"tool_calls", "function_call", "function_calls"})
 _TEXTS = frozenset({"content", "text", "output_text"})
 _ON_THE_WAY = frozenset(
-    {"choices", "message", "messages", "delta", "data", "response", "output", "content", "[]", "parts"}
+    {"choices", "message", "messages", "delta", "data", "response", "output", "content", "[]", "parts", "candidates"}
 )
+_GEMINI = frozenset({("text",), ("candidates", "[]", "content", "parts", "[]", "text")})
+_TEXT_WAYS = {
+    "messages": frozenset({("content", "[]", "text")}),
+    "converse": frozenset({("output", "message", "content", "[]", "text")}),
+    "generate_content": _GEMINI,
+    "generate_content_async": _GEMINI,
+    "send_message": _GEMINI,
+}
+"""Where the text of a reply is, by the first name of the endpoint: Anthropic, Bedrock, Gemini."""
 _TEXT_TYPES = frozenset({"text", "output_text", "message"})
 _WAITS = frozenset({"wait_for", "shield", "create_task", "ensure_future"})
 _BODIES = frozenset({"json", "parse", "model_dump", "to_dict"})
@@ -51,15 +60,15 @@ class Read:
 def read_of(anatomy: Anatomy, offer: Offer) -> Read:
     """Follows the reply through the names of the function that asks for it."""
     function = anatomy.module.scope_of[offer.call].function
-    blocks = anatomy.facts.calls[offer.request].name.startswith("messages.")
-    return _Reader(anatomy, function, offer.places, blocks=blocks).read(offer.call, offer.way)
+    name = anatomy.facts.calls[offer.request].name
+    return _Reader(anatomy, function, offer.places, name).read(offer.call, offer.way)
 
 
 class _Reader:
-    def __init__(self, anatomy: Anatomy, function: Scope, places: frozenset[str], *, blocks: bool) -> None:
+    def __init__(self, anatomy: Anatomy, function: Scope, places: frozenset[str], request: str) -> None:
         self._anatomy = anatomy
         self._places = places
-        self._blocks = blocks
+        self._text_ways = _TEXT_WAYS.get(request.partition(".")[0], frozenset())
         self._module = anatomy.module
         self._function = function
         self._steps = 0
@@ -167,10 +176,10 @@ class _Reader:
 
         The `text` of a wrapper's reply may be anything, calls among it.
         """
-        if way[-1] == "output_text" or "choices" in way or (self._blocks and way == ("content", "[]", "text")):
+        if way[-1] == "output_text" or "choices" in way or way in self._text_ways:
             return True
         gone_through = isinstance(self._module.parent[node], (cst.For, cst.CompFor))
-        known = self._blocks or gone_through or self._anatomy.facts.is_kind(node, Kind.CALLS)
+        known = bool(self._text_ways) or gone_through or self._anatomy.facts.is_kind(node, Kind.CALLS)
         return way[-1] == "content" and not known and way in {("content",), ("message", "content")}
 
     def _whole(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
