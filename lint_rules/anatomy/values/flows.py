@@ -304,7 +304,10 @@ class Flows(Forms):
         if name not in self._telling:
             return
         if name in self.call_attributes:
-            if isinstance(self.module.parent.get(node), cst.AssignTarget) and self.is_self(base):
+            outer = self.module.parent.get(node)
+            if isinstance(outer, cst.AssignTarget) and self.is_self(base):
+                return
+            if isinstance(node, cst.Attribute) and _is_grown(outer):  # a record that the program writes, and no reply
                 return
             self._mark(base, Kind.MESSAGE, Evidence(f"its `{name}` is used", node, used=True))
             self._mark_reply(base, node, f"its `{name}` is read")
@@ -506,3 +509,8 @@ def _is_list(node: cst.BaseExpression) -> bool:
     if type(node) is cst.Call:
         return ex.called_name(node) in {"list", "deque", "deepcopy", "copy"}
     return type(node) is cst.List or type(node) is cst.ListComp
+
+
+def _is_grown(outer: cst.CSTNode | None) -> bool:
+    """`x.append` or `x.extend`, around `x`."""
+    return type(outer) is cst.Attribute and outer.attr.value in _GROWERS | _EXTENDERS
