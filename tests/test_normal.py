@@ -216,6 +216,14 @@ def test_names_of_a_procedure_do_not_meet_those_around() -> None:
     assert xs == [1, 2, 7]
 
 
+def test_a_procedure_that_a_copy_of_its_caller_calls_is_there_in_the_end() -> None:
+    """Both go in one round: what `main` does stands at its call before what `save` does stands in it."""
+    same(
+        "def save(h):\n    f(h)\n    g(h)\n\ndef main():\n    h = []\n    save(h)\n\nmain()",
+        "h = []\nf(h)\ng(h)",
+    )
+
+
 # -- tail calls -----------------------------------------------------------------------------------------------------
 
 WALK = """

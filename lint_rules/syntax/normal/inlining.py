@@ -37,10 +37,25 @@ def normalize(tree: ast.Module, scopes: list[Scope], nodes: Nodes) -> bool:
         if not done:
             break
         changed = True
-        drop(tree, {id(helper.node) for name, helper in helpers.items() if done.get(name) == helper.calls})
+        spent = {name: helper for name, helper in helpers.items() if done.get(name) == helper.calls}
+        drop(tree, _uncalled(tree, spent))
         scopes[0] = Scope(tree)
         nodes = _uses(tree)
     return changed
+
+
+def _uncalled(tree: ast.Module, spent: dict[str, Helper]) -> set[int]:
+    """Of helpers whose calls were inlined, those that nothing calls in what was inlined in the same round either."""
+    gone = {id(helper.node) for helper in spent.values()}
+    parts = [line for node in tree.body for line in (node.body if type(node) is ast.ClassDef else [node])]
+    queue = [line for line in parts if id(line) not in gone]
+    while queue:
+        for node in walk(queue.pop()):
+            helper = spent.get(called(node)) if type(node) is ast.Call else None
+            if helper is not None and id(helper.node) in gone:
+                gone.remove(id(helper.node))
+                queue.append(helper.node)
+    return gone
 
 
 def drop(tree: ast.Module, helpers: set[int]) -> None:
