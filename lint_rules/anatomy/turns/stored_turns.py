@@ -69,7 +69,8 @@ class StoredTurns:
     def of(self, function: Scope) -> Iterator[Kept]:
         """Those of a function: at most one for each request that it makes itself, and for what the provider keeps."""
         calls = function.nodes_of(cst.Call)
-        asks = [call for call in calls if self._anatomy.turns.reaches_model(call)]
+        reaching = (call for call in calls if self._anatomy.turns.reaches_model(call))
+        asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
         for ask in asks:
             after = [call for call in calls if call not in asks and self._is_done(call)]
             told = [call for call in after if self._anatomy.leads(function, [ask], [call])]

@@ -132,7 +132,11 @@ class Turns:
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
         callee = self.facts.slots.callee(call)
-        return self.graph.asks(call) or self._runs_asker(call) or (callee is not None and callee in self._reaching)
+        return call in self.facts.calls or self._runs_asker(call) or (callee is not None and self.runs_model(callee))
+
+    def runs_model(self, function: Scope) -> bool:
+        """Whether a function asks a model, here or in a file that this one imports."""
+        return self.graph.reaches_llm(function) or function in self._reaching
 
     @cached_property
     def _reaching(self) -> set[Scope]:
@@ -154,8 +158,23 @@ class Turns:
         """Whether what a call runs in another file asks a model."""
         if call not in self._run:
             found = run_elsewhere(self.anatomy, call, asking=True)
-            self._run[call] = found is not None and found[0].calls.reaches_llm(found[1])
+            asks = found is not None and found[0].turns.runs_model(found[1])
+            self._run[call] = asks or self._awaits_asker(call)
         return self._run[call]
+
+    def _awaits_asker(self, call: cst.Call) -> bool:
+        """`await to_thread(lambda: ask(history))`: what is handed on asks, and is waited for."""
+        if not isinstance(self.module.parent[call], cst.Await):
+            return False
+        handed = (arg.value for arg in call.args)
+        runs = (
+            self.module.scope_of[value.body].function
+            if isinstance(value, cst.Lambda)
+            else self.facts.slots.function(value)
+            for value in handed
+            if isinstance(value, (cst.Lambda, cst.Name, cst.Attribute))
+        )
+        return any(run is not None and self.graph.reaches_llm(run) for run in runs)
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
