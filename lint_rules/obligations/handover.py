@@ -25,6 +25,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
+from lint_rules.obligations.late_requests import LateRequests, leaves
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
@@ -36,7 +37,6 @@ _WHOLE = re.compile(
     r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
 )
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
-_DEEPEST = 3
 Way = Literal["leaves", "handler", "yield", "error", "early"]
 
 
@@ -74,6 +74,7 @@ class _Search:
         self.lasting = Lasting(anatomy)
         self.resources = Resources(anatomy)
         self.places = ReplyPlaces(anatomy)
+        self.late = LateRequests(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
@@ -89,6 +90,9 @@ class _Search:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
                 if handovers:
                     yield from self._lost(function, slot, stored, handovers)
+                elif loads == [] and (told := self._told(function, stored)):
+                    again, barred = Again(self.anatomy, function), set(self.anatomy.points(function, told))
+                    yield from self._thrown(again, slot, stored, told, barred, told[-1])
 
     def _is_reply(self, one: Stored) -> bool:
         return one.role == "assistant" or self._run_of(one) is not None
@@ -170,6 +174,22 @@ class _Search:
         saves = (save for save in self.anatomy.storage.saves(function) if save.outside)
         more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
         return [*found, *more]
+
+    def _told(self, function: Scope, stored: list[Stored]) -> list[cst.CSTNode]:
+        """Where a history that lasts is told of results in a list that goes nowhere: `log.append(report(results))`."""
+        contents = [one.message.content for one in stored if one.message is not None and one.answers]
+        names = {
+            node.value for value in contents if value is not None for node in walk(value) if type(node) is cst.Name
+        }
+        asks = [call for call in function.nodes_of(cst.Call) if self.anatomy.turns.reaches_model(call)]
+        names = self.places.derived(function, function.node, grown=True, known=names, others=asks) if names else names
+        again = Again(self.anatomy, function)
+        return [
+            one.node
+            for one in self.anatomy.transcript.stored(function)
+            if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
+            and any(type(node) is cst.Name and node.value in names for node in walk(one.node))
+        ]  # fmt: skip
 
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
         if isinstance(node, cst.Assign):
@@ -289,12 +309,14 @@ class _Search:
         around, given_back = self._around(function, handovers, stored, loops), self._given_back(function, slot)
         barred = ends | around | given_back
         path = again.path(starts, {flow.exit}, barred, exceptions=False)
-        leaves = self._leaves(path, exceptions=False) if path is not None else None
-        path = again.path(starts, {flow.exit}, barred) if path is None else None
-        leaves = leaves or (self._leaves(path, exceptions=True) if path is not None else None)
-        if leaves is not None:
-            way: Way = "handler" if isinstance(leaves, cst.ExceptHandler) else "leaves"
-            yield Unhanded(leaves, way, slot, stored[0], handovers[-1], function)
+        passed = self._leaves(path, exceptions=False) if path is not None else None
+        rounds = [one.node for one in stored if type(one.node) is cst.Call and self.late.fails(one.node)]
+        failed = [point for node in rounds for point in again.failed(node) if point not in barred]
+        path = again.path([*starts, *failed], {flow.exit}, barred) if path is None else None
+        passed = passed or (self._leaves(path, exceptions=True) if path is not None else None)
+        if passed is not None:
+            way: Way = "handler" if isinstance(passed, cst.ExceptHandler) else "leaves"
+            yield Unhanded(passed, way, slot, stored[0], handovers[-1], function)
             return
         closed = next(self._closed(function, slot, stored, handovers, barred), None)
         if closed is not None:
@@ -341,34 +363,15 @@ class _Search:
         for node in function.nodes_of(cst.Raise, cst.Call):
             here = [p for p in again.points(node) if p not in barred]
             if isinstance(node, cst.Raise):
-                if again.leads(ran, set(here), barred, exceptions=False) and self._leaves_by_error(again, here, barred):
+                if again.leads(ran, set(here), barred, exceptions=False) and leaves(again, here, barred):
                     yield Unhanded(node, "leaves", slot, stored[0], handovers[-1], function)
                     return
             elif self.anatomy.turns.reaches_model(node):
-                after = self._fails_late(node) or again.leads(ran, set(here), barred, exceptions=False)
-                if after and self._leaves_by_error(again, here, barred):
+                here = [p for p in self.late.points(again, node) if p not in barred]
+                after = self.late.fails(node) or again.leads(ran, set(here), barred, exceptions=False)
+                if after and leaves(again, here, barred):
                     yield Unhanded(passed, "error", slot, stored[0], node, function)
                     return
-
-    def _leaves_by_error(self, again: Again, here: list[Point], barred: set[Point]) -> bool:
-        """Whether an error at these points leaves the function."""
-        out = again.graph.raises
-        failed = {to for point in here for to, kind in point.successors if kind in {"exception", "raise"}} - barred
-        return out in failed or again.leads(failed, {out}, barred, exceptions=False)
-
-    def _fails_late(self, call: cst.Call, depth: int = 0) -> bool:
-        """Whether a call of this file runs rounds, and a request in them may fail after a tool has run."""
-        callee = self.anatomy.facts.slots.callee(call)
-        if callee is None or depth > _DEEPEST:
-            return False
-        again = Again(self.anatomy, callee)
-        answered = self.anatomy.points(callee, [s.node for s in self.anatomy.transcript.stored(callee) if s.answers])
-        return any(
-            self._leaves_by_error(again, here := again.points(node), set())
-            and (again.leads(answered, set(here), exceptions=False) or self._fails_late(node, depth + 1))
-            for node in callee.nodes_of(cst.Call)
-            if self.anatomy.turns.reaches_model(node)
-        )
 
     def _begins_next_turn(self, handover: cst.CSTNode) -> bool:
         """Whether what the list is handed to is what a turn begins with: it lives on, or gives a history."""

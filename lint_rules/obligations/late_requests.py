@@ -1,0 +1,105 @@
+"""Requests of later rounds: when one fails, tools of the same turn have run, and what they gave has to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.turns.resources import body
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
+from lint_rules.obligations.again import Again
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+
+
+class LateRequests:
+    """Those of one file, and of the files that it imports."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._failing: dict[tuple[Anatomy, Scope], bool] = {}
+
+    def fails(self, call: cst.Call) -> bool:
+        """Whether a call runs rounds of the project, and leaves them by the error of a request behind a tool's run."""
+        return self._fails(self._anatomy, call)
+
+    def points(self, again: Again, request: cst.Call) -> list[Point]:
+        """Where a request may fail: where it is made, and where the pieces of its answer come in."""
+        outer = again.module.parent[request]
+        while isinstance(outer, cst.Await):
+            outer = again.module.parent[outer]
+        bound = ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+        bound += [outer.asname.name] if isinstance(outer, cst.WithItem) and outer.asname is not None else []
+        names = {name for target in bound for name in ex.target_names(target)}
+        streams = [
+            loop
+            for loop in again.function.nodes_of(cst.For)
+            if isinstance(loop.iter, cst.Name) and loop.iter.value in names
+        ]
+        return [*again.points(request), *(point for loop in streams for point in again.graph.at(loop))]
+
+    def results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
+        """Where a function stores the results of tools, and in what, also in an object of another file."""
+        slots = there.facts.slots
+        found: list[tuple[cst.CSTNode, Slot | None]] = []
+        for one in there.transcript.stored(function):
+            base = ex.receiver(one.node) if isinstance(one.node, cst.Call) else None
+            if one.answers:
+                found.append((one.node, one.slot or (slots.of(base) if base is not None else None)))
+        for call in function.nodes_of(cst.Call):
+            other = run_elsewhere(there, call) if there.module.is_statement(call) else None
+            if other is not None and not there.turns.reaches_model(call):
+                stored = (one.slot for one in other[0].transcript.stored(other[1]) if one.answers)
+                found += [(call, seen_from(there, call, *other, slot)) for slot in stored if slot is not None]
+        return found
+
+    def _fails(self, there: Anatomy, call: cst.Call) -> bool:
+        found = body(there, call)
+        if found is None:
+            return False
+        if found not in self._failing:
+            self._failing[found] = False  # of functions that run each other, the first tells
+            self._failing[found] = self._leave(*found)
+        return self._failing[found]
+
+    def _leave(self, there: Anatomy, function: Scope) -> bool:
+        again = Again(there, function)
+        ran = there.points(function, [node for node, _ in self.results(there, function)])
+        return any(
+            leaves(again, here := self.points(again, request))
+            and (again.leads(ran, set(here), exceptions=False) or self._fails(there, request))
+            for request in there.turns.requests(function)
+        )
+
+
+def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, slot: Slot) -> Slot | None:
+    """A place of the function that a call runs, as the caller names it; None for what ends with the function.
+
+    So does a list that is put under the name of a parameter: `talk = [*talk, question]`.
+    """
+    root, base = root_object(slot), ex.receiver(call)
+    if is_parameter(root) and root[1] is function:
+        bound = {} if inner.facts.assigned(root) else dict(inner.facts.slots.bindings(call, function))
+        given = bound.get(root)
+        place = there.facts.slots.of(given) if given is not None else None
+        return moved(slot, root, place) if place is not None else None
+    if root[0] != "attr" or there is inner:
+        return slot if root[0] == "attr" or root[1] is inner.module.top else None
+    place = there.facts.slots.of(base) if base is not None else None
+    return as_part_of(slot, place) if place is not None else None
+
+
+def leaves(again: Again, here: list[Point], barred: Container[Point] = ()) -> bool:
+    """Whether an error at these points leaves the function, past those that are barred."""
+    return fails_to(again, here, {again.graph.raises}, barred)
+
+
+def fails_to(again: Again, here: list[Point], goals: set[Point], barred: Container[Point]) -> bool:
+    """Whether an error at these points comes to one of the goals, past what is barred."""
+    failed = [to for point in here for to, kind in point.successors if kind in {"exception", "raise"}]
+    failed = [point for point in failed if point not in barred]
+    return not goals.isdisjoint(failed) or again.leads(failed, goals, barred, exceptions=False)
