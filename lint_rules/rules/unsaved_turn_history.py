@@ -9,6 +9,8 @@ Reports messages of a turn that never reach the history with which the next turn
   error) before they are stored; in a generator also the code after a `yield`, which does not run when the consumer
   stops early;
 - a reply that is put into a list after that was written to its file or table;
+- a talk that is written to its file or table once a turn, so that an error of a later request, or Ctrl-C, which ends
+  the program, loses what tools have done; and a list that a turn gives back longer than it got it, in the same way;
 - messages that are appended to a copy: a name of the lasting list was bound to a part of it
   (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
@@ -70,8 +72,16 @@ For waiting messages: the list holds replies, or what a run of an agent gives on
 is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
 file or table; one that lives on in a store of the project does not wait. A way out counts when it passes by each of
 these, and does not give the list to the caller. An error that leaves the function counts where it is raised there or
-is one of a request, follows a tool run, and the messages are kept nowhere else as they come. Not reported is that only
-the user's words are lost, nor the text of a stream that was not read to its end.
+is one of a request, also in a function of the project that runs the rounds, or while the pieces of an answer come in,
+and follows a tool run; the messages are kept nowhere else as they come. Where the list goes nowhere, what is made of
+the results in it and told to a history that lasts is looked for in its place. Not reported is that only the user's
+words are lost, nor the text of a stream that was not read to its end.
+
+For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
+reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
+an error of a later request that ends the program; and Ctrl-C where the loop reads from a terminal, and nothing on the
+way, or in the turn, handles it. An error that is caught in the loop is silent, as the next turn writes all. A list that
+a turn gets, and whose longer copy takes its place, is reported where the turn may fail and the old one goes on.
 
 For coroutines: the function, of this file or another, adds to a history, or to a table, key or attribute that is read
 again. Of a store whose code is not at hand, the same method is awaited elsewhere in the file, or it is one of a library
@@ -114,6 +124,7 @@ from lint_rules.anatomy.turns.detached import Detached, detached_names
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.obligations.handover import Unhanded, unhanded_turns
+from lint_rules.obligations.late_saves import LateReturn, LateSave, late_returns, late_saves
 from lint_rules.obligations.unawaited import Unrun, unrun_stores
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
@@ -138,6 +149,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
+    yield from map(_late, late_saves(anatomy))
+    yield from map(_kept_old, late_returns(anatomy))
 
 
 def _reply(found: Forgotten) -> Draft:
@@ -219,6 +232,26 @@ def _never_run(found: Unrun) -> Draft:
         return Draft(found.node, message, "await it, or run it as a task of the event loop", notes)
     message = f"`{found.function}` is a coroutine and is not awaited: it never runs, and {lost}"
     return Draft(found.node, message, "await it", notes)
+
+
+def _late(found: LateSave) -> Draft:
+    how = "who stops a turn with Ctrl-C" if found.stops else "an error in a later round"
+    message = (
+        f"{how} ends the program before this: the replies and tool results of the turn are not"
+        " saved, though its tools have run, and the next start does not know what was done"
+    )
+    cure = "save in a `finally`, or each message as it comes"
+    return Draft(found.save, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
+
+
+def _kept_old(found: LateReturn) -> Draft:
+    history = describe(found.history)
+    message = (
+        f"an error in a later round leaves `{history}` as it was: the replies and tool results of the turn are lost,"
+        " though its tools have run, and the next turn runs them again"
+    )
+    cure = f"add each message to `{history}` as it comes, or give back what there is when a request fails"
+    return Draft(found.node, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
 
 
 def _waiting(found: Unhanded) -> Draft:

@@ -64,6 +64,10 @@ class Resources:
             self._known[found[1]] = _joined(list(_within(*found, _HOPS)))
         return self._known[found[1]]
 
+    def handed(self, call: cst.Call) -> Touched:
+        """What stands in the call itself."""
+        return _handed(self._anatomy, call)
+
     def runs(self, call: cst.Call) -> Scope | None:
         """The function of the project that a call runs."""
         found = body(self._anatomy, call)

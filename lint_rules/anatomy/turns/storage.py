@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import libcst as cst
 
@@ -223,6 +224,16 @@ class Storage:
         )
 
     # -- what is loaded ---------------------------------------------------------------------------------------
+
+    def is_read(self, place: Place) -> bool:
+        """Whether any function of the file loads what is written to a place."""
+        return any(load.place.is_rewritten_at(place) for load in self._loads)
+
+    @cached_property
+    def _loads(self) -> list[Load]:
+        scopes, calls = self.module.scope_of, self.module.nodes_of(cst.Call)
+        found = (self._loaded(call, scopes[call].function) for call in calls)
+        return [load for load in found if load is not None and load.outside]
 
     def _loaded(self, node: cst.BaseExpression, function: Scope) -> Load | None:
         """The primitive load that an expression is."""
@@ -504,6 +515,8 @@ class Storage:
             found = self.anatomy.definitions(node)
             if any(definition.kind == "parameter" for definition in found) and len(found) == 1:
                 return ("parameter", node.value)
+            if self.facts.slots.of(node) == ("var", self.module.top, node.value):
+                return ("name", node.value)
             value = found[0].value if len(found) == 1 and found[0].kind == "assign" else None
             slot = self.facts.slots.of(node) if not found else None
             if slot is not None and slot[0] == "var" and slot[1].kind == "function":  # bound around this function

@@ -1,0 +1,249 @@
+"""What a turn has done is kept once, behind its last round: the error of a later request passes by that.
+
+while True:
+    answer = agent.chat(input())    # asks, runs tools, asks again: each request may fail, and the program ends
+    agent.save(path)                # what the tools have done is in no file, and the next start knows nothing of it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.resources import Resources, body
+from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.late_requests import LateRequests, fails_to, seen_from
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+_DEEPEST = 3
+_STOPS = frozenset({"KeyboardInterrupt", "BaseException", "CancelledError"})
+_PLACES = (cst.Name, cst.Attribute, cst.Subscript)
+_Stores = frozenset[tuple[str, str, int]]
+"""Where something is written: the file and the write, or the name of a table."""
+
+
+@record
+class LateSave:
+    """`save` is passed by where a request of `turn` fails, or somebody `stops` the turn, and the program ends."""
+
+    save: cst.CSTNode
+    turn: cst.Call
+    stops: bool = False
+
+
+@record
+class LateReturn:
+    """`node` puts what `turn` gives in the place of `history`, which stays as it was where a request of it fails."""
+
+    node: cst.Assign
+    turn: cst.Call
+    history: Slot
+
+
+def late_saves(anatomy: Anatomy) -> Iterator[LateSave]:
+    """Those of the loops of a file in which turn follows turn: for each the first."""
+    search = _Search(anatomy)
+    for loop in anatomy.module.nodes_of(cst.While):
+        yield from search.of(anatomy.module.scope_of[loop].function, loop)
+
+
+def late_returns(anatomy: Anatomy) -> Iterator[LateReturn]:
+    """Those of a file."""
+    search = _Search(anatomy)
+    for node in anatomy.module.nodes_of(cst.Assign):
+        yield from search.given_back(node, anatomy.module.scope_of[node].function)
+
+
+class _Search:
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.late = LateRequests(anatomy)
+        self.places = ReplyPlaces(anatomy)
+        self._known: dict[tuple[Anatomy, Scope], _Stores] = {}
+
+    def of(self, function: Scope, loop: cst.While) -> Iterator[LateSave]:
+        module, again = self.anatomy.module, Again(self.anatomy, function)
+        asks = [
+            call for call in module.nodes_inside(loop, function, cst.Call) if self.anatomy.turns.reaches_model(call)
+        ]
+        saves = self._saves(function, loop, asks) if asks else {}
+        ran = [one for one in self.anatomy.transcript.stored(function) if one.answers] if saves else []
+        for ask in asks if saves else ():
+            here = self.late.points(again, ask)
+            kept = (
+                {one.slot for one in ran if one.slot is not None}
+                if body(self.anatomy, ask) is None
+                else self._kept(ask)
+            )
+            rounds = loop_around(self.anatomy, ask) if ran else None
+            for save, stores in saves.items():
+                if (rounds is not None and module.inside(save, rounds) and not self.late.fails(ask)) or not (
+                    self._is_of(save, asks, kept, function) and again.follows(ask, save, (), exceptions=False)
+                ):
+                    continue
+                alike = {p for node, where in saves.items() if where & stores for p in again.points(node)}
+                before = self.anatomy.points(function, [one.node for one in ran])
+                late = self.late.fails(ask) or again.leads(before, set(here), alike, exceptions=False)
+                if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
+                    continue
+                ends = {again.graph.raises, again.graph.exit}  # not the next turn, which saves this one, too
+                if late and fails_to(again, here, ends, alike | {*again.graph.at(loop)}):
+                    yield LateSave(save, ask)
+                    return
+                if kept and self._is_stopped(ask, loop):
+                    yield LateSave(save, ask, stops=True)
+                    return
+
+    def given_back(self, node: cst.Assign, function: Scope) -> Iterator[LateReturn]:
+        """A history that a turn is given, copies, and gives back longer: the error of a later request keeps the old."""
+        turn, slots = ex.inner(node.value), self.anatomy.facts.slots
+        turn = turn.expression if isinstance(turn, cst.Await) else turn
+        if not isinstance(turn, cst.Call) or not self.late.fails(turn):
+            return
+        bound = [
+            part
+            for target in ex.targets(node)
+            for part in [target, *(e.value for e in getattr(target, "elements", ()))]
+        ]
+        given = [slots.of(arg.value) for arg in turn.args]
+        again, kept = Again(self.anatomy, function), self._kept(turn)
+        for slot in (slots.of(part) for part in bound):
+            if slot is None or slot not in given or slot in kept:
+                continue
+            lasting = Lasting(self.anatomy).keeps(slot) is not None
+            goals = {*again.points(node), *([again.graph.exit, again.graph.raises] if lasting else [])}
+            if fails_to(again, again.points(node), goals, again.bound(slot, grown=False)):
+                yield LateReturn(node, turn, slot)
+
+    def _is_stopped(self, ask: cst.Call, loop: cst.While) -> bool:
+        """Whether a person who stops a turn at the terminal ends the program, as no handler knows of it."""
+        guards = [guard for guard in exceptions.guards(self.anatomy.module, ask) if isinstance(guard, cst.Try)]
+        if any(guard.finalbody or any(exceptions.caught(h) & _STOPS for h in guard.handlers) for guard in guards):
+            return False
+        waits = [call for call in self.anatomy.module.nodes_of(cst.Call) if self.anatomy.module.inside(call, loop)]
+        return any(map(self._waits, waits)) and not self._knows_stops(self.anatomy, ask, 0)
+
+    def _waits(self, call: cst.Call) -> bool:
+        """Whether a call waits for what a person types, itself or in the function that it runs."""
+        found = body(self.anatomy, call) if not self.anatomy.turns.reaches_model(call) else None
+        inner = found[1].nodes_of(cst.Call) if found is not None else []
+        return any(ex.called_name(each) in WAITING for each in (call, *inner))
+
+    def _knows_stops(self, there: Anatomy, call: cst.Call, depth: int) -> bool:
+        """Whether what a call runs handles that it is stopped."""
+        found = body(there, call) if depth < _DEEPEST else None
+        if found is None:
+            return False
+        reach = found[0].calls.reachable(found[1])
+        named = (handler for here in reach for handler in here.nodes_of(cst.ExceptHandler))
+        return any(exceptions.caught(handler) & _STOPS for handler in named) or any(
+            self._knows_stops(found[0], inner, depth + 1)
+            for here in reach
+            for inner in here.nodes_of(cst.Call)
+            if found[0].turns.reaches_model(inner)
+        )
+
+    # -- what is saved ------------------------------------------------------------------------------------------
+
+    def _saves(self, function: Scope, loop: cst.While, asks: list[cst.Call]) -> dict[cst.CSTNode, _Stores]:
+        """The statements of a function that write to where a start of the program reads, some in the loop."""
+        found: dict[cst.CSTNode, _Stores] = {}
+        for call in function.nodes_of(cst.Call):
+            written = self._written_by(self.anatomy, call) if call not in asks else frozenset()
+            if written:
+                found[call] = written
+        for save in self.anatomy.storage.saves(function):
+            if save.outside and save.node not in asks and self.anatomy.storage.is_read(save.place):
+                found.setdefault(save.node, frozenset({("write", self.anatomy.module.path, id(save.node))}))
+        return found if any(self.anatomy.module.inside(node, loop) for node in found) else {}
+
+    def _written_by(self, there: Anatomy, call: cst.Call) -> _Stores:
+        found = body(there, call)
+        return self._written(*found, 0) if found is not None else frozenset()
+
+    def _written(self, there: Anatomy, function: Scope, depth: int) -> _Stores:
+        """Where a function writes what is read again, itself or in what it runs."""
+        if (there, function) not in self._known:
+            self._known[there, function] = frozenset()
+            reach, resources = there.calls.reachable(function), Resources(there)
+            calls = [call for here in reach for call in here.nodes_of(cst.Call)]
+            saves = [save for here in reach for save in there.storage.saves(here) if save.outside]
+            found = {("write", there.module.path, id(s.node)) for s in saves if there.storage.is_read(s.place)}
+            for call in calls:
+                found |= {("table", name, 0) for name in resources.handed(call).made if _is_selected(there, name)}
+                other = body(there, call) if depth < _DEEPEST and there.facts.slots.callee(call) is None else None
+                found |= self._written(*other, depth + 1) if other is not None else frozenset()
+            self._known[there, function] = frozenset(found)
+        return self._known[there, function]
+
+    def _written_above(self, function: Scope, stores: _Stores, seen: frozenset[Scope] = frozenset()) -> bool:
+        """Whether a caller saves in a handler or `finally`, or the file where the program ends."""
+        module = self.anatomy.module
+        ends = [call for call in module.nodes_of(cst.Call) if ex.dotted(call.func) == "atexit.register"]
+        handed = [self.anatomy.facts.slots.function(arg.value) for call in ends for arg in call.args]
+        if any(run is not None and self._written(self.anatomy, run, 0) & stores for run in handed):
+            return True
+        for site in self.anatomy.calls.sites[function] if function not in seen else ():
+            guards = [guard for guard in exceptions.guards(module, site.node) if isinstance(guard, cst.Try)]
+            closing = [part for guard in guards for part in (*guard.handlers, guard.finalbody) if part is not None]
+            calls = (node for part in closing for node in walk(part) if isinstance(node, cst.Call))
+            if any(self._written_by(self.anatomy, call) & stores for call in calls):
+                return True
+            if self._written_above(site.caller, stores, seen | {function}):
+                return True
+        return False
+
+    # -- what a turn makes --------------------------------------------------------------------------------------
+
+    def _kept(self, call: cst.Call) -> set[Slot]:
+        """Where a call leaves the results of the tools that it runs, as its function names it."""
+        return self._kept_by(self.anatomy, call, 0)
+
+    def _kept_by(self, there: Anatomy, call: cst.Call, depth: int) -> set[Slot]:
+        found = body(there, call)
+        if found is None or depth > _DEEPEST:
+            return set()
+        inner, function = found
+        reach = inner.calls.reachable(function)
+        stored = [(here, slot) for here in reach for _, slot in self.late.results(inner, here) if slot is not None]
+        kept = {slot for here, slot in stored if here is function or root_object(slot)[0] == "attr"}
+        for below in function.nodes_of(cst.Call):
+            if inner.turns.reaches_model(below):
+                kept |= self._kept_by(inner, below, depth + 1)
+        return {slot for each in kept if (slot := seen_from(there, call, inner, function, each)) is not None}
+
+    def _is_of(self, save: cst.CSTNode, asks: list[cst.Call], kept: set[Slot], function: Scope) -> bool:
+        """Whether what is saved is what the results of a turn are put into, or holds it."""
+        slots, own = self.anatomy.facts.slots, self.anatomy.module.self_name(function)
+        given = [node for node in walk(save) if isinstance(node, _PLACES) and ex.dotted(node) != own]
+        whole = {part for slot in kept for part in whole_of(slot)}
+        if any(slots.of(node) in whole for node in given):
+            return True
+        names = {str(slot[2]) for slot in kept if slot[0] == "var" and slot[1] is function}
+        names = self.places.derived(function, save, others=asks, known=names) if names else names
+        if any(isinstance(node, cst.Name) and node.value in names for node in given):
+            return True
+        run = body(self.anatomy, save) if isinstance(save, cst.Call) else None
+        inside = self.anatomy.calls.reachable(run[1]) if run is not None and run[0] is self.anatomy else ()
+        return any(self._writes(here, whole) for here in inside)
+
+    def _writes(self, function: Scope, whole: set[Slot]) -> bool:
+        """Whether a method writes out a part of its object that is one of these."""
+        slots, saves = self.anatomy.facts.slots, self.anatomy.storage.saves(function)
+        parts = [node for node in function.nodes_of(cst.Attribute) if slots.of(node) in whole] if saves else []
+        return any(holds([save.value], node, self.places.derived(function, node)) for node in parts for save in saves)
+
+
+def _is_selected(there: Anatomy, table: str) -> bool:
+    """Whether a file reads a table."""
+    resources = Resources(there)
+    return any(table in resources.handed(call).read for call in there.module.nodes_of(cst.Call))
