@@ -241,7 +241,8 @@ def _late(found: LateSave) -> Draft:
         " saved, though its tools have run, and the next start does not know what was done"
     )
     cure = "save in a `finally`, or each message as it comes"
-    return Draft(found.save, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
+    told = "the turn, which may be stopped" if found.stops else "the turn, in which a request may fail"
+    return Draft(found.save, message, cure, (Note(found.turn, told),))
 
 
 def _kept_old(found: LateReturn) -> Draft:
