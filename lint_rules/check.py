@@ -196,7 +196,13 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
         return is_run_beside(path, neighbours)
 
-    seen = Gate(parsed, nearby, beside)
+    def handed() -> bool:
+        from lint_rules.gate.surroundings import seen
+        from lint_rules.project import direct_importers, is_project
+
+        return is_project(neighbours) and any(seen(near).agent for _, near in direct_importers(path, neighbours))
+
+    seen = Gate(parsed, nearby, beside, handed)
     _refuse(too_many(options.limits, seen.size))
     return with_room(seen.levels, lambda: formed(source, path, options, seen, parsed, tree is None, neighbours))
 

@@ -58,6 +58,11 @@ def importers_of(path: str, project: Project) -> list[tuple[str, bytes]]:
     return [(name, source) for name, source in found.items() if name in leading][:MOST_IMPORTERS]
 
 
+def direct_importers(path: str, project: Project) -> list[tuple[str, bytes]]:
+    """(path, source) of the files that import one themselves, but for tests."""
+    return [near for near in project.importers(path) if near[0] != path and not _is_test(*near)][:MOST_IMPORTERS]
+
+
 def _is_test(path: str, source: bytes) -> bool:
     """Whether pytest collects a file: what a test starts at once, nobody else does."""
     name = os.path.basename(path)

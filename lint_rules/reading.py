@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib.util import decode_source
+from typing import TypeVar
 
 import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
+from lint_rules.anatomy.cuts.handed import Handed, handed
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
 from lint_rules.gate import mentions
@@ -18,7 +21,7 @@ from lint_rules.gate.signs import Signs
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
-from lint_rules.project import MOST_HOPS, Project, importers_of, is_project
+from lint_rules.project import MOST_HOPS, Project, direct_importers, importers_of, is_project
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
@@ -28,6 +31,7 @@ from lint_rules.syntax.reexports import imports
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
+Told = TypeVar("Told")
 _Around = dict[tuple[str, int], "Anatomy | None"]
 """The files around one, by path and by how many imports away from them others are looked at."""
 
@@ -112,7 +116,15 @@ def anatomy_of(
             return []
         return callers(module.path, _importing(module.path, options, neighbours, read), MOST_HOPS)
 
-    return Anatomy(module, options.vocabulary, neighbour, called)
+    def given() -> list[Handed]:
+        if not is_project(neighbours):
+            return []
+        near = direct_importers(module.path, neighbours)
+        telling = [each for each in near if mentions.agent(each[1], options.vocabulary)]
+        told = _summaries("handed", telling, options, neighbours, read, handed)
+        return [each for said in told for each in said if each.file == os.path.abspath(module.path)]
+
+    return Anatomy(module, options.vocabulary, neighbour, called, given)
 
 
 def _nearby(
@@ -141,24 +153,33 @@ def _is_large(tree: Tree, options: Options) -> bool:
 
 
 def _importing(path: str, options: Options, project: Project, read: Reader) -> Iterator[list[Passing]]:
-    """The calls by which files that import one, directly or through others, run functions of others.
+    """The calls by which files that import one, directly or through others, run functions of others."""
+    return _summaries("passings", importers_of(path, project), options, project, read, passings)
 
-    A summary of each file, made once in a run.
-    """
-    for importer, source in importers_of(path, project):
-        key = importer, source
+
+def _summaries(
+    name: str,
+    importing: Iterable[tuple[str, bytes]],
+    options: Options,
+    project: Project,
+    read: Reader,
+    summary: Callable[[Anatomy], Iterable[Told]],
+) -> Iterator[list[Told]]:
+    """What a `summary` says of each of some files, made once in a run."""
+    for importer, source in importing:
+        key = name, importer, source
         if key in project.summaries:
-            passed, asked = project.summaries[key]
+            said, asked = project.summaries[key]
             for asking, module in asked:
                 project(asking, module)
         else:
             noting = _Noting(project)
             anatomy = _nearby(importer, source, options, noting, read)
-            passed = list(passings(anatomy)) if anatomy is not None else []
+            said = list(summary(anatomy)) if anatomy is not None else []
             if anatomy is not None:
                 anatomy.close()
-            project.summaries[key] = passed, noting.asked
-        yield passed
+            project.summaries[key] = said, noting.asked
+        yield said
 
 
 class _Noting:

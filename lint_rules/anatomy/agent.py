@@ -27,6 +27,7 @@ from lint_rules.syntax.reexports import definitions, home
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
+    from lint_rules.anatomy.cuts.handed import Handed
     from lint_rules.anatomy.cuts.mending import Mending
     from lint_rules.anatomy.cuts.trimming import Trimming
     from lint_rules.anatomy.messages.classes import Elements
@@ -102,12 +103,16 @@ class Anatomy:
         vocabulary: Vocabulary,
         neighbour: Callable[[str], Neighbour | None] | None = None,
         callers: Callable[[], list[Caller]] | None = None,
+        handed: Callable[[], list[Handed]] | None = None,
     ) -> None:
-        """`neighbour` finds what the file imports, `callers` what those run that import it; without, it is unknown."""
+        """`neighbour` finds what the file imports; `callers` tell what those run that import it, and `handed` what they
+        hand to it. Without, it is unknown.
+        """
         self.module = module
         self.vocabulary = vocabulary
         self._neighbour = neighbour
         self._callers = callers
+        self._handed = handed
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -143,6 +148,11 @@ class Anatomy:
     def callers(self) -> list[Caller]:
         """The calls by which files that import this one run functions of others beside each other; not only of this."""
         return self._callers() if self._callers is not None else []
+
+    @cached_property
+    def handed(self) -> list[Handed]:
+        """What files that import this one hand to its functions, and put into its objects."""
+        return self._handed() if self._handed is not None else []
 
     @property
     def knows_agent(self) -> bool:

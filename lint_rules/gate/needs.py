@@ -386,15 +386,16 @@ class Needs(Surroundings):
         return self._answers and self.has(ast.For, ast.AsyncFor, *_COMPREHENSIONS)
 
     def cuts_history(self) -> bool:
-        """A list cut by position, and a history: also one that only the class of its elements shows."""
-        return self._cuts and (self.agent or self.lists_messages(_TOOL_FIELDS))
+        """A list cut by position, and a history: also one that only the class of its elements shows, or other files."""
+        return self._cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_handed)
 
     def cuts_system(self) -> bool:
-        return self._cuts and self.mentions(_SYSTEM)
+        return self._cuts and ((self.agent and self.mentions(_SYSTEM)) or self.is_handed)
 
     def takes_tail(self) -> bool:
         """`history[-n:]` with a number that is worked out."""
-        return any(map(forms.is_worked_out, self.nodes[ast.Subscript])) and (self.agent or self.lists_messages())
+        worked_out = any(map(forms.is_worked_out, self.nodes[ast.Subscript]))
+        return worked_out and (self.agent or self.lists_messages() or self.is_handed)
 
     def drops_calls(self) -> bool:
         """A request, with answers; or a message that takes over the role of another."""

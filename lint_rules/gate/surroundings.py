@@ -25,16 +25,28 @@ class Surroundings(Evidence):
     """The signs of a file, and of those from which it imports classes."""
 
     def __init__(
-        self, tree: ast.Module, nearby: Nearby | None = None, beside: Callable[[], bool] = lambda: False
+        self,
+        tree: ast.Module,
+        nearby: Nearby | None = None,
+        beside: Callable[[], bool] = lambda: False,
+        handed: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`beside` tells whether a file that imports this one runs several things at once."""
+        """`beside` tells whether a file that imports this one runs several things at once, `handed` whether it may hand
+        messages to it.
+        """
         super().__init__(tree)
         self._nearby = nearby
         self._beside = beside
+        self._handed = handed
 
     @cached_property
     def is_run_beside(self) -> bool:
         return self._beside()
+
+    @cached_property
+    def is_handed(self) -> bool:
+        """Whether a file that imports this one may hand messages to it."""
+        return self._handed()
 
     def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
         """The sources of the project in which the classes of these names stand."""
@@ -69,7 +81,7 @@ class Surroundings(Evidence):
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
-        return type(self)(tree, self._nearby, lambda: self.is_run_beside)
+        return type(self)(tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_handed)
 
     def has_own_words(self) -> bool:
         """Whether objects here may be messages or calls that are called otherwise than a provider does.

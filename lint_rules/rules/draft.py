@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
+    from lint_rules.anatomy.messages.contents import Proof
     from lint_rules.anatomy.program.concurrency import Start
     from lint_rules.repairs.edits import Fix
     from lint_rules.syntax.module import SourceModule
@@ -36,6 +37,13 @@ class Draft:
     related: tuple[Note | Related, ...] = ()
     confidence: Confidence = "high"
     fix: Fix | None = None
+
+
+def shown(proof: Proof, says: str = "") -> Note | Related:
+    """What shows that a list holds something; `says` how, where that is not said in the proof."""
+    if proof.elsewhere is not None:
+        return proof.elsewhere
+    return Note(proof.node, says or proof.reason, proof.module)
 
 
 def started(start: Start) -> Note | Related:

@@ -66,8 +66,10 @@ class Conversation:
 ## How it decides
 The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h.pop(0)`
 while something is too large, or a loop that takes the newest until there is no more room. What is left is stored as the
-history, sent to a model, or returned. The list may hold tool results: they are stored in it, in this file or by a
-method that is handed on together with `tools=`; the file asks of its messages, or of those of a part of it, whether
+history, sent to a model, or returned. The list may hold tool results: they are stored in it, in this file, in one that
+it imports, or by a method that is handed on together with `tools=`; a file that imports this one hands such a list to
+the function that cuts, puts such messages (or says their role) into the object that keeps the list, or hands over
+itself, with a list that has them; the file asks of its messages, or of those of a part of it, whether
 they belong to a tool call; or (for a history that is stored again) its elements are of a class that has a field for
 tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain are known. The rule is silent where somebody
 looks at what the messages are: the cut is moved to a user message in the same function, in a helper that gets the list,
@@ -76,7 +78,7 @@ looks for the ids of calls among others or takes messages away by what they carr
 matter. One that cannot be read may mend the list, if its result takes the list's place.
 
 ## Known problems
-A history that only other files write tool results to is not known to hold any, unless its own file asks for them.
+Files that import the one that cuts are known where a folder is checked, and not what is handed on to them by others.
 Messages that are picked in another order than from the end, and calls that get lost when messages are converted, are
 not seen. Lists that drop their front by themselves (`deque(maxlen=...)`) are not reported. Results in messages with
 role `function` have no id: they are accepted without their call, and not reported.
@@ -98,7 +100,7 @@ from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.messages.groups import in_group
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
 
 _HELP = (
@@ -119,6 +121,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         holds = trimming.contents.tool_results(trim.cut.base)
         if holds is None or not (holds.seen or trim.fate == "stored"):
             continue  # what a class may carry, and another file gets, is often mended there for its provider
+        if trim.fate == "returned" and not holds.used:
+            continue
         if alignment.of(trim.cut) or in_group(anatomy, trim.node):
             continue
         yield _draft(trim, holds)
@@ -130,9 +134,9 @@ def _draft(trim: Trim, holds: Proof) -> Draft:
         f"`{name}` is cut by position: a tool result at the cut loses the call it answers, and the API then refuses"
         f" {'the request' if trim.fate == 'sent' else 'every request with this history'}"
     )
-    notes = [Note(holds.node, holds.reason, holds.module)]
+    notes = [shown(holds)]
     if trim.at is not trim.node:
         notes.append(Note(trim.at, _AFTERWARDS[trim.fate]))
     if trim.proof.node is not holds.node:
-        notes.append(Note(trim.proof.node, f"`{name}` is {trim.proof.reason}", trim.proof.module))
-    return Draft(trim.node, message, _HELP, tuple(note for note in notes if note.node is not trim.node))
+        notes.append(shown(trim.proof, f"`{name}` is {trim.proof.reason}"))
+    return Draft(trim.node, message, _HELP, beside(trim.node, notes))

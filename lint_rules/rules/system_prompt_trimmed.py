@@ -43,14 +43,15 @@ class Chat:
 ```
 
 ## How it decides
-This file puts a system message at the front of the list (or appends one to it), and the list is cut by position with
-nothing of its front kept: a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, or `h.pop(0)` while something is too large. What is
-left is stored as the history or sent. Silent where the front is kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`,
-`h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too, the same cut is also
+This file puts a system message at the front of the list (or appends one to it), or one that imports it hands over such
+a list, or begins its own object with such a message; and the list is cut by position with nothing of its front kept:
+a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, or `h.pop(0)` while something is too large. What is left is stored as the
+history or sent. Silent where the front is kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`, `h.insert(0, ...)`), and
+where a role is asked for. Where the list may hold tool results, too, the same cut is also
 orphaned-tool-result (AGL602): another harm, with another cure.
 
 ## Known problems
-System messages that another file puts into the list are not seen.
+System messages that another file puts into the list later than in `__init__` are not seen.
 
 ## Fix safety
 There is no fix: whether the system message is kept in the list or beside it is a matter of design.
@@ -69,7 +70,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
 
 _HELP = "keep the system message apart and put it in front of each request, or keep it: `[h[0], *h[1:][-n:]]`"
@@ -89,10 +90,10 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             f"`{name}` is cut from its front, where the system message is: once it is gone, the model works without"
             " its instructions"
         )
-        notes = [Note(system.node, system.reason, system.module)]
+        notes = [shown(system)]
         if trim.at is not trim.node:
             notes.append(Note(trim.at, f"what is left is {trim.fate} here"))
-        yield Draft(trim.node, message, _HELP, tuple(note for note in notes if note.node is not trim.node))
+        yield Draft(trim.node, message, _HELP, beside(trim.node, notes))
 
 
 def _keeps_front(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:

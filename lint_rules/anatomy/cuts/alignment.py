@@ -57,10 +57,15 @@ class Alignment:
         if not any(decisive.lists & self._given_back(node) for node in cut.function.nodes):
             return False
         sites = self.anatomy.calls.sites[cut.function]
-        return any(
-            self._is_looked_at(site.caller, self._decisive(site.caller, self._targets(site.node), set()), system)
-            for site in sites
-        )
+        return any(self._result_is_looked_at(site.node, site.caller, system) for site in sites)
+
+    def of_result(self, call: cst.Call, function: Scope) -> bool:
+        """Whether somebody looks, in `function`, at what the messages are that a call gives."""
+        lists = {*self.contents.lists_in(call), *self._targets(call)}
+        return self.anatomy.mending.reaches(lists) or self._result_is_looked_at(call, function, False)
+
+    def _result_is_looked_at(self, call: cst.Call, function: Scope, system: bool) -> bool:
+        return self._is_looked_at(function, self._decisive(function, self._targets(call), set()), system)
 
     def _is_looked_at(self, function: Scope, decisive: Decisive, system: bool) -> bool:
         return self._decided(function, decisive, system) or self._decided_by_helper(function, decisive, system)

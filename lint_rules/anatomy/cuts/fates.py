@@ -90,6 +90,9 @@ class Fates:
                 yield "sent", outer
         elif isinstance(outer, (cst.Assign, cst.AnnAssign)):
             targets = ex.targets(outer)
+            if isinstance(here, cst.Call):  # one of those that a function gives may be the list
+                parts = [(target, part) for target in targets for part, _ in ex.unpacked(target, here)]
+                targets = [part for target, part in parts if part is target or self.anatomy.is_history(part)]
             for target in targets:
                 if ex.slice_of(target) is not None:
                     yield "stored", outer
@@ -99,6 +102,8 @@ class Fates:
             yield from self._lands(self.facts.slots.of(outer.target), outer, seen)
         elif isinstance(outer, cst.Return):
             yield from self._returned(outer, function, seen)
+        elif isinstance(outer, cst.Element):
+            yield from self._given_beside(outer, function, seen)
 
     def _comprehended(self, loop: cst.CompFor, here: cst.CSTNode) -> cst.CSTNode | None:
         """The list that `[m for m in xs]` or `[m.to_dict() for m in xs]` is: the same messages."""
@@ -147,6 +152,22 @@ class Fates:
         for node in function.nodes if slot[0] == "var" else ():
             if type(node) is cst.Name and node.value == slot[2] and self.facts.slots.of(node) == slot:
                 yield from self._goes(node, function, seen | {slot})
+
+    def _given_beside(self, element: cst.Element, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
+        """`return kept, summary`: to what the callers of this file unpack it into."""
+        whole = self.module.parent[element]
+        given = self.module.parent[whole]
+        if not isinstance(whole, cst.Tuple) or not isinstance(given, cst.Return):
+            return
+        sites = self.anatomy.calls.sites[function]
+        if not sites and not self.anatomy.calls.references[function]:
+            yield "returned", given
+        place = whole.elements.index(element)
+        for site in sites:
+            outer = self.module.statement(site.node)
+            for target in ex.targets(outer) if isinstance(outer, cst.Assign) else ():
+                if isinstance(target, cst.Tuple) and len(target.elements) == len(whole.elements):
+                    yield from self._lands(self.facts.slots.of(target.elements[place].value), outer, seen)
 
     def _returned(self, node: cst.Return, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
         """To the callers of this file; where there are none, to those of others."""

@@ -121,7 +121,9 @@ class Sizes:
             found = self.zero(value, site.node, site.caller, depth + 1)
             if found is not None:
                 return found
-        if passed or self.anatomy.calls.sites[function] or not _may_be_number(param):
+        numbers = [each.number for each in self.anatomy.contents.handed.get(slot, ())]
+        known = bool(numbers) and all(number is not None and number > 0 for number in numbers)
+        if passed or known or self.anatomy.calls.sites[function] or not _may_be_number(param):
             return None
         if param.default is None:
             return Zero(param, f"is a parameter, and `{name}=0` asks for none")

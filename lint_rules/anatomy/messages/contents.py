@@ -8,25 +8,38 @@ a message that has a field for tool calls is there to carry them.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.messages import Role
 from lint_rules.anatomy.messages.role_tests import named_roles
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
+from lint_rules.anatomy.turns.foreign_growth import foreign_growths
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
+if TYPE_CHECKING:
+    from lint_rules.anatomy.cuts.handed import Handed
+
 _TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
+_GIVEN: dict[Role | None, str] = {
+    None: "it is a message history here",
+    "tool": "results of tool calls get into it from here",
+    "system": "the system message gets into it from here",
+}
 _FARTHEST = 40
 """So many lists are looked at, on the way back from one."""
 _MOST_CALLERS = 3
@@ -35,12 +48,16 @@ _MOST_CALLERS = 3
 
 @record
 class Proof:
-    """Where the code shows it, and how: `reason` is a sentence about that place. `seen`: it happens in this file."""
+    """Where the code shows it, and how: `reason` is a sentence about that place. `seen`: it happens in this file, or in
+    one that hands it to this, where that is `elsewhere`, and what comes back of it may be `used` as such a list.
+    """
 
     node: cst.CSTNode
     reason: str
     module: SourceModule | None = None
     seen: bool = True
+    elsewhere: Related | None = None
+    used: bool = True
 
 
 class Contents:
@@ -66,7 +83,7 @@ class Contents:
             element = self._elements.of(slot)
             if element is not None and _is_message(element[1]):
                 return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0].module)
-        return None
+        return self._given(node, None)
 
     def counted(self, node: cst.BaseExpression) -> Proof | None:
         """Why an expression is a list of positions in a list of messages: `[i for i, m in enumerate(history)]`."""
@@ -90,7 +107,81 @@ class Contents:
                 if field is not None:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
-        return told or self._looked_for(node)
+        return self._given(node, "tool") or told or self._looked_for(node) or self._grown_elsewhere(node)
+
+    def roles_in(self, slots: Iterable[Slot]) -> frozenset[Role]:
+        """Whether this file, or what it runs, puts results of tools into a list, or a system message at its front."""
+        within = [*self._flowing(slots)]
+        tools = any(slot in self._stored for slot in within) or any(self._from_elsewhere(within))
+        told: set[Role] = {"tool"} if tools else set()
+        return frozenset(told | ({"system"} if self._system_in(within) is not None else set()))
+
+    def _grown_elsewhere(self, node: cst.BaseExpression) -> Proof | None:
+        """Where a function of another file puts results of tool calls into a list, or gives it back with them."""
+        call = next(self._from_elsewhere(list(self.flowing_into(node))), None)
+        reason = "what runs here puts the results of tool calls into it"
+        return Proof(call, reason) if call is not None else None
+
+    def _from_elsewhere(self, slots: Collection[Slot]) -> Iterator[cst.CSTNode]:
+        yield from (node for slot, node in self._growths if slot in slots)
+        for call in (slot[1] for slot in slots if slot[0] == "call"):
+            found = run_elsewhere(self.anatomy, call)
+            if found is not None and "tool" in found[0].contents.roles_in([("return", found[1])]):
+                yield call
+
+    @cached_property
+    def _growths(self) -> list[tuple[Slot, cst.CSTNode]]:
+        return [(each.write.slot, each.write.node) for each in foreign_growths(self.anatomy) if each.tools]
+
+    def _given(self, node: cst.BaseExpression, role: Role | None) -> Proof | None:
+        """Where another file puts messages into a list, or those of a role: it hands the list, or what is put there."""
+        for slot in self.flowing_into(node) if self.handed else ():
+            for each in (*self.handed.get(slot, ()), *self._put_from_elsewhere(slot)):
+                if role in each.roles or (role is None and each.what in {"history", "message"}):
+                    reason = _GIVEN[role]
+                    return Proof(node, reason, elsewhere=Related(each.span, reason, each.path), used=each.used)
+        return None
+
+    def _put_from_elsewhere(self, slot: Slot) -> Iterator[Handed]:
+        """What is put into a list, and comes from other files: a message, or its role."""
+        for put in self.facts.put(slot):
+            for arg in put.args:
+                whole = {*self.flowing_into(arg.value)}
+                parts = {self.facts.slots.of(part) for part in walk(arg.value) if type(part) is cst.Name}
+                for given in self.handed.keys() & (whole | parts):
+                    told = self.handed[given]
+                    yield from (each for each in told if given in whole or each.what == "role")
+
+    @cached_property
+    def handed(self) -> dict[Slot, list[Handed]]:
+        """What other files hand to this one, by the slot in which it arrives."""
+        found: defaultdict[Slot, list[Handed]] = defaultdict(list)
+        mended = {each.owner.rpartition(".")[0] or each.owner for each in self.anatomy.handed if each.mended}
+        for each in self.anatomy.handed:
+            if (each.owner.rpartition(".")[0] or each.owner) not in mended:
+                for slot in self._arrives(each):
+                    found[slot].append(each)
+        return found
+
+    def _arrives(self, handed: Handed) -> Iterator[Slot]:
+        cls = self.module.class_named(handed.owner.removesuffix(".__init__"))
+        function = next((f for f in self.module.functions if f.qualname == handed.owner), None)
+        if function is None:
+            if cls is not None and isinstance(handed.part, str):
+                yield self.facts.slots.attribute(cls, handed.part)
+            return
+        names = [param.name.value for param in parameters(function)][1 if is_method(function) else 0 :]
+        name = names[handed.part] if isinstance(handed.part, int) and handed.part < len(names) else handed.part
+        if name not in names:
+            return
+        parameter = self.facts.slots.parameter(function, name)
+        if not handed.inside:
+            yield parameter
+            return
+        kept = (self.facts.slots.attribute(owner, name) for owner in self.module.classes for name in owner.attributes)
+        for whole in (parameter, *kept):
+            if whole == parameter or any(self.facts.slots.of(v) == parameter for v in self.facts.assigned(whole)):
+                yield ("member", whole, handed.inside)
 
     def _looked_for(self, node: cst.BaseExpression) -> Proof | None:
         """Where this file asks of the elements of a list, or of a part of it, whether they belong to a tool call."""
@@ -116,7 +207,10 @@ class Contents:
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may begin with a system message."""
-        for slot in self.flowing_into(node):
+        return self._system_in(self.flowing_into(node)) or self._given(node, "system")
+
+    def _system_in(self, slots: Iterable[Slot]) -> Proof | None:
+        for slot in slots:
             for value in self.facts.assigned(slot):
                 first = _first(value)
                 if first is not None and self._is_system(first):
@@ -169,7 +263,10 @@ class Contents:
 
     def flowing_into(self, node: cst.BaseExpression) -> Iterator[Slot]:
         """The slots of a list and of all lists whose elements it gets, nearest first."""
-        queue = deque(self.lists_in(node))
+        return self._flowing(self.lists_in(node))
+
+    def _flowing(self, slots: Iterable[Slot]) -> Iterator[Slot]:
+        queue = deque(slots)
         seen = set(queue)
         while queue and len(seen) < _FARTHEST:
             slot = queue.popleft()

@@ -28,7 +28,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
     reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
     for call in anatomy.module.nodes_of(cst.Call):
         where = anatomy.module.scope_of[call].function
-        run = list(_run(anatomy, call)) if where.kind != "module" else []
+        run = list(run_by(anatomy, call)) if where.kind != "module" else []
         if not run or unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
@@ -74,7 +74,7 @@ def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
             )
 
 
-def _run(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:
+def run_by(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:
     """The path and qualified name of the function of another file that a call runs."""
     if anatomy.facts.slots.callee(call) is None:
         named = list(_named(anatomy, call.func))

@@ -1,0 +1,152 @@
+"""What a file hands to functions of others, and puts into their objects: lists of messages, and messages of tools.
+
+`kept = newest(history, 40)`, `memory.add({"role": "tool", ...})`, `talk.say("tool", text)`, `talk.lines.append(it)`,
+and an agent that hands itself to its commands. Whoever cuts a list in one file learns from it what others put there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.alignment import Alignment
+from lint_rules.anatomy.cuts.fates import Fates
+from lint_rules.anatomy.messages.classes import class_names
+from lint_rules.anatomy.messages.messages import ROLES, Role
+from lint_rules.anatomy.turns.callers import run_by
+from lint_rules.anatomy.turns.hooks import span_of
+from lint_rules.anatomy.values.constants import constant
+from lint_rules.finding import Span
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
+
+What = Literal["history", "message", "role", "number", "result"]
+_HELD: tuple[Role, ...] = ("tool", "system")
+
+
+@record
+class Handed:
+    """One thing that the file at `path` hands to the function `owner` of `file`, or puts into the class of this name.
+
+    `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back;
+    `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one message, a role, a
+    `number`; with messages of these `roles`. What comes back is `used` as a list of messages, or `mended`: somebody
+    looks there at what they are.
+    """
+
+    file: str
+    owner: str
+    part: str | int | None
+    inside: str
+    what: What
+    roles: frozenset[Role]
+    used: bool
+    mended: bool
+    path: str
+    span: Span
+    number: int | None = None
+
+
+class _Told(NamedTuple):
+    part: str | int | None
+    what: What
+    roles: frozenset[Role]
+    inside: str = ""
+    number: int | None = None
+
+
+def handed(anatomy: Anatomy) -> Iterator[Handed]:
+    """All of a file."""
+    yield from _by_calls(anatomy)
+    yield from _by_objects(anatomy)
+
+
+def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
+    fates, alignment = Fates(anatomy), Alignment(anatomy, anatomy.contents)
+    for call in anatomy.module.nodes_of(cst.Call):
+        made = _classes(anatomy, [ex.dotted(call.func) or ""])
+        run = [(path, f"{name}.__init__") for path, name in made] or list(run_by(anatomy, call))
+        if not run:
+            continue
+        given = anatomy.contents.history(call) is not None
+        told = [*_arguments(anatomy, call), *([_Told(None, "result", frozenset())] if given else ())]
+        if all(each.what == "number" for each in told):
+            continue
+        function = anatomy.module.scope_of[call].function
+        used = fates.of(call, function) is not None
+        mended = alignment.of_result(call, function)
+        for path, name in run:
+            where = os.path.abspath(path), name
+            yield from (_said(anatomy, where, each, call, used=used, mended=mended) for each in told)
+
+
+def _said(
+    anatomy: Anatomy, where: tuple[str, str], told: _Told, node: cst.CSTNode, *, used: bool, mended: bool
+) -> Handed:
+    path, span = anatomy.module.path, span_of(anatomy, node)
+    return Handed(*where, told.part, told.inside, told.what, told.roles, used, mended, path, span, told.number)
+
+
+def _arguments(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
+    for place, arg in enumerate(call.args):
+        part = arg.keyword.value if arg.keyword is not None else place
+        number = constant(anatomy, arg.value)
+        if number is not None and not arg.star:
+            yield _Told(part, "number", frozenset(), "", int(number))
+        elif not arg.star:
+            yield from (_Told(part, *told) for told in _about(anatomy, arg.value))
+
+
+def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, frozenset[Role], str]]:
+    """What a value is, the roles in it, and the attribute of it that is meant."""
+    said = ROLES.get(ex.text(value) or (value.attr.value.lower() if type(value) is cst.Attribute else ""))
+    first = anatomy.module.scope_of[value].function.name == "__init__"  # a later one is no prompt
+    if said is not None and ex.text(value) != "function":
+        yield "role", frozenset({said} if said == "tool" or first else ()), ""
+        return
+    if anatomy.contents.history(value) is not None:
+        yield "history", anatomy.contents.roles_in(anatomy.contents.lists_in(value)), ""
+        return
+    messages = anatomy.transcript.messages.of(value)
+    roles = {message.role for message in messages if not _is_legacy(message.node)}
+    if messages:
+        yield "message", frozenset(role for role in _HELD if role in roles and (first or role == "tool")), ""
+    cls = anatomy.facts.slots.instance(value)
+    line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
+    for slot, _ in anatomy.facts.histories():
+        if slot[0] == "attr" and slot[1] in line:
+            yield "history", anatomy.contents.roles_in([slot]), slot[2]
+
+
+def _is_legacy(message: cst.BaseExpression) -> bool:
+    """A message of role "function": it names no call, so no API misses the call."""
+    role = ex.dict_items(message).get("role")
+    return role is not None and ex.text(role) == "function"
+
+
+def _by_objects(anatomy: Anatomy) -> Iterator[Handed]:
+    """`memory.messages`, of an object of a class of another file, in which this one puts messages."""
+    seen = set()
+    for node in anatomy.module.nodes_of(cst.Attribute):
+        slot = anatomy.facts.slots.of(node)
+        if slot is None or slot[0] != "member" or slot in seen:
+            continue
+        seen.add(slot)
+        if anatomy.contents.history(node) is None:
+            continue
+        told = _Told(slot[2], "history", anatomy.contents.roles_in([slot]))
+        mended = anatomy.mending.reaches({slot})
+        for where in _classes(anatomy, class_names(anatomy, slot[1])):
+            yield _said(anatomy, where, told, node, used=True, mended=mended)
+
+
+def _classes(anatomy: Anatomy, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The path and name of classes of other files that a file names so."""
+    for name in names:
+        found = anatomy.defined_elsewhere(name, "class")
+        if found is not None:
+            yield os.path.abspath(found[0].path), found[1]
