@@ -332,12 +332,13 @@ class OpenEnds:
         return False
 
     def _callers_keep(self, slot: Slot, owner: Scope, depth: int, surely: bool) -> bool:
-        """Whether the callers in this file keep the list that they pass; unknown callers do."""
+        """Whether the callers in this file keep the list that they pass, or one in another; unknown callers do."""
         if depth > _DEEPEST:
             return False
         sites = [site for site in self.anatomy.calls.sites[owner] if site.caller is not owner]
         if not sites:
-            return not surely and (not owner.name.startswith("_") or is_method(owner))
+            told = any(each.kept for each in self.anatomy.contents.handed.get(slot, ()))
+            return told or (not surely and (not owner.name.startswith("_") or is_method(owner)))
         kept = False
         for site in sites:
             for target, value in self.anatomy.facts.slots.bindings(site.node, owner):

@@ -13,6 +13,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.failing import Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
@@ -24,11 +25,12 @@ from lint_rules.syntax.record import record
 
 @record
 class Taker:
-    """Who `says` so at `node` takes the error, and the conversation goes on as `how` says."""
+    """Who `says` so at `node`, or `elsewhere`, takes the error, and the conversation goes on as `how` says."""
 
     node: cst.CSTNode
     says: str
     how: str
+    elsewhere: Related | None = None
 
 
 def takers(
@@ -41,7 +43,7 @@ def takers(
     again = anatomy.calls.with_callers({function})
     histories = list(histories)
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
-    seen = {function}
+    seen = {function: histories}
     while queue:
         site, below = queue.pop(0)
         slots = [slot for inside in below if (slot := anatomy.transcript.seen_from(site.node, inside)) is not None]
@@ -57,13 +59,27 @@ def takers(
                 what = "the turn that is stopped ends" if fault.stops else "the error is caught"
                 yield Taker(point.statement, f"{what} here, and the chat goes on", how)
         if caller.graph.raises in landed:
-            seen.add(site.caller)
+            seen[site.caller] = slots
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
+    for turn, slots in seen.items():
+        yield from _beyond(anatomy, turn, slots)
     for turn in seen if fault.tool else ():
         if any(slot[0] == "outside" for slot in histories) and not anatomy.calls.sites[turn]:
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
+
+
+def _beyond(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
+    """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed."""
+    roots = {root_object(slot) for slot in slots}
+    for each in anatomy.handed:
+        if each.owner == function.qualname and each.taken:
+            given = anatomy.contents.arrives(each) if each.what != "object" else ()
+            own = each.what == "object" and any(root[0] == "attr" for root in roots)
+            if own or any(root_object(slot) in roots for slot in given):
+                says = "an error is caught here, and the chat goes on"
+                yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
 
 
 def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:

@@ -64,26 +64,26 @@ round. Then it asks whether the conversation goes on from there: the model is as
 or the history outlives the function. Tests that tell calls from other parts of a reply are understood. An error counts
 where the model decides about it: a tool that it named and that is not there, or fails, malformed arguments; here, or in
 a function that gets the calls, or one of them. It is followed outwards: to a handler that goes on with the history,
-here or in a caller; to a chat framework, which catches it; and to whoever runs a turn of an object that keeps the
-history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys, files, or to an object of
-another file: what it gives is sent again, with its calls, and an error leaves them open there, whoever takes it. So it
-is where somebody stops the turn while a tool runs: a person, with the keys, or another task, if a handler that names
-that goes on. A loop that only puts calls aside for another one counts as that one; a list that is added to a history
-lives on with it, and so does one of what the turn adds, beside the one that is sent, if it is returned, yielded or
-given to a future; a question about calls, of a function that only looks at them, settles none; and calls are followed
-into a function that chooses some of them, up to the callers that have stored all. A loop over what a run of the project
-tells is one more: where the messages that the run begins with get its calls, no results get there, and the run makes
-some and keeps them to itself. Reported are also a request in the loop behind the first result, a loop over a part of
-the stored calls, outputs of an assistants run that are submitted one by one, and results that are never sent when the
-rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which
-are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the call. Silent are calls that
-are put aside or handed to a function that may answer them (one of this file that neither answers nor hands them on is
-none), answers made up afterwards (also in `finally`), histories that are cut back (not where only a question is), rows
-that are rolled back or deleted, histories that go through a function which looks for the ids of calls among others
-(whatever it is called; one that cannot be read may mend the list, if its result takes the list's place; not one that
-only leaves out results without a call), tools that end the conversation, and errors of parsing arguments, which AGL501
-reports. Known are the results of OpenAI (chat completions, responses, assistants), Anthropic, Gemini, Bedrock and
-LangChain, and constructors that say that they hold one.
+here, in a caller, or in a file that imports this one; to a chat framework, which catches it; and to whoever runs a turn
+of an object that keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows,
+keys, files, or to an object of another file: what it gives is sent again, with its calls, and an error leaves them open
+there, whoever takes it. So it is where somebody stops the turn while a tool runs: a person, with the keys, or another
+task, if a handler that names that goes on. A loop that only puts calls aside for another one counts as that one; a list
+that is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if it
+is returned, yielded or given to a future; a question about calls, of a function that only looks at them, settles none;
+and calls are followed into a function that chooses some of them, up to the callers that have stored all. A loop over
+what a run of the project tells is one more: where the messages that the run begins with get its calls, no results get
+there, and the run makes some and keeps them to itself. Reported are also a request in the loop behind the first result,
+a loop over a part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are
+never sent when the rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no
+`invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the
+call. Silent are calls that are put aside or handed to a function that may answer them (one of this file that neither
+answers nor hands them on is none), answers made up afterwards (also in `finally`), histories that are cut back (not
+where only a question is), rows that are rolled back or deleted, histories that go through a function which looks for
+the ids of calls among others (whatever it is called; one that cannot be read may mend the list, if its result takes the
+list's place; not one that only leaves out results without a call), tools that end the conversation, and errors of
+parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants),
+Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
@@ -110,6 +110,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
 from lint_rules.anatomy.values.slots import describe
+from lint_rules.finding import Related
 from lint_rules.obligations.failing import Failing
 from lint_rules.obligations.open_calls import (
     Unkept,
@@ -219,7 +220,7 @@ def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
         what = "an unknown tool raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
         what = "who stops this leaves the turn" if fault.stops else what
         message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
-        notes = [Note(taker.node, taker.says)]
+        notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
         if fault.cause is not fault.node:
             notes.append(Note(fault.cause, "this may fail"))
         yield Draft(fault.node, message, cure, tuple(notes))

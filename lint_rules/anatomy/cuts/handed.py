@@ -17,6 +17,7 @@ from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
 from lint_rules.anatomy.messages.classes import class_names
 from lint_rules.anatomy.messages.messages import ROLES, Role
+from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
@@ -24,7 +25,7 @@ from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 
-What = Literal["history", "message", "role", "number", "result"]
+What = Literal["history", "message", "role", "number", "result", "object", "other"]
 _HELD: tuple[Role, ...] = ("tool", "system")
 
 
@@ -32,10 +33,11 @@ _HELD: tuple[Role, ...] = ("tool", "system")
 class Handed:
     """One thing that the file at `path` hands to the function `owner` of `file`, or puts into the class of this name.
 
-    `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back;
-    `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one message, a role, a
-    `number`; with messages of these `roles`. What comes back is `used` as a list of messages, or `mended`: somebody
-    looks there at what they are.
+    `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
+    and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
+    message, a role, a `number`; with messages of these `roles`. It is `kept` when the function has ended, and an error
+    may be `taken`, and leaves it as it is. What comes back is `used` as a list of messages, or `mended`: somebody looks
+    there at what they are.
     """
 
     file: str
@@ -49,6 +51,8 @@ class Handed:
     path: str
     span: Span
     number: int | None = None
+    kept: bool = False
+    taken: bool = False
 
 
 class _Told(NamedTuple):
@@ -57,6 +61,8 @@ class _Told(NamedTuple):
     roles: frozenset[Role]
     inside: str = ""
     number: int | None = None
+    kept: bool = False
+    taken: bool = False
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -72,11 +78,13 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
         run = [(path, f"{name}.__init__") for path, name in made] or list(run_by(anatomy, call))
         if not run:
             continue
-        given = anatomy.contents.history(call) is not None
-        told = [*_arguments(anatomy, call), *([_Told(None, "result", frozenset())] if given else ())]
-        if all(each.what == "number" for each in told):
-            continue
         function = anatomy.module.scope_of[call].function
+        behind = Behind(anatomy, call, function)
+        given = anatomy.contents.history(call) is not None
+        told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
+        base = ex.receiver(call)
+        if base is not None:
+            told.append(_Told(None, "object", frozenset(), kept=behind.keeps(base), taken=behind.is_taken(base)))
         used = fates.of(call, function) is not None
         mended = alignment.of_result(call, function)
         for path, name in run:
@@ -88,17 +96,20 @@ def _said(
     anatomy: Anatomy, where: tuple[str, str], told: _Told, node: cst.CSTNode, *, used: bool, mended: bool
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    return Handed(*where, told.part, told.inside, told.what, told.roles, used, mended, path, span, told.number)
+    part, what, roles, inside, number, kept, taken = told
+    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken)
 
 
-def _arguments(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
+def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:
     for place, arg in enumerate(call.args):
         part = arg.keyword.value if arg.keyword is not None else place
         number = constant(anatomy, arg.value)
         if number is not None and not arg.star:
-            yield _Told(part, "number", frozenset(), "", int(number))
+            yield _Told(part, "number", frozenset(), number=int(number))
         elif not arg.star:
-            yield from (_Told(part, *told) for told in _about(anatomy, arg.value))
+            kept, taken = behind.keeps(arg.value), behind.is_taken(arg.value)
+            known = list(_about(anatomy, arg.value)) or ([("other", frozenset(), "")] if kept or taken else [])
+            yield from (_Told(part, *each, kept=kept, taken=taken) for each in known)
 
 
 def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, frozenset[Role], str]]:

@@ -159,11 +159,12 @@ class Contents:
         mended = {each.owner.rpartition(".")[0] or each.owner for each in self.anatomy.handed if each.mended}
         for each in self.anatomy.handed:
             if (each.owner.rpartition(".")[0] or each.owner) not in mended:
-                for slot in self._arrives(each):
+                for slot in self.arrives(each):
                     found[slot].append(each)
         return found
 
-    def _arrives(self, handed: Handed) -> Iterator[Slot]:
+    def arrives(self, handed: Handed) -> Iterator[Slot]:
+        """The slots in which what another file hands to this one arrives."""
         cls = self.module.class_named(handed.owner.removesuffix(".__init__"))
         function = next((f for f in self.module.functions if f.qualname == handed.owner), None)
         if function is None:

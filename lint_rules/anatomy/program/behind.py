@@ -1,0 +1,128 @@
+"""What is there behind a call: whether a list or object that it gets lives on, and whether an error of it is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
+from lint_rules.syntax import exceptions
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Graph, Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk_scope
+
+_TAKING = exceptions.CATCH_ALL | {"ValueError", "KeyError", "LookupError", "TypeError", "RuntimeError"}
+_DEEPEST = 3
+"""So many callers are looked at, one behind the other."""
+
+
+class Behind:
+    """Answers for one call of a function."""
+
+    def __init__(self, anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) -> None:
+        """`depth` says how many calls were followed to it."""
+        self._depth = depth
+        self.anatomy = anatomy
+        self.call = call
+        self.function = function
+
+    def keeps(self, value: cst.BaseExpression) -> bool:
+        """Whether what a value is will be there when the call has ended: it outlives the function, or the round."""
+        slot = self.anatomy.facts.slots.of(value)
+        if slot is None:
+            return False
+        here = self._outlives(slot) or self._outlives_round(slot)
+        return here or any(above.keeps(given) for above, given in self._above(slot) if given is not None)
+
+    def is_taken(self, value: cst.BaseExpression) -> bool:
+        """Whether an error of the call ends here, and what a value is will be there, as the error has left it."""
+        slot = self.anatomy.facts.slots.of(value)
+        if slot is None:
+            return False
+        if self._handler is not None:
+            return self._goes_on(self._handler, slot) and not self._is_renewed(self._handler, slot)
+        if self.function in self.anatomy.calls.servings:
+            return self._outlives(slot)
+        return any(above.is_taken(given or value) for above, given in self._above(slot))
+
+    def _above(self, slot: Slot) -> Iterator[tuple[Behind, cst.BaseExpression | None]]:
+        """The calls of the function in this file, each with what it gives where a parameter is asked for."""
+        for site in self.anatomy.calls.sites[self.function] if self._depth < _DEEPEST else ():
+            given = dict(self.anatomy.facts.slots.bindings(site.node, self.function))
+            if slot in given or not is_parameter(slot):
+                yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), given.get(slot)
+
+    def _goes_on(self, handler: cst.ExceptHandler, slot: Slot) -> bool:
+        """Whether a handler leads back to the call, or to an end of the function, and something is there as it was."""
+        starts = list(self._flow.at(handler))
+        if self._outlives(slot) and self._flow.reaches(starts, self._flow.exit, exceptions=False):
+            return True
+        return self._outlives_round(slot) and self._flow.reaches(starts, self._points, exceptions=False)
+
+    @cached_property
+    def _points(self) -> list[Point]:
+        return self._flow.enclosing(self.call, self.anatomy.module.parent)
+
+    @cached_property
+    def _flow(self) -> Graph:
+        return self.anatomy.flow(self.function)
+
+    @cached_property
+    def _handler(self) -> cst.ExceptHandler | None:
+        """The first handler around the call that may take what a tool raises, which is not known."""
+        for guard in exceptions.guards(self.anatomy.module, self.call) if self.function.kind != "lambda" else ():
+            if isinstance(guard, cst.Try):
+                found = next((h for h in guard.handlers if exceptions.caught(h) & _TAKING), None)
+                if found is not None:
+                    return found
+        return None
+
+    def _outlives(self, slot: Slot) -> bool:
+        place = self.anatomy.aliases.of(slot)
+        return self.function.kind != "module" and self.anatomy.aliases.is_lasting(place, self.function)
+
+    def _outlives_round(self, slot: Slot) -> bool:
+        """Whether the call comes back to what was made before its loop."""
+        root = root_object(slot)
+        loops = [o for o in self.anatomy.module.ancestors(self.call) if isinstance(o, (cst.For, cst.While))]
+        own = [loop for loop in loops if self.anatomy.module.scope_of[loop].function is self.function]
+        if not own or root[0] not in {"var", "attr"}:
+            return False
+        if root[0] == "var" and root[1] is not self.function:
+            return True
+        bound = (pair for node in walk_scope(own[-1].body) for pair in _bound(node))
+        slots = self.anatomy.facts.slots
+        return not any(slots.of(target) == root and not self._is_made_of(value, root) for target, value in bound)
+
+    def _is_made_of(self, value: cst.BaseExpression, root: Slot) -> bool:
+        """Whether what a name is bound to is made of it: `history = run(history)`."""
+        slots = self.anatomy.facts.slots
+        return any(slots.of(part) == root for part in walk_scope(value) if isinstance(part, cst.BaseExpression))
+
+    def _is_renewed(self, handler: cst.ExceptHandler, slot: Slot) -> bool:
+        """Whether the handler does something to it: cuts, empties, replaces it."""
+        root = root_object(slot)
+        for node in walk_scope(handler.body):
+            base = ex.receiver(node) if isinstance(node, cst.Call) else None
+            changed = [base] if base is not None else [target for target, _ in _bound(node)]
+            changed += [node.target] if isinstance(node, cst.Del) else []
+            slots = (self.anatomy.facts.slots.of(_whole(part)) for part in changed)
+            if any(each is not None and root_object(each) == root for each in slots):
+                return True
+        return False
+
+
+def _bound(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    if isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+        for target in ex.targets(node):
+            for place, _ in ex.unpacked(target, node.value):
+                yield place, node.value
+
+
+def _whole(target: cst.BaseExpression) -> cst.BaseExpression:
+    """`h` of `h[n:]`."""
+    return target.value if isinstance(target, cst.Subscript) else target
