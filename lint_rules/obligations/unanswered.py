@@ -234,7 +234,7 @@ class Region:
             if isinstance(node, (cst.Break, cst.Return)):
                 for target, _ in point.successors:
                     if target not in self.inside:
-                        yield Escape(node, target, node, self._test_around(node), None, self._flags_beside(node))
+                        yield Escape(node, target, node, self._test_around(node), None, self.flags_beside(node))
 
     def _test_around(self, node: cst.CSTNode) -> cst.BaseExpression | None:
         """The test of the innermost `if` of the region around a node."""
@@ -245,10 +245,11 @@ class Region:
                 return None
         return None
 
-    def _flags_beside(self, node: cst.CSTNode) -> dict[str, bool]:
+    def flags_beside(self, node: cst.CSTNode | None) -> dict[str, bool]:
         """The names that are set to True or False in the same block."""
         found: dict[str, bool] = {}
-        block = self._module.parent.get(self._module.parent[node])
+        line = self._module.parent.get(node) if node is not None else None
+        block = self._module.parent.get(line) if line is not None else None
         for line in block.body if isinstance(block, cst.IndentedBlock) else ():
             for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
                 found.update(_flag(small))

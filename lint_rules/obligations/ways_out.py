@@ -37,6 +37,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk
 
 _LAST = re.compile(
@@ -198,6 +199,39 @@ class WaysOut:
                     continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
+
+    def cut_off(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, str]]:
+        """Tests of why a reply has ended that pass over its calls where its tokens ran out; with the store, and how."""
+        for asked in self._asked:
+            flags = asked.told.cut_off
+            starts = self.ends.graph.enclosing(asked.node, self.anatomy.module.parent)
+            if not flags or not self._is_reached(starts, flags):
+                continue
+            for point in sorted(asked.region.waiting, key=lambda p: self.anatomy.module.order[p.statement]):  # type: ignore[index]
+                node = point.statement
+                outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
+                if outcome is None or not isinstance(node, (cst.If, cst.While)) or asked.told.outcome(node) is outcome:
+                    continue
+                for target, kind in point.successors:
+                    if kind == ("true" if outcome else "false") and target not in asked.region.settling:
+                        set_here = asked.region.flags_beside(target.statement)
+                        how = self.ends.go_on(target, asked.region.settling, flags=flags | set_here, surely=True)
+                        if how is not None:
+                            yield asked.node, node.test, how
+                            return
+
+    def _is_reached(self, goals: list[Point], flags: dict[str, bool]) -> bool:
+        """Whether the tests on the way to some points let a reply pass of which `flags` tell."""
+        queue = [self.ends.graph.entry]
+        seen = set(queue)
+        for point in queue:
+            node = point.statement
+            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
+            for target, kind in point.successors:
+                if target not in seen and (kind not in {"true", "false"} or outcome in {None, kind == "true"}):
+                    seen.add(target)
+                    queue.append(target)
+        return not seen.isdisjoint(goals)
 
     def _ends_without_tools(self, test: cst.BaseExpression) -> bool:
         """Whether the rounds over a range are over here, and the last one offers no tools: its reply has no calls."""

@@ -77,13 +77,15 @@ there, and the run makes some and keeps them to itself. Reported are also a requ
 a loop over a part of the stored calls, outputs of an assistants run that are submitted one by one, and results that are
 never sent when the rounds run out; and a repair of a LangChain history that answers open `tool_calls`, but no
 `invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not name the
-call. Silent are calls that are put aside or handed to a function that may answer them (one of this file that neither
-answers nor hands them on is none), answers made up afterwards (also in `finally`), histories that are cut back (not
-where only a question is), rows that are rolled back or deleted, histories that go through a function which looks for
-the ids of calls among others (whatever it is called; one that cannot be read may mend the list, if its result takes the
-list's place; not one that only leaves out results without a call), tools that end the conversation, and errors of
-parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants),
-Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
+call; and a test of why a reply has ended (`stop_reason`, `finish_reason`) that passes over the calls of one whose
+tokens ran out within a call, where they are limited. Silent are calls that are put aside or handed to a function that
+may answer them (one of this file that neither answers nor hands them on is none), answers made up afterwards (also in
+`finally`), histories that are cut back (not where only a question is), rows that are rolled back or deleted, histories
+that go through a function which looks for the ids of calls among others (whatever it is called; one that cannot be read
+may mend the list, if its result takes the list's place; not one that only leaves out results without a call), tools
+that end the conversation, and errors of parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat
+completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold
+one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
@@ -131,6 +133,8 @@ from lint_rules.syntax.module import Scope
 
 _ANSWER = "answer each stored call on every path, also with the reason why its tool did not run"
 
+_CUT = "ask for the calls of the reply, not why it has ended, or take the reply back where its tokens ran out"
+
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _unparsed(anatomy)
@@ -165,6 +169,11 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
     for node, way in ways.dropped():
         message = f"the stored message may carry tool calls, and they get no result on this way: {way.how}"
         yield Draft(way.escape.node, message, _ANSWER, (Note(node, "the message with the calls is stored here"),))
+    for node, test, how in ways.cut_off():
+        message = (
+            f"a reply whose tokens run out within a call passes this test, and its stored calls get no result: {how}"
+        )
+        yield Draft(test, message, _CUT, (Note(node, "the message with the calls is stored here"),))
     for call, choice, stored in chosen(anatomy, ways.answers, function):
         message = (
             f"the calls that `{ex.called_name(call)}` leaves out are stored, and get no tool result:"

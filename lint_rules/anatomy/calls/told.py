@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
@@ -20,6 +21,12 @@ from lint_rules.syntax.walk import children, walk
 
 _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_sequence"})
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
+
+_CUT_OFF = frozenset({"max_tokens", "length", "MAX_TOKENS", "LENGTH", "max_output_tokens", "incomplete"})
+_REASONS = frozenset({"stop_reason", "finish_reason", "stopReason"})
+_ALWAYS_LIMITED = frozenset({"tool_use", "TOOL_USE"})
+"""What tells of calls at an API that never answers without a limit of tokens."""
+_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens"})
 
 _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
@@ -121,6 +128,37 @@ class ToldByReply:
         """Whether one side of a test says that there are calls before the other is asked: `not calls or old(calls)`."""
         test = ex.inner(test)
         return isinstance(test, cst.BooleanOperation) and (self._truth(test.left) is not None or self.tells(test.left))
+
+    @cached_property
+    def cut_off(self) -> dict[str, bool]:
+        """What tests give for a reply with calls that was cut off within them, as code; nothing where none can be.
+
+        That is so if the reason why the reply has ended tells whether there are calls, and its tokens are limited.
+        """
+        tests = [node for node in self.function.nodes_of(cst.Comparison) if self._asks_for_reason(node)]
+        said = {word for test in tests for word in _said(test)}
+        if not said & _WITH_CALLS or not (said & _ALWAYS_LIMITED or self._is_limited):
+            return {}
+        found = {}
+        for test in tests:
+            _, operator, _ = ex.compared(test)
+            if isinstance(operator, (cst.Equal, cst.In, cst.NotEqual, cst.NotIn)):
+                positive = isinstance(operator, (cst.Equal, cst.In))
+                found[ex.source(test, 200)] = positive is bool(_said(test) & _CUT_OFF)
+        return found
+
+    def _asks_for_reason(self, test: cst.Comparison) -> bool:
+        """`reply.stop_reason == "tool_use"`, also by a name that the reason has got."""
+        left, _, _ = ex.compared(test)
+        slot = self.anatomy.facts.slots.of(left) if type(left) is cst.Name else None
+        made = self.anatomy.facts.assigned(slot) if slot is not None else [left]
+        parts = (part for value in made for part in ex.alternatives(value))
+        return any((pair := ex.member(part)) is not None and pair[1] in _REASONS for part in parts)
+
+    @property
+    def _is_limited(self) -> bool:
+        asking = (call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call))
+        return any(arg.keyword is not None and arg.keyword.value in _LIMITS for call in asking for arg in call.args)
 
     def settles(self, point: Point) -> bool:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
@@ -269,8 +307,7 @@ class ToldByReply:
             if ex.dotted(right) == "None":
                 value = self._truth(left)
                 return None if value is None else value is not positive
-            shown = right.elements if isinstance(right, (cst.Tuple, cst.List, cst.Set)) else [cst.Element(right)]
-            said = {ex.text(e.value) or (ex.dotted(e.value) or "").rpartition(".")[2] for e in shown}
+            said = _said(test)
             if said & _WITH_CALLS:
                 return positive
             if said and said <= _NO_CALLS:
@@ -281,3 +318,10 @@ class ToldByReply:
         if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self._truth(left) is True:
             return True if ex.integer(right) in {0, 1} else None
         return None
+
+
+def _said(test: cst.Comparison) -> set[str]:
+    """The words, or last names, with which something is compared."""
+    _, _, right = ex.compared(test)
+    shown = right.elements if isinstance(right, (cst.Tuple, cst.List, cst.Set)) else [cst.Element(right)]
+    return {ex.text(e.value) or (ex.dotted(e.value) or "").rpartition(".")[2] for e in shown}
