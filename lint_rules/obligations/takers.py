@@ -61,7 +61,7 @@ def takers(
         if caller.graph.raises in landed:
             seen[site.caller] = slots
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
-    for turn, slots in seen.items():
+    for turn, slots in seen.items() if not fault.stops else ():
         yield from _beyond(anatomy, turn, slots)
     for turn in seen if fault.tool else ():
         if any(slot[0] == "outside" for slot in histories) and not anatomy.calls.sites[turn]:
