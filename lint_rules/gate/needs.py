@@ -189,7 +189,9 @@ class Needs(Surroundings):
 
     @cached_property
     def _cuts(self) -> bool:
-        """A list that loses its front: by a slice, by `del` or by `pop`; or that is gone through from its end."""
+        """A list that loses its front: by a slice, by `del`, `pop` or a bound; or that is gone through from its end."""
+        if "deque" in self.called and ("maxlen" in self.keywords or any(map(_is_bounded, self.nodes[ast.Call]))):
+            return True
         if any(map(forms.is_cut, self.nodes[ast.Subscript])):
             return True
         if self.nodes[ast.Break] and ("reversed" in self.called or any(map(forms.turns, self.nodes[ast.Subscript]))):
@@ -495,6 +497,11 @@ class Needs(Surroundings):
 
     def has_limits(self) -> bool:
         return self.asks and any(word in self._spelling for word in _LIMITS)
+
+
+def _is_bounded(call: ast.Call) -> bool:
+    """`deque(lines, 40)`."""
+    return called_name(call) == "deque" and len(call.args) > 1
 
 
 @lru_cache(maxsize=4096)

@@ -65,23 +65,23 @@ class Conversation:
 
 ## How it decides
 The front of a list of messages is cut off by position: a slice (`h[-n:]`, `h[len(h) - n:]`), `del h[:n]`, `h.pop(0)`
-while something is too large, or a loop that takes the newest until there is no more room. What is left is stored as the
-history, sent to a model, or returned. The list may hold tool results: they are stored in it, in this file, in one that
-it imports, or by a method that is handed on together with `tools=`; a file that imports this one hands such a list to
-the function that cuts, puts such messages (or says their role) into the object that keeps the list, or hands over
-itself, with a list that has them; the file asks of its messages, or of those of a part of it, whether
-they belong to a tool call; or (for a history that is stored again) its elements are of a class that has a field for
-tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain are known. The rule is silent where somebody
-looks at what the messages are: the cut is moved to a user message in the same function, in a helper that gets the list,
-or in the caller that gets what is left; or the list goes, here or on its way to the model, through a function that
-looks for the ids of calls among others or takes messages away by what they carry. What a function is called does not
-matter. One that cannot be read may mend the list, if its result takes the list's place.
+while something is too large, a loop that takes the newest until there is no more room, or a list that is bounded
+(`deque(maxlen=n)`). What is left is stored as the history, sent to a model, or returned. The list may hold tool
+results: they are stored in it, in this file, in one that it imports, or by a method that is handed on together with
+`tools=`; a file that imports this one hands such a list to the function that cuts, puts such messages (or says their
+role) into the object that keeps the list, or hands over itself, with a list that has them; the file asks of its
+messages, or of those of a part of it, whether they belong to a tool call; or (for a history that is stored again) its
+elements are of a class that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain
+are known. The rule is silent where somebody looks at what the messages are: the cut is moved to a user message in the
+same function, in a helper that gets the list, or in the caller that gets what is left; or the list goes, here or on its
+way to the model, through a function that looks for the ids of calls among others or takes messages away by what they
+carry. What a function is called does not matter. One that cannot be read may mend the list, if its result takes the
+list's place.
 
 ## Known problems
 Files that import the one that cuts are known where a folder is checked, and not what is handed on to them by others.
 Messages that are picked in another order than from the end, and calls that get lost when messages are converted, are
-not seen. Lists that drop their front by themselves (`deque(maxlen=...)`) are not reported. Results in messages with
-role `function` have no id: they are accepted without their call, and not reported.
+not seen. Results in messages with role `function` have no id: they are accepted without their call, and not reported.
 
 ## Fix safety
 There is no fix: where a history may be cut is for its owner to say. A user message is always a good place.
@@ -130,8 +130,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 
 def _draft(trim: Trim, holds: Proof) -> Draft:
     name = ex.source(trim.cut.base, 40)
+    cut = "drops its oldest messages by itself" if trim.cut.shape == "bounded" else "is cut by position"
     message = (
-        f"`{name}` is cut by position: a tool result at the cut loses the call it answers, and the API then refuses"
+        f"`{name}` {cut}: a tool result at the cut loses the call it answers, and the API then refuses"
         f" {'the request' if trim.fate == 'sent' else 'every request with this history'}"
     )
     notes = [shown(holds)]

@@ -44,10 +44,10 @@ class Chat:
 
 ## How it decides
 This file puts a system message at the front of the list (or appends one to it), or one that imports it hands over such
-a list, or begins its own object with such a message; and the list is cut by position with nothing of its front kept:
-a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, or `h.pop(0)` while something is too large. What is left is stored as the
-history or sent. Silent where the front is kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`, `h.insert(0, ...)`), and
-where a role is asked for. Where the list may hold tool results, too, the same cut is also
+a list, or begins its own object with such a message; and the list is cut by position with nothing of its front kept: a
+slice (`h[-n:]`, `h[k:]`), `del h[:n]`, `h.pop(0)` while something is too large, or a bound (`deque(maxlen=n)`). What is
+left is stored as the history or sent. Silent where the front is kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`,
+`h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too, the same cut is also
 orphaned-tool-result (AGL602): another harm, with another cure.
 
 ## Known problems
@@ -86,9 +86,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if system is None or _keeps_front(anatomy, trimming.contents, trim) or alignment.of(trim.cut, system=True):
             continue
         name = ex.source(trim.cut.base, 40)
+        cut = (
+            "drops its oldest messages by itself, and first"
+            if trim.cut.shape == "bounded"
+            else "is cut from its front,"
+        )
         message = (
-            f"`{name}` is cut from its front, where the system message is: once it is gone, the model works without"
-            " its instructions"
+            f"`{name}` {cut} where the system message is: once it is gone, the model works without its instructions"
         )
         notes = [shown(system)]
         if trim.at is not trim.node:

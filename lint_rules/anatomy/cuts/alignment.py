@@ -52,7 +52,8 @@ class Alignment:
         if not system and self.anatomy.mending.reaches(lists):
             return True
         decisive = self._decisive(cut.function, lists, self._names(cut.size))
-        if self._is_looked_at(cut.function, decisive, system):
+        reading = self.module.functions if cut.shape == "bounded" else [cut.function]
+        if any(self._is_looked_at(function, decisive, system) for function in reading if function.kind != "class"):
             return True
         if not any(decisive.lists & self._given_back(node) for node in cut.function.nodes):
             return False

@@ -57,7 +57,7 @@ def cuts(module: SourceModule) -> Iterator[Cut]:
         elif type(node) is cst.Del:
             yield from _deleted(node.target, node, function)
         elif type(node) is cst.Call and ex.called_name(node) in _CUTTERS:
-            yield from _called(node, function)
+            yield from _called(module, node, function)
     for loop in module.nodes_of(cst.For):
         if any(isinstance(node, cst.Break) and _is_for_room(module, node, loop) for node in walk(loop.body)):
             yield from _picked(loop, module.scope_of[loop].function)
@@ -189,7 +189,7 @@ def _deleted(target: cst.BaseExpression, node: cst.Del | cst.Assign, function: S
             yield Cut(node, subscript.value, function, "shift", None, ex.integer(at) or 0)
 
 
-def _called(node: cst.Call, function: Scope) -> Iterator[Cut]:
+def _called(module: SourceModule, node: cst.Call, function: Scope) -> Iterator[Cut]:
     """`xs.pop(0)`, `xs.popleft()`, `deque(maxlen=n)`."""
     name, base, given = ex.called_name(node), ex.receiver(node), ex.positional(node)
     if base is not None and name == "pop" and len(given) == 1 and ex.integer(given[0]) in {0, 1}:
@@ -199,7 +199,19 @@ def _called(node: cst.Call, function: Scope) -> Iterator[Cut]:
     elif name == "deque":
         size = ex.argument(node, "maxlen", 1)
         if size is not None and ex.dotted(size) != "None":
-            yield Cut(node, node, function, "bounded", size)
+            yield Cut(node, _bound(module, node), function, "bounded", size)
+
+
+def _bound(module: SourceModule, node: cst.Call) -> cst.BaseExpression:
+    """What a new list gets as its name, also as a field that is made by a lambda; itself, where it has none."""
+    for outer in module.ancestors(node):
+        if isinstance(outer, (cst.Assign, cst.AnnAssign)):
+            target = ex.targets(outer)[0]
+            return target if isinstance(target, (cst.Name, cst.Attribute)) else node
+        is_field = isinstance(outer, cst.Call) and ex.called_name(outer) == "field"
+        if not is_field and not isinstance(outer, (cst.Lambda, cst.Arg)):
+            break
+    return node
 
 
 def _is_empty(node: cst.CSTNode) -> bool:

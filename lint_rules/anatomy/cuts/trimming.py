@@ -58,7 +58,7 @@ class Trimming:
 
     def _find(self) -> Iterator[Trim]:
         for cut in self.anatomy.cuts:
-            if cut.shape == "bounded" or not self._counts(cut) or self._front_is_kept(cut):
+            if not self._counts(cut) or self._front_is_kept(cut):
                 continue
             proof = self.contents.history(cut.base)
             if proof is None:
@@ -174,6 +174,8 @@ class Trimming:
     # -- where does it go? ------------------------------------------------------------------------------------
 
     def _fate(self, cut: Cut) -> Place | None:
+        if cut.shape == "bounded":
+            return "stored", cut.node
         if cut.shape in {"front", "shift"}:
             return self._changed_in_place(cut)
         if cut.into is not None:
