@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of, method_of
+from lint_rules.anatomy.messages.classes import classes_of, inherited, method_of, own_class
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
-from lint_rules.anatomy.values.slots import Slot, as_part_of, root_object
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -29,24 +30,43 @@ class Store:
     locked: bool = False
 
 
-def store_of(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
-    """What a call in `function` does, if it is one of a method of another file, on an object that outlives the run."""
+_DEEPEST = 2
+"""So many files may hand a message on to the one that keeps it."""
+
+
+def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) -> Store | None:
+    """What a call in `function` does, if it is one of a method of another file, on an object that outlives the run.
+
+    `depth` says through how many files it was followed.
+    """
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
-    if slot is None or anatomy.facts.slots.callee(call) is not None:
+    if slot is None or base is None or anatomy.facts.slots.callee(call) is not None:
         return None
+    own = own_class(anatomy, base)
+    method = inherited(anatomy, own, ex.called_name(call)) if own is not None else None
+    if own is not None and method is not None:
+        done = next(_done_by(*method, slot, depth), None)
+        return done if done is None else replace(done, slot=_of_class(anatomy, done.slot, slot, own))
     place = anatomy.aliases.of(slot)
     if not anatomy.aliases.is_lasting(place, function):
         return None
     for found in classes_of(anatomy, slot):
         method = method_of(*found, ex.called_name(call))
         if method is not None:
-            return next(_done_by(*method, place), None)
+            return next(_done_by(*method, place, depth), None)
     return None
 
 
-def _done_by(where: Anatomy, method: Scope, place: Slot) -> Iterator[Store]:
-    """What a method does to each history that the objects of its class keep."""
+def _of_class(anatomy: Anatomy, slot: Slot, base: Slot, cls: Scope) -> Slot:
+    """A part of the object itself as an attribute of its class."""
+    if slot[0] == "member" and slot[1] == base:
+        return anatomy.facts.slots.attribute(cls, slot[2])
+    return (slot[0], _of_class(anatomy, slot[1], base, cls), *slot[2:]) if slot[0] in {"member", "item"} else slot
+
+
+def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator[Store]:
+    """What a method does to each history that the objects of its class keep, or hand on to one of a third file."""
     reach = where.calls.may_run(method)
     line = {method.owner, *(where.module.base_classes(method.owner) if method.owner is not None else ())}
     given = [where.facts.slots.of(node.value) for node in method.nodes_of(cst.Return) if node.value is not None]
@@ -59,3 +79,15 @@ def _done_by(where: Anatomy, method: Scope, place: Slot) -> Iterator[Store]:
                 yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown), locked)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False)
+    for call in method.nodes_of(cst.Call) if depth < _DEEPEST else ():
+        beyond = store_of(where, call, method, depth + 1) if _hands_on(where, call, method) else None
+        if beyond is not None and root_object(beyond.slot)[0] == "attr":
+            yield replace(beyond, slot=as_part_of(beyond.slot, place))
+
+
+def _hands_on(where: Anatomy, call: cst.Call, method: Scope) -> bool:
+    """`self.log.add(message)`: a call for its own sake that gets what the method gets."""
+    outer = where.module.parent[call]
+    alone = isinstance(outer, (cst.Expr, cst.Await, cst.Return))
+    slots = (where.facts.slots.of(arg.value) for arg in call.args)
+    return alone and any(slot is not None and slot[:2] == ("var", method) and is_parameter(slot) for slot in slots)

@@ -50,12 +50,13 @@ class KeptElsewhere:
                 yield Stored(call, function, slot, "append", message, None)
 
     def _is_done(self, call: cst.Call) -> bool:
-        """Whether a call may be made for what it does, and neither asks a model nor logs."""
+        """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""
         outer = self.anatomy.module.parent[call]
         while isinstance(outer, cst.Await):
             outer = self.anatomy.module.parent[outer]
-        done = isinstance(outer, cst.Expr | cst.Assign | cst.AnnAssign)
-        return done and not is_logging(call) and not self.anatomy.turns.reaches_model(call)
+        if is_logging(call) or not isinstance(outer, cst.Expr | cst.Assign | cst.AnnAssign):
+            return False
+        return isinstance(outer, cst.Expr) or not self.anatomy.turns.reaches_model(call)
 
     def _handed(self, call: cst.Call) -> Message | None:
         """The message with calls, or the result, that a call gets."""
