@@ -1,8 +1,9 @@
 """# lossy-message-rebuild (AGL608)
 
 ## What it does
-Reports a tool call that is made anew from another without its arguments or its id, and a tool result that is stored
-without the id of the call it answers, although the call is at hand.
+Reports a tool call that is made anew from another without its arguments or its id, a tool result that is stored without
+the id of the call it answers, although the call is at hand, a message with the calls of a reply that is stored without
+what the reply says, and calls of a stream's pieces of which only those of the last one are kept.
 
 ## Why is this bad
 A call without arguments tells the model that it asked for nothing: it asks again, or takes the result for another
@@ -54,10 +55,12 @@ def run(client, messages, tools, execute):
 Looked at are dict displays that become elements of `tool_calls` (or `tool_use` blocks) of an assistant message made in
 this file, and that take their name from a tool call of a reply. Also dicts and objects of a class of calls, of any
 file, that take id and name from one event, row, pattern or handler's parameters, and to whose arguments nothing in the
-file ever adds; and dicts with the role "tool" that are stored in a
-history which is sent, in a loop over tool calls. Ids are asked for only where the file's requests go to an API that
-has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none, and neither have calls whose
-arguments are made objects. Dicts with `**` parts are silent.
+file ever adds; and dicts with the role "tool" that are stored in a history which is sent, in a loop over tool calls. A
+message with calls of a reply, stored where the model is asked, says nothing if its content is `None` or `""`, nothing
+sets it later, and no message before it holds the text. Calls of a piece take the place of others if they are assigned
+in a loop that adds to the text of the pieces, and are looked at behind it only. Ids are asked for only where the file's
+requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none, and
+neither have calls whose arguments are made objects. Dicts with `**` parts are silent.
 
 ## Known problems
 Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls
@@ -75,7 +78,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.stripped import stripped_calls, stripped_results
+from lint_rules.anatomy.calls.pieces import overwritten_calls
+from lint_rules.anatomy.messages.stripped import silenced, stripped_calls, stripped_results
 from lint_rules.rules.draft import Draft, Note
 
 _HARM = {
@@ -94,3 +98,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         message = f"the tool result is stored without `{found.lost}`: the API cannot tell which call it answers"
         cure = f'add `"{found.lost}"`, the id of the call'
         yield Draft(found.node, message, cure, (Note(found.shows, "the call is at hand here"),))
+    for found in silenced(anatomy):
+        message = "the message is stored with its calls, and without what it says: the model does not see its own words"
+        cure = "take over the content of the reply, too, or store its message itself"
+        yield Draft(found.node, message, cure, (Note(found.shows, "the calls of the reply"),))
+    for line, grown in overwritten_calls(anatomy):
+        message = "the tool calls of each piece take the place of those before: only the last ones are run and stored"
+        cure = "add them to a list, as is done with the text"
+        yield Draft(line, message, cure, (Note(grown, "the text of the pieces is put together here"),))

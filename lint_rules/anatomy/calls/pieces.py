@@ -147,3 +147,70 @@ def _filled(anatomy: Anatomy, slot: Slot, function: Scope) -> cst.CSTNode | None
             if pair is not None and pair[1] in {"function", "arguments", "name", "id"} and of(pair[0]) in entries:
                 return node
     return None
+
+
+def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNode]]:
+    """Where a piece's calls take the place of those of the pieces before, and the text beside them grows; and where.
+
+    Providers bring calls in several pieces: each in one of its own, or one after the other.
+    """
+    for loop in anatomy.module.nodes_of(cst.For):
+        lines = [node for node in walk(loop.body) if isinstance(node, (cst.Assign, cst.AugAssign, cst.Call))]
+        names = set(ex.target_names(loop.target))
+        assigned = [line for line in lines if isinstance(line, cst.Assign)]
+        for bound in sorted(assigned, key=anatomy.module.order.__getitem__):
+            if not names.isdisjoint(_roots(bound.value)):
+                names.update(ex.target_names(bound.targets[0].target))
+        grown = next((node for node in lines if _grows_text(node, names)), None)
+        for line in assigned:
+            if grown is not None and _takes_calls(anatomy, line, names, loop):
+                yield line, grown
+
+
+def _roots(value: cst.BaseExpression) -> Iterator[str]:
+    """The names of which the alternatives of a value are a part: `chunk` of `chunk.get("message") or {}`."""
+    for part in ex.alternatives(value):
+        while (pair := ex.member(part) or ex.asked(part)) is not None or isinstance(part, cst.Subscript):
+            part = ex.inner(pair[0] if pair is not None else part.value)  # type: ignore[attr-defined]
+        if isinstance(part, cst.Name):
+            yield part.value
+
+
+def _grows_text(node: cst.CSTNode, names: set[str]) -> bool:
+    """`text += piece.content`, `text = text + piece`, `texts.append(piece)`."""
+    value: cst.BaseExpression | None = None
+    if isinstance(node, cst.AugAssign):
+        value = node.value
+    elif isinstance(node, cst.Call) and ex.called_name(node) == "append":
+        value = next(iter(ex.positional(node)), None)
+    elif isinstance(node, cst.Assign) and isinstance(node.value, cst.BinaryOperation):
+        value = node.value.right
+    return value is not None and not names.isdisjoint(_roots(value))
+
+
+def _takes_calls(anatomy: Anatomy, line: cst.Assign, names: set[str], loop: cst.For) -> bool:
+    """Whether all calls of a piece are bound where the loop goes on, and only what comes behind it looks at them."""
+    pairs = [ex.member(part) or ex.asked(part) for part in ex.alternatives(line.value)]
+    if not any(pair is not None and pair[1] in {"tool_calls", "function_calls"} for pair in pairs):
+        return False
+    target = line.targets[0].target
+    slot, function = anatomy.facts.slots.of(target), anatomy.module.scope_of[line].function
+    if slot is None or names.isdisjoint(_roots(line.value)) or _leaves_after(anatomy, line):
+        return False
+    places = [n for n in function.nodes if ex.reads_place(n) and n is not target and anatomy.facts.slots.of(n) == slot]
+    within = [place for place in places if anatomy.module.inside(place, loop)]
+    return len(within) < len(places) and not any(_is_gone_over(anatomy, place) for place in within)
+
+
+def _leaves_after(anatomy: Anatomy, line: cst.CSTNode) -> bool:
+    """Whether the block of a statement leaves the loop."""
+    block = next((outer for outer in anatomy.module.ancestors(line) if isinstance(outer, cst.IndentedBlock)), None)
+    return block is not None and any(isinstance(node, (cst.Break, cst.Return)) for node in walk(block))
+
+
+def _is_gone_over(anatomy: Anatomy, place: cst.CSTNode) -> bool:
+    """Whether a place is more than tested: then each piece has its calls seen to by itself."""
+    outer = anatomy.module.parent[place]
+    while isinstance(outer, (cst.UnaryOperation, cst.BooleanOperation, cst.Comparison)):
+        outer = anatomy.module.parent[outer]
+    return not isinstance(outer, (cst.If, cst.AssignTarget))

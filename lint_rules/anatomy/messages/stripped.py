@@ -300,6 +300,51 @@ def stripped_results(anatomy: Anatomy) -> Iterator[Stripped]:
                     yield Stripped(node, "tool_call_id", call)
 
 
+def silenced(anatomy: Anatomy) -> Iterator[Stripped]:
+    """Messages with the calls of a reply that say nothing, whatever the reply says: nobody has stored its text."""
+    for node, items in anatomy.made:
+        if "role" not in items or ex.text(items["role"]) != "assistant" or not _is_empty(items.get("content", node)):
+            continue
+        function = anatomy.module.scope_of[node].function
+        calls = items.get("tool_calls")
+        shows = _calls_in(anatomy, calls) if calls is not None else None
+        if shows is None or not anatomy.calls.reaches_llm(function) or _is_stored_before(anatomy, node, function):
+            continue
+        if not any(anatomy.single_calls) and not _sets_content(anatomy, node):
+            yield Stripped(node, "content", shows)
+
+
+def _calls_in(anatomy: Anatomy, calls: cst.BaseExpression) -> cst.CSTNode | None:
+    """The calls of a reply that calls are, or are made of."""
+    slot = anatomy.facts.slots.of(calls)
+    for value in [calls, *(_put_into(anatomy, slot) if slot is not None else ())]:
+        loops = (outer for outer in anatomy.module.ancestors(value) if isinstance(outer, (cst.For, cst.CompFor)))
+        for part in (part for region in (value, *(loop.iter for loop in loops)) for part in walk(region)):
+            pair = ex.member(part) or ex.asked(part)
+            if pair is not None and pair[1] == "tool_calls":
+                return part
+    return None
+
+
+def _is_stored_before(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
+    """Whether an assistant's text is stored by itself between the request and the calls."""
+    said = [s.node for s in anatomy.transcript.stored(function) if s.role == "assistant" and s.calls is None]
+    asked = anatomy.points(function, anatomy.calls.llm_calls[function])
+    return bool(said) and anatomy.leads(function, said, [node], asked)
+
+
+def _sets_content(anatomy: Anatomy, node: cst.CSTNode) -> bool:
+    """Whether the content is set later, on a message that is named."""
+    statement = anatomy.module.statement(node)
+    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    slots = {anatomy.facts.slots.of(target) for target in targets}
+    for other in anatomy.module.nodes_of(cst.Assign, cst.AugAssign):
+        pairs = (ex.member(target) for target in ex.targets(other))
+        if any(p is not None and p[1] == "content" and anatomy.facts.slots.of(p[0]) in slots - {None} for p in pairs):
+            return True
+    return False
+
+
 def _has_ids(anatomy: Anatomy) -> bool:
     """Whether all requests of a file go to APIs whose calls have ids: not to Ollama, nor to the old functions."""
     names = [call.name.lower() for call in anatomy.facts.calls.values()]
