@@ -174,7 +174,13 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
     """Raises Unreadable for what is no Python, so that a broken file is never called clean, and what is too large."""
     _refuse_notebook(source, path)
     _refuse(reached(options.limits, source))
-    if not mentions.agent(source, options.vocabulary):
+
+    def told() -> bool:
+        from lint_rules.project import is_imported
+
+        return is_imported(path, neighbours, lambda other: mentions.agent(other, options.vocabulary))
+
+    if not mentions.agent(source, options.vocabulary) and not (mentions.shortens(source) and told()):
         if tree is None and not is_python(source):
             _parsed(source)
         return Form()
@@ -192,17 +198,11 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
         return found[1] if found is not None else None
 
     def beside() -> bool:
-        from lint_rules.project import is_run_beside
+        from lint_rules.project import is_imported
 
-        return is_run_beside(path, neighbours)
+        return is_imported(path, neighbours)
 
-    def handed() -> bool:
-        from lint_rules.gate.surroundings import seen
-        from lint_rules.project import direct_importers, is_project
-
-        return is_project(neighbours) and any(seen(near).agent for _, near in direct_importers(path, neighbours))
-
-    seen = Gate(parsed, nearby, beside, handed)
+    seen = Gate(parsed, nearby, beside, told)
     _refuse(too_many(options.limits, seen.size))
     return with_room(seen.levels, lambda: formed(source, path, options, seen, parsed, tree is None, neighbours))
 

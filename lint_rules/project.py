@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeGuard
 
 from lint_rules.gate.needs import runs_beside
@@ -33,10 +33,11 @@ def is_project(neighbours: Neighbours | None) -> TypeGuard[Project]:
     return hasattr(neighbours, "importers")
 
 
-def importers_of(path: str, project: Project) -> list[tuple[str, bytes]]:
+def importers_of(path: str, project: Project, leads: Callable[[bytes], bool] = runs_beside) -> list[tuple[str, bytes]]:
     """(path, source) of the files that import one, directly or through others, nearest first.
 
-    Of these, the ones that may run several things at once, and those through which they import it.
+    Of these, the ones whose source `leads` to something (that runs beside other things), and those through which they
+    import it.
     """
     found: dict[str, bytes] = {}
     imported: dict[str, list[str]] = {}
@@ -50,7 +51,7 @@ def importers_of(path: str, project: Project) -> list[tuple[str, bytes]]:
                     imported.setdefault(importer, []).append(name)
         here = [name for name in found if name not in known]
     leading: set[str] = set()
-    queue = [name for name, source in found.items() if runs_beside(source)]
+    queue = [name for name, source in found.items() if leads(source)]
     for name in queue:
         if name in found and name not in leading:
             leading.add(name)
@@ -69,6 +70,6 @@ def _is_test(path: str, source: bytes) -> bool:
     return (name.startswith("test_") or name.endswith("_test.py")) and b"def test" in source
 
 
-def is_run_beside(path: str, neighbours: Neighbours | None) -> bool:
-    """Whether a file that imports the one at `path`, directly or through others, may run several things at once."""
-    return is_project(neighbours) and bool(importers_of(path, neighbours))
+def is_imported(path: str, neighbours: Neighbours | None, leads: Callable[[bytes], bool] = runs_beside) -> bool:
+    """Whether a file that imports the one at `path`, directly or through others, leads to something; see above."""
+    return is_project(neighbours) and bool(importers_of(path, neighbours, leads))

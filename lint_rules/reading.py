@@ -12,6 +12,7 @@ from typing import TypeVar
 import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
+from lint_rules.anatomy.calls.tools import told_of
 from lint_rules.anatomy.cuts.handed import Handed, handed
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
@@ -21,6 +22,8 @@ from lint_rules.gate.signs import Signs
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
+from lint_rules.program.modules import Program, indexed
+from lint_rules.program.values import Values
 from lint_rules.project import MOST_HOPS, Project, direct_importers, importers_of, is_project
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
@@ -124,7 +127,10 @@ def anatomy_of(
         told = _summaries("handed", telling, options, neighbours, read, handed)
         return [each for said in told for each in said if each.file == os.path.abspath(module.path)]
 
-    return Anatomy(module, options.vocabulary, neighbour, called, given)
+    def tools() -> set[str]:
+        return _read_by_models(module, options, neighbours)
+
+    return Anatomy(module, options.vocabulary, neighbour, called, given, tools)
 
 
 def _nearby(
@@ -165,21 +171,46 @@ def _summaries(
     read: Reader,
     summary: Callable[[Anatomy], Iterable[Told]],
 ) -> Iterator[list[Told]]:
-    """What a `summary` says of each of some files, made once in a run."""
-    for importer, source in importing:
-        key = name, importer, source
-        if key in project.summaries:
-            said, asked = project.summaries[key]
-            for asking, module in asked:
-                project(asking, module)
-        else:
-            noting = _Noting(project)
-            anatomy = _nearby(importer, source, options, noting, read)
-            said = list(summary(anatomy)) if anatomy is not None else []
-            if anatomy is not None:
-                anatomy.close()
-            project.summaries[key] = said, noting.asked
-        yield said
+    """What a `summary` says of each of some files."""
+
+    def said(importer: str, source: bytes, near: Neighbours) -> list[Told]:
+        anatomy = _nearby(importer, source, options, near, read)
+        found = list(summary(anatomy)) if anatomy is not None else []
+        if anatomy is not None:
+            anatomy.close()
+        return found
+
+    return (_summary(project, name, said, *file) for file in importing)
+
+
+def _read_by_models(module: SourceModule, options: Options, neighbours: Neighbours | None) -> set[str]:
+    """The functions of a file of which a model reads the result, by what that file tells, and those that import it."""
+
+    def told(path: str, source: bytes, near: Neighbours | None) -> list[tuple[str, str]]:
+        own = indexed(path, source)
+        return told_of(own, Values(Program(near, own, source))) if own is not None else []
+
+    found = told(module.path, module.text.encode(), neighbours)
+    if is_project(neighbours):
+        for file in importers_of(module.path, neighbours, lambda source: mentions.agent(source, options.vocabulary)):
+            found += _summary(neighbours, "told", told, *file)
+    here = os.path.abspath(module.path)
+    return {function for path, function in found if path == here}
+
+
+def _summary(
+    project: Project, what: str, work: Callable[[str, bytes, Neighbours], Told], path: str, source: bytes
+) -> Told:
+    """What is worked out of a single file, once in a run; whoever asks for it has asked for all that it rests on."""
+    key = what, path, source
+    if key not in project.summaries:
+        noting = _Noting(project)
+        project.summaries[key] = work(path, source, noting), noting.asked
+    found: Told
+    found, asked = project.summaries[key]
+    for asking, module in asked:
+        project(asking, module)
+    return found
 
 
 class _Noting:

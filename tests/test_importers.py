@@ -12,7 +12,7 @@ from lint_rules.cache import Cache
 from lint_rules.check import Options, check_source
 from lint_rules.files import forget_neighbours
 from lint_rules.importers import Given
-from lint_rules.project import MOST_IMPORTERS, importers_of, is_run_beside
+from lint_rules.project import MOST_IMPORTERS, importers_of, is_imported
 from lint_rules.run import Outcome, Task
 
 STORE = """
@@ -139,8 +139,8 @@ def test_only_files_on_the_way_to_what_runs_several_things_at_once() -> None:
 )
 def test_what_runs_several_things_at_once(source: str, beside: bool) -> None:
     given = written({"desk.py": "", "middle.py": "import desk\n", "app.py": f"import middle\n{source}"})
-    assert is_run_beside("desk.py", given) is beside
-    assert not is_run_beside("desk.py", None)
+    assert is_imported("desk.py", given) is beside
+    assert not is_imported("desk.py", None)
 
 
 # -- what it brings -----------------------------------------------------------------------------------------------

@@ -104,15 +104,17 @@ class Anatomy:
         neighbour: Callable[[str], Neighbour | None] | None = None,
         callers: Callable[[], list[Caller]] | None = None,
         handed: Callable[[], list[Handed]] | None = None,
+        tools: Callable[[], set[str]] | None = None,
     ) -> None:
-        """`neighbour` finds what the file imports; `callers` tell what those run that import it, and `handed` what they
-        hand to it. Without, it is unknown.
+        """`neighbour` finds what the file imports; `callers` tell what those run that import it, `handed` what they hand
+        to it, and `tools` what they tell a model of it. Without, it is unknown.
         """
         self.module = module
         self.vocabulary = vocabulary
         self._neighbour = neighbour
         self._callers = callers
         self._handed = handed
+        self._tools = tools
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -153,6 +155,12 @@ class Anatomy:
     def handed(self) -> list[Handed]:
         """What files that import this one hand to its functions, and put into its objects."""
         return self._handed() if self._handed is not None else []
+
+    @cached_property
+    def tools(self) -> list[Scope]:
+        """The functions of which a model reads the result; no handlers of a framework, whatever is told of them."""
+        named = self._tools() if self._tools is not None else set()
+        return [f for f in self.module.functions if f.qualname in named and f not in self.calls.servings]
 
     @property
     def knows_agent(self) -> bool:

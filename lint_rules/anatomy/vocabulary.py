@@ -270,3 +270,13 @@ KEEPERS = {
 
 TOOL_NAMES = frozenset({"tool_name", "function_name", "func_name", "fn_name", "tool", "function"})
 """Parameters that name the tool to run."""
+
+SAYS_HOW_MUCH = re.compile(
+    r"trunc|omit|elided|remain|character|chars|bytes|lines|left out|skipped|shorten|abridg|clipped|"
+    r"not shown|full (text|output|result|content)|see |saved|\bmore\b|\bfirst\b|\btotal\b|limit|redacted",
+    re.IGNORECASE,
+)
+"""Words of a text that say that, or how much of it, is missing."""
+TOOL_DECORATORS = frozenset({"tool", "tool_plain", "function_tool", "kernel_function", "beta_tool", "beta_async_tool"})
+"""Names of decorators by which libraries make a tool of a function (LangChain, MCP, Pydantic AI, OpenAI Agents SDK,
+smolagents, CrewAI, Strands, Semantic Kernel, Anthropic)."""

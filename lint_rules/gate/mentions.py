@@ -8,7 +8,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.frameworks import PACKAGES
 from lint_rules.anatomy.vocabulary import Vocabulary
 
-__all__ = ["agent", "plainly", "user_words"]
+__all__ = ["agent", "plainly", "shortens", "user_words"]
 
 _AGENT_WORDS = (
     b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
@@ -22,7 +22,7 @@ _AGENT_WORDS = (
 _JSON_WORDS = (b"loads", b"literal_eval", b"from_json", b"decode", b"dumps")
 _TOOL_WORDS = (b"tool", b"Tool", b"TOOL", b"func", b"Func", b"FUNC", b"fn_name", b"arguments")
 """... or one of each of these, where JSON is parsed for a tool ..."""
-_TOLD_OF = (b"description", b"parameters", b"**")
+_TOLD_OF = (b"description", b"parameters", b"**", *(b"@" + name.encode() for name in words.TOOL_DECORATORS), b".tool")
 _HEAD = re.compile(rb"\[0?:\s*[\w(]")
 """... or one of these, where a tool gives back the head of a text, ..."""
 _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
@@ -38,11 +38,16 @@ def agent(source: bytes, vocabulary: Vocabulary) -> bool:
     return (
         any(word in source for word in _AGENT_WORDS)
         or (any(word in source for word in _JSON_WORDS) and any(word in source for word in _TOOL_WORDS))
-        or (any(word in source for word in _TOLD_OF) and _HEAD.search(source) is not None)
+        or (any(word in source for word in _TOLD_OF) and shortens(source))
         or _EMPTIED.search(source) is not None
         or _SERVES.search(source) is not None
         or user_words(source, vocabulary)
     )
+
+
+def shortens(source: bytes) -> bool:
+    """Whether the head of something is taken: it may be a text that a model reads, if another file tells of it."""
+    return _HEAD.search(source) is not None
 
 
 def plainly(source: bytes) -> bool:

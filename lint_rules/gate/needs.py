@@ -389,15 +389,15 @@ class Needs(Surroundings):
 
     def cuts_history(self) -> bool:
         """A list cut by position, and a history: also one that only the class of its elements shows, or other files."""
-        return self._cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_handed)
+        return self._cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of)
 
     def cuts_system(self) -> bool:
-        return self._cuts and ((self.agent and self.mentions(_SYSTEM)) or self.is_handed)
+        return self._cuts and ((self.agent and self.mentions(_SYSTEM)) or self.is_told_of)
 
     def takes_tail(self) -> bool:
         """`history[-n:]` with a number that is worked out."""
         worked_out = any(map(forms.is_worked_out, self.nodes[ast.Subscript]))
-        return worked_out and (self.agent or self.lists_messages() or self.is_handed)
+        return worked_out and (self.agent or self.lists_messages() or self.is_told_of)
 
     def drops_calls(self) -> bool:
         """A request, with answers; or a message that takes over the role of another."""
@@ -476,11 +476,13 @@ class Needs(Surroundings):
 
     @cached_property
     def _tells_of_tools(self) -> bool:
-        """A function that is told of, or offered, to a model, or one that is run by its name."""
+        """A function that a model is told of, or offered, here or by who imports it, or one that is run by its name."""
         return (
             not self.keywords.isdisjoint(_TOLD_OF)
             or not self.texts.isdisjoint(_TOLD_OF)
             or any(keyword.arg is None for keyword in self.nodes[ast.keyword])
+            or not self.names.isdisjoint(words.TOOL_DECORATORS)
+            or self.is_told_of
         )
 
     def joins_roles(self) -> bool:

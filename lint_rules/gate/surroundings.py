@@ -29,24 +29,24 @@ class Surroundings(Evidence):
         tree: ast.Module,
         nearby: Nearby | None = None,
         beside: Callable[[], bool] = lambda: False,
-        handed: Callable[[], bool] = lambda: False,
+        told: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`beside` tells whether a file that imports this one runs several things at once, `handed` whether it may hand
-        messages to it.
+        """Of the files that import this one, `beside` tells whether one runs several things at once.
+
+        `told` tells whether one has words of agents, and so may tell a model of what stands here, or hand messages to it.
         """
         super().__init__(tree)
         self._nearby = nearby
         self._beside = beside
-        self._handed = handed
+        self._told = told
 
     @cached_property
     def is_run_beside(self) -> bool:
         return self._beside()
 
     @cached_property
-    def is_handed(self) -> bool:
-        """Whether a file that imports this one may hand messages to it."""
-        return self._handed()
+    def is_told_of(self) -> bool:
+        return self._told()
 
     def _sources_of(self, names: Collection[str]) -> Iterator[bytes]:
         """The sources of the project in which the classes of these names stand."""
@@ -81,7 +81,7 @@ class Surroundings(Evidence):
 
     def again(self: Known, tree: ast.Module) -> Known:
         """The same for another tree of the file."""
-        return type(self)(tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_handed)
+        return type(self)(tree, self._nearby, lambda: self.is_run_beside, lambda: self.is_told_of)
 
     def has_own_words(self) -> bool:
         """Whether objects here may be messages or calls that are called otherwise than a provider does.

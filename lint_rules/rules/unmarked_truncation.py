@@ -1,8 +1,8 @@
 """# unmarked-truncation (AGL701)
 
 ## What it does
-Reports a tool result, or the content of a stored message, that is cut to its first characters, with nothing that says
-so to the model.
+Reports a tool result, the content of a stored message, or a part of a request, that is cut to its first characters,
+with nothing that says so to the model.
 
 ## Why is this bad
 The end of an output is where errors, totals and answers stand. The model cannot know that something is missing: it
@@ -31,19 +31,21 @@ def answer_calls(messages, calls, execute):
 ```
 
 ## How it decides
-What a message with the result of a tool call says, or what is set as the `content` of a stored message, is followed
-back through names, concatenations, f-strings, conditional expressions and functions of the same file; and so is what
-a tool gives back. A function is one if a model is told of it by name and description (a dict, a constructor, a
-decorator, a class), if it is offered (`tools=[read]`), run by its name (`TABLE[name](**arguments)`), or compares
-names of tools. A slice from the front (`text[:n]`) on that way is reported, unless words beside it, or text of
-another script right behind it, say that, or how much, is missing, or the same function keeps the end of the text,
-too. Slices for logs, titles and user interfaces never get into a message, and are not reported; nor are lists
-(`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100 characters, the text of an error, and a
-length that was asked for.
+What a message with the result of a tool call says, what is set as the `content` of a stored message, what is put into a
+request, and what a tool gives back, is followed back through names, concatenations, f-strings, joined lists, displays,
+constructors, conditional expressions and functions of the same file. A function is a tool if a model is told of it by
+name and description (a dict, a constructor, a decorator, a class), if it is offered (`tools=[read]`), run by its name
+(`TABLE[name](**arguments)`), compares names of tools, or gives one of these its result: for all of that the files that
+import it are looked at as well. A slice from the front (`text[:n]`) on that way is reported, unless words beside it, or
+text of another script right behind it, say that, or how much, is missing, or the same function keeps the end of the
+text, too. Slices for logs, titles (also where the model is asked for one, and may answer with a few tokens) and user
+interfaces are not reported; nor are lists (`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100
+characters, the text of an error, and a length that was asked for; in requests, and where several are put together, nor
+are fewer than 600 characters: an excerpt.
 
 ## Known problems
-Of a tool that only other files tell the model about, nothing is known; texts cut on their way into a prompt are not
-followed into other functions. A cut that another file makes is not seen.
+A text that another file puts into a request, and a cut by a function of another file, are not seen. Of who imports a
+file nothing is known where only this one is checked.
 
 ## Fix safety
 Unsafe: a note with the number of missing characters is put behind the head, so the text gets longer than the limit by

@@ -1,108 +1,300 @@
-"""Tools of a program: the functions that a model may call, known by what is told of them, or by how they are run.
+"""Tools of a program: the functions of which a model reads the result, known by what a file tells of them, or runs.
 
 - A declaration has the tool's name, and says what it is for or takes: a display, a constructor, a decorator. It names
-  the function (`Tool(name="read", description=..., run=read)`), stands above it, or gives its name, also in a table.
+  the function (`Tool(name="read", description=..., run=read)`, `Tool("read", "Reads.", {...}, read)`), stands above it,
+  or gives its name, also in a table.
 - A class has a name and a description: what it does with arguments, and none of its own methods asks for.
 - A function is offered: `tools=[read]`.
 - One is taken from a table, and run with what was written for it: `TABLE[name](**arguments)`.
 - One compares what it gets with the names of tools: `if name == "read": return ...`.
+- One gives what another tool gives back, or what a message answers a call with; those of other files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import libcst as cst
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.agent import Anatomy
-from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, fields, parameter_names
+from lint_rules.program.modules import ClassFrame, Frame, Module
+from lint_rules.program.values import Container, Function, Values
+from lint_rules.syntax.below import walk
 
 _SCHEMAS = words.SCHEMA_NAMES | {"parameters"}
+_SAID = ("content", "output", "result", "text")
+_ANSWERS = frozenset({"tool", "function", "tool_result", "function_call_output"})
+_IDS = frozenset({"tool_call_id", "tool_use_id", "call_id"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST = 200
+"""How many functions are followed into what they give back."""
+_DEEPEST = 8
+
+Told = "tuple[str, str]"
+"""The absolute path of a file, and the qualified name of a function in it."""
 
 
-def tools(anatomy: Anatomy) -> list[Scope]:
-    """The functions of a file that are tools; handlers of a framework are none, whatever is told of them."""
-    ways = (_declared, _of_classes, _offered, _run_by_name)
-    found = dict.fromkeys(function for way in ways for function in way(anatomy))
-    return [function for function in found if function not in anatomy.calls.servings]
+def told_of(module: Module, values: Values) -> list[tuple[str, str]]:
+    """The functions, each by the absolute path of its file and its qualified name, whose results a model reads.
+
+    As far as the module tells of them: its own ones, and those of the files that it imports.
+    """
+    return [(os.path.abspath(frame.module.path), _qualname(frame)) for frame in _Told(module, values).frames()]
 
 
-def _declared(anatomy: Anatomy) -> Iterator[Scope]:
-    named: dict[str, list[Scope]] = {}
-    for function in anatomy.module.functions:
-        for name in (function.name, *_compared(function)):
-            named.setdefault(name, []).append(function)
-    for display in anatomy.module.nodes_of(cst.Dict):
-        for name, value in ex.dict_items(display).items():  # `{"read": read_file}`
-            named.setdefault(name, []).extend(_functions(anatomy, [value]))
-    for node in anatomy.module.nodes_of(cst.Dict, cst.Call):
-        items = ex.dict_items(node) if isinstance(node, cst.Dict) else ex.keywords(node)
-        has_schema = not _SCHEMAS.isdisjoint(items)
-        if not has_schema and "description" not in items:
-            continue
-        parent = anatomy.module.parent[node]
-        if isinstance(parent, cst.Decorator):
-            yield anatomy.module.own_scope[anatomy.module.parent[parent]]
-        elif "name" in items:
-            given = (anatomy.facts.slots.function(value) for value in items.values())
-            yield from (function for function in given if function is not None)
-            yield from named.get(ex.text(items["name"]) or "", ()) if has_schema else ()
+def _qualname(frame: Frame) -> str:
+    outer = frame.parent
+    name = getattr(frame.node, "name", "<lambda>")
+    return name if outer is None or outer.parent is None else f"{_qualname(outer)}.{name}"
 
 
-def _compared(function: Scope) -> Iterator[str]:
+class _Told:
+    """What a module tells of functions."""
+
+    def __init__(self, module: Module, values: Values) -> None:
+        self._module = module
+        self._values = values
+        self._around = [module, *self._imported()]
+        self._declared: set[str] = {name for here in self._around for name in _names(here)}
+
+    def frames(self) -> Iterator[Frame]:
+        """Each function once; of another file also those that give a tool of this one its result."""
+        ways = (self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named)
+        found = dict.fromkeys(frame for way in ways for frame in way())
+        queue = [*found, *(frame for said, where in self._answers() for frame in self._runs(said, where))]
+        seen = set(queue)
+        for frame in queue:
+            if frame.module is not self._module:
+                found[frame] = None
+            for further in (f for value in frame.returned for f in self._runs(value, frame)):
+                if further not in seen and len(queue) < _MOST:
+                    seen.add(further)
+                    queue.append(further)
+        return (frame for frame in found if type(frame.node) is not ast.Lambda)
+
+    def _imported(self) -> Iterator[Module]:
+        """The files of the project that the module imports."""
+        seen: set[str] = {self._module.path}
+        for frame in self._module.frames:
+            for bounds in frame.bound.values():
+                for origin, name in (bound.node for bound in bounds if bound.how == "import"):
+                    below = f"{origin}{'' if origin.endswith('.') else '.'}{name}" if name else origin
+                    for written in dict.fromkeys((origin, below)):
+                        there = self._values.program.imported(self._module, written)
+                        if there is not None and there.path not in seen:
+                            seen.add(there.path)
+                            yield there
+
+    # -- what is told -------------------------------------------------------------------------------------------------
+
+    def _by_declaration(self) -> Iterator[Frame]:
+        """What stands beside a name and a description, or schema; and beside a name that a schema gives."""
+        for here in self._around:
+            for node, frame in _made(here):
+                items = _items(node)
+                if not _decorates(here, node) and _declares(node, items):
+                    given = [*items.values(), *(node.args if type(node) is ast.Call else ())]
+                    yield from self._functions(given, frame)
+                elif type(node) is ast.Dict:  # `{"read": read_file}`
+                    yield from self._functions([v for k, v in items.items() if k in self._declared], frame)
+                elif self._declared.intersection(map(_text, node.args)):  # `add("read", read_file)`
+                    yield from self._functions(node.args, frame)
+
+    def _by_decorator(self) -> Iterator[Frame]:
+        for frame in self._module.frames:
+            above = getattr(frame.node, "decorator_list", ()) if not frame.is_class else ()
+            if any(self._makes_tool(decorator, frame.parent or frame) for decorator in above):
+                yield frame
+
+    def _makes_tool(self, decorator: ast.expr, frame: Frame) -> bool:
+        """Whether a decorator says what a function is for, or makes a tool of it: of the project, or of a library."""
+        func = decorator.func if type(decorator) is ast.Call else decorator
+        if type(decorator) is ast.Call and (_tells(_items(decorator)) or _declares(decorator, _items(decorator))):
+            return True
+        own = {id(node) for made in self._functions([func], frame) for node in walk(made.node)}
+        if not own:
+            return ast.unparse(func).rpartition(".")[2] in words.TOOL_DECORATORS
+        made = (node for here in self._around for node, _ in _made(here) if id(node) in own)
+        return any("name" in (items := _items(node)) and _tells(items) for node in made)
+
+    def _by_class(self) -> Iterator[Frame]:
+        for cls in self._module.classes:
+            if not {"name", "description"} <= set(self._parts(cls)):
+                continue
+            used = {node.attr for method in cls.methods.values() for node in _own_attributes(method)}
+            for name, method in cls.methods.items():
+                if method.parameters and name not in used and not method.decorators and name != "__init__":
+                    yield method
+
+    def _parts(self, cls: ClassFrame) -> Iterator[str]:
+        """What a class has, or tells the class that it inherits from."""
+        yield from (*cls.bound, *cls.attributes)
+        for node in (node for method in cls.methods.values() for node in method.nodes if type(node) is ast.Call):
+            if type(node.func) is ast.Attribute and node.func.attr == "__init__":
+                yield from _items(node)
+
+    def _offered(self) -> Iterator[Frame]:
+        for node, frame in _made(self._module):
+            offered = _items(node).get("tools") if type(node) is ast.Call else None
+            for value in [offered, *_bound(offered, frame)] if offered is not None else ():
+                listed = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
+                inside = [a for e in listed if type(e) is ast.Call for a in (*e.args, *_items(e).values())]
+                yield from self._functions([*listed, *inside], frame)
+
+    def _by_name(self) -> Iterator[Frame]:
+        """`TABLE[name](**arguments)`."""
+        for node, frame in _made(self._module):
+            if type(node) is ast.Call and any(keyword.arg is None for keyword in node.keywords):
+                if any(map(_is_look_up, [node.func, *_bound(node.func, frame)])):
+                    yield from self._functions([node.func], frame)
+
+    def _named(self) -> Iterator[Frame]:
+        """Functions that are called as a tool is, and those that choose one by its name."""
+        for here in self._around if self._declared else ():
+            own = here is self._module or bool(_names(here))
+            for frame in here.frames:
+                if not isinstance(frame.node, _FUNCTIONS):
+                    continue
+                chosen = self._declared.intersection(_compared(frame))
+                if (own and frame.node.name in self._declared) or len(chosen) > (0 if here is self._module else 1):
+                    yield frame
+        for name in self._declared.intersection(self._module.top.bound):
+            yield from (t.frame for t in self._values.variable(self._module.top, name) if isinstance(t, Function))
+
+    def _functions(self, given: Iterable[ast.AST], frame: Frame) -> list[Frame]:
+        things = [thing for value in given for thing in self._values.of(value, frame)]
+        things += [inner for thing in things if isinstance(thing, Container) for inner in thing.inside]
+        return [thing.frame for thing in things if isinstance(thing, Function)]
+
+    # -- what gives it ------------------------------------------------------------------------------------------------
+
+    def _answers(self) -> Iterator[tuple[ast.expr, Frame]]:
+        """What messages of the module say that answer a call."""
+        for node, frame in _made(self._module):
+            items = _items(node)
+            if not _IDS.isdisjoint(items) or not _ANSWERS.isdisjoint({_text(items.get(k)) for k in ("role", "type")}):
+                yield from ((items[name], frame) for name in _SAID if name in items)
+
+    def _runs(self, said: ast.expr, frame: Frame) -> Iterator[Frame]:
+        """The functions of which a text is the result, or a part of one that no word calls incomplete."""
+        stack: list[tuple[Any, int]] = [(said, 0)]
+        while stack:
+            node, depth = stack.pop()
+            if depth > _DEEPEST:
+                continue
+            callees = self._values.callees(node, frame) if type(node) is ast.Call else []
+            if callees:
+                yield from callees
+            elif type(node) is ast.Name:
+                bound = list(_bound(node, frame))
+                if not any(type(value) is not ast.Call and _notes(value) for value in bound):
+                    stack += [(value, depth + 1) for value in bound]
+            elif not isinstance(node, (ast.BinOp, ast.JoinedStr)) or not _notes(node):
+                stack += [(part, depth + 1) for part in _PARTS.get(type(node), lambda _: ())(node)]
+
+
+_PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
+    ast.Await: lambda node: [node.value],
+    ast.Attribute: lambda node: [node.value],
+    ast.Subscript: lambda node: [node.value] if type(node.slice) is not ast.Slice else [],
+    ast.IfExp: lambda node: [node.body, node.orelse],
+    ast.BoolOp: lambda node: node.values,
+    ast.BinOp: lambda node: [node.left, node.right],
+    ast.JoinedStr: lambda node: node.values,
+    ast.FormattedValue: lambda node: [node.value],
+    ast.Tuple: lambda node: node.elts,
+    ast.Dict: lambda node: [value for value in node.values if value is not None],
+    ast.Call: lambda node: [*node.args, *(node.func.value for _ in "." if type(node.func) is ast.Attribute)],
+}
+"""What a text is made of, as far as one of its parts may be the whole text."""
+
+
+def _made(module: Module) -> Iterator[tuple[Any, Frame]]:
+    """The displays and calls of a module."""
+    for frame in module.frames:
+        yield from ((node, frame) for node in frame.nodes if type(node) in {ast.Call, ast.Dict})
+
+
+def _items(node: ast.Call | ast.Dict) -> dict[str, ast.expr]:
+    """The keywords of a call, or what a display holds under constant keys."""
+    if type(node) is ast.Call:
+        return {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
+    keys = map(_text, node.keys)  # type: ignore[union-attr]
+    return {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}  # type: ignore[union-attr]
+
+
+def _text(node: Any) -> str | None:
+    return node.value if type(node) is ast.Constant and isinstance(node.value, str) else None
+
+
+def _tells(items: dict[str, ast.expr]) -> bool:
+    return "description" in items or not _SCHEMAS.isdisjoint(items)
+
+
+def _declares(node: ast.Call | ast.Dict, items: dict[str, ast.expr]) -> bool:
+    """Whether it says a tool's name, and what that is for or takes; a call also by the places of its arguments."""
+    if "name" in items and _tells(items):
+        return True
+    if type(node) is not ast.Call or not node.args or not (_text(node.args[0]) or "").isidentifier():
+        return False
+    given = [*node.args[1:], *items.values()]
+    return any(" " in (_text(value) or "") for value in given) and any(map(_is_schema, given))
+
+
+def _is_schema(node: ast.expr) -> bool:
+    """`{"path": {"type": "string"}}`, `{"type": "object"}`, and what is put together of such."""
+    return type(node) is ast.Dict and any(
+        type(inner) is ast.Dict and _text(_items(inner).get("type")) is not None for inner in walk(node)
+    )
+
+
+def _names(module: Module) -> Iterator[str]:
+    """The names of tools to which a module gives a schema."""
+    for node, _ in _made(module):
+        items = _items(node)
+        if "name" in items and not _SCHEMAS.isdisjoint(items):
+            yield _text(items["name"]) or ""
+        elif type(node) is ast.Call and node.args and _declares(node, items):
+            yield _text(node.args[0]) or ""
+
+
+def _decorates(module: Module, node: ast.AST) -> bool:
+    return any(node in getattr(frame.node, "decorator_list", ()) for frame in module.frames)
+
+
+def _own_attributes(method: Frame) -> Iterator[ast.Attribute]:
+    for node in method.nodes:
+        if type(node) is ast.Attribute and type(node.value) is ast.Name and node.value.id == method.self_name:
+            yield node
+
+
+def _bound(node: ast.AST | None, frame: Frame) -> Iterator[Any]:
+    """What a name is assigned where it is bound."""
+    around = frame.lookup(node.id) if type(node) is ast.Name else None
+    for bound in around.bound.get(getattr(node, "id", ""), ()) if around is not None else ():
+        if bound.how == "value":
+            yield bound.node
+
+
+def _is_look_up(node: Any) -> bool:
+    if type(node) is ast.Subscript:
+        return type(node.slice) is not ast.Slice
+    return type(node) is ast.Call and type(node.func) is ast.Attribute and node.func.attr == "get"
+
+
+def _compared(function: Frame) -> Iterator[str]:
     """The strings with which a function compares what it gets, or what it takes out of that."""
-    given = parameter_names(function)
-    for node in function.nodes_of(cst.Comparison):
-        left, operator, right = ex.compared(node) if len(node.comparisons) == 1 else (node, None, node)
-        if isinstance(operator, cst.Equal) and (ex.dotted(left) or "").partition(".")[0] in given:
-            yield ex.text(right) or ""
+    given = set(function.parameters)
+    for node in function.nodes:
+        if type(node) is ast.Compare and len(node.ops) == 1 and type(node.ops[0]) is ast.Eq:
+            if ast.unparse(node.left).partition(".")[0] in given:
+                yield _text(node.comparators[0]) or ""
+    for match in walk(function.node):
+        if type(match) is ast.Match and ast.unparse(match.subject).partition(".")[0] in given:
+            yield from (_text(p.value) or "" for c in match.cases for p in walk(c.pattern) if type(p) is ast.MatchValue)
 
 
-def _of_classes(anatomy: Anatomy) -> Iterator[Scope]:
-    for cls in anatomy.module.own_scope.values():
-        if cls.kind != "class" or not {"name", "description"} <= {*fields(cls), *_assigned(cls), *cls.methods}:
-            continue
-        for method in cls.methods.values():
-            own = anatomy.module.self_name(method)
-            if parameter_names(method) - {own or ""} and not anatomy.calls.sites[method] and not decorators(method):
-                yield method
-
-
-def _assigned(cls: Scope) -> Iterator[str]:
-    """The names that the body of a class gives a value."""
-    for node in cls.nodes_of(cst.Assign):
-        yield from (name for target in node.targets for name in ex.target_names(target.target))
-
-
-def _offered(anatomy: Anatomy) -> Iterator[Scope]:
-    for call in anatomy.module.nodes_of(cst.Call):
-        offered = ex.argument(call, "tools")
-        for value in [offered, *anatomy.facts.values_of(offered)] if offered is not None else ():
-            yield from _functions(anatomy, [e.value for e in value.elements] if isinstance(value, cst.List) else [])
-
-
-def _run_by_name(anatomy: Anatomy) -> Iterator[Scope]:
-    for call in anatomy.module.nodes_of(cst.Call):
-        if not any(arg.star == "**" for arg in call.args):
-            continue
-        for taken in (call.func, *anatomy.facts.values_of(call.func)):
-            table = _table(taken)
-            for value in anatomy.facts.values_of(table) if table is not None else ():
-                yield from _functions(anatomy, ex.dict_items(value).values() if isinstance(value, cst.Dict) else [])
-
-
-def _table(taken: cst.BaseExpression) -> cst.BaseExpression | None:
-    """`TABLE` of `TABLE[name]` and `TABLE.get(name)`."""
-    taken = ex.inner(taken)
-    if isinstance(taken, cst.Subscript) and ex.slice_of(taken) is None:
-        return taken.value
-    return ex.receiver(taken) if isinstance(taken, cst.Call) and ex.called_name(taken) == "get" else None
-
-
-def _functions(anatomy: Anatomy, values: Iterable[cst.BaseExpression]) -> Iterator[Scope]:
-    for value in values:
-        function = anatomy.facts.slots.function(value)
-        if function is not None:
-            yield function
+def _notes(node: ast.AST) -> bool:
+    """Whether words of a text say that something is missing."""
+    return any(words.SAYS_HOW_MUCH.search(_text(part) or "") for part in walk(node))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import libcst as cst
@@ -19,33 +19,55 @@ from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_SAYS_HOW_MUCH = re.compile(
-    r"trunc|omit|elided|remain|character|chars|bytes|lines|left out|skipped|shorten|abridg|clipped|"
-    r"not shown|full (text|output|result|content)|see |saved|\bmore\b|\bfirst\b|\btotal\b|limit|redacted",
-    re.IGNORECASE,
-)
 _WRAPPERS = frozenset({"str", "repr", "strip", "rstrip", "lstrip", "decode", "replace", "lower", "expandtabs"})
 _LISTS = frozenset({cst.List, cst.ListComp, cst.Tuple, cst.GeneratorExp})
+_STRINGS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _LISTERS = frozenset({"split", "splitlines", "list", "sorted", "findall", "items", "keys", "values"})
 _TEXTS = frozenset({"text", "stdout", "stderr", "output"})
 """Attributes of libraries' objects that are texts: of a response, a page, a process."""
 _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
     "findall", "finditer", "groups", "match", "partition", "rpartition", "rsplit", "search", "split", "splitlines",
-} | {"read_text", "read", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json"}  # fmt: skip
+} | {
+    "read_text", "read", "decode", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json",
+}  # fmt: skip
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
-_DEEPEST = 6
+_EXCERPT = 600
+"""Characters: what is cut to less may be an excerpt, where it is one of several, or a model is asked about it."""
+_LABELS = frozenset({"id", "role", "type", "name", "title"})
+_DEEPEST = 8
 
 
 @record
 class Head:
-    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing."""
+    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing.
+
+    `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
+    one of several that are put together.
+    """
 
     node: cst.Subscript
     text: cst.BaseExpression
     size: cst.BaseExpression
     function: Scope
     marked: bool
+    calls: tuple[cst.Call, ...] = ()
+    each: bool = False
+
+
+@record
+class _Way:
+    """How a text has come to a place in a function; `seen` are the names on the way."""
+
+    function: Scope
+    marked: bool = False
+    calls: tuple[cst.Call, ...] = ()
+    each: bool = False
+    seen: frozenset[Slot] = frozenset()
+    depth: int = 0
+
+    def told(self, told: bool) -> _Way:
+        return replace(self, marked=self.marked or told)
 
 
 class Heads:
@@ -64,51 +86,116 @@ class Heads:
                 yield Head(node, *head, self.module.scope_of[node].function, False)
 
     def within(self, node: cst.BaseExpression, function: Scope) -> Iterator[Head]:
-        """Through conditional expressions, concatenations, f-strings, names, and functions of this file."""
-        yield from self._find(node, function, False, frozenset(), 0)
+        """Through conditional expressions, concatenations, f-strings, names, displays, and functions of this file."""
+        yield from self._find(node, _Way(function))
 
-    def _find(
-        self, node: cst.BaseExpression, function: Scope, marked: bool, seen: frozenset[Slot], depth: int
-    ) -> Iterator[Head]:
-        if depth > _DEEPEST:
+    def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
+        if way.depth > _DEEPEST:
             return
+        further = replace(way, depth=way.depth + 1)
         for part in ex.alternatives(node):
             head = _head(part)
             if head is not None:
-                if not self._is_list(head[0]):
-                    yield Head(part, head[0], head[1], function, marked)  # type: ignore[arg-type]
+                if not self._is_list(head[0]) and not self._is_for_few(part, head[1]):
+                    yield Head(part, *head, way.function, way.marked, way.calls, way.each)  # type: ignore[arg-type]
+                    yield from self._find(head[0], further)
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                told = marked or self._tells(part)
+                told = self._tells(part)
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
-                        yield from self._find(piece, function, told or _is_foreign(behind), seen, depth + 1)
+                        yield from self._find(piece, further.told(told or _is_foreign(behind)))
+            elif isinstance(part, cst.Await):
+                yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
-                yield from self._called(part, function, marked, seen, depth)
+                yield from self._called(part, further)
             elif isinstance(part, cst.Name):
-                yield from self._named(part, function, marked, seen, depth)
+                yield from self._named(part, further)
+            elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
+                yield from self._find(part.value, further)
+            else:
+                for inside, told in self._held(part):
+                    yield from self._find(inside, further.told(told))
 
-    def _named(
-        self, node: cst.Name, function: Scope, marked: bool, seen: frozenset[Slot], depth: int
-    ) -> Iterator[Head]:
+    def _held(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, bool]]:
+        """What a display or constructor holds, and whether something beside it tells of what is missing."""
+        parts: list[tuple[str, cst.BaseExpression]] = []
+        if isinstance(node, cst.Dict):
+            parts = [(ex.text(e.key) or "", e.value) for e in node.elements if isinstance(e, cst.DictElement)]
+        elif isinstance(node, cst.Call):
+            parts = [(arg.keyword.value if arg.keyword else "", arg.value) for arg in node.args if not arg.star]
+        elif isinstance(node, (cst.List, cst.Tuple)):
+            parts = [("", element.value) for element in node.elements]
+        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) or _measures(value)]
+        for key, value in parts:
+            if key not in _LABELS and not key.endswith(("_id", "Id")):
+                yield value, any(other is not value for other in telling)
+
+    def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
-        if slot is None or slot in seen or slot[0] != "var" or slot[1] is not function:
+        if slot is None or slot in way.seen or slot[0] != "var" or slot[1] is not way.function:
             return
-        for value in self.facts.assigned(slot):
-            yield from self._find(value, function, marked or self._grows_a_note(slot), seen | {slot}, depth + 1)
+        way = replace(way, seen=way.seen | {slot})
+        added = [
+            node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
+        ]
+        for value in [*self.facts.assigned(slot), *added]:
+            yield from self._find(value, way.told(any(map(self._tells, added))))
+        for call, bound in self._given(slot, way.calls):
+            caller = self.module.scope_of[call].function
+            yield from self._find(bound, replace(way, function=caller, calls=way.calls[:-1]))
 
-    def _called(
-        self, node: cst.Call, function: Scope, marked: bool, seen: frozenset[Slot], depth: int
-    ) -> Iterator[Head]:
+    def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+        """What the last call hands to a parameter."""
+        for call in calls[-1:]:
+            bindings = self.facts.slots.bindings(call, slot[1])
+            yield from ((call, value) for bound, value in bindings if bound == slot)
+
+    def _put(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
+        """What is joined: the elements of a list, a comprehension, and what is appended to a name."""
+        way = replace(way, each=True)
+        for part in ex.alternatives(node):
+            slot = self.facts.slots.of(part)
+            if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+                yield from self._find(part.elt, way)
+            elif isinstance(part, (cst.List, cst.Tuple)):
+                for element in part.elements:
+                    yield from self._find(element.value, replace(way, each=False))
+            elif slot is not None and slot not in way.seen and isinstance(part, cst.Name) and slot[1] is way.function:
+                inner = replace(way, seen=way.seen | {slot})
+                appended = self.facts.appended(slot)
+                told = any(self._tells(value) for value in appended if _head(value) is None)
+                for value in appended:
+                    yield from self._find(value, inner.told(told))
+                for value in self.facts.assigned(slot):
+                    yield from self._put(value, inner)
+
+    def _called(self, node: cst.Call, way: _Way) -> Iterator[Head]:
         base, given = ex.receiver(node), ex.positional(node)
-        if ex.called_name(node) in _WRAPPERS:
-            inside = base if base is not None else next(iter(given), None)
+        name = ex.called_name(node)
+        if name == "join" and given:
+            yield from self._put(given[0], way)
+        elif name in _WRAPPERS or self.facts.encoder(node) is not None:
+            inside = base if base is not None and name in _WRAPPERS else next(iter(given), None)
             if inside is not None:
-                yield from self._find(inside, function, marked, seen, depth + 1)
-            return
-        callee = self.facts.slots.callee(node)
-        for inner in callee.nodes if callee is not None and self.facts.slots.constructed(node) is None else ():
-            if isinstance(inner, cst.Return) and inner.value is not None and callee is not None:
-                yield from self._find(inner.value, callee, marked, seen, depth + 1)
+                yield from self._find(inside, way)
+        elif self.facts.slots.constructed(node) is not None or name[:1].isupper():
+            for value, told in self._held(node):
+                yield from self._find(value, way.told(told))
+        else:
+            callee = self.facts.slots.callee(node)
+            for inner in callee.nodes if callee is not None and node not in way.calls else ():
+                if isinstance(inner, cst.Return) and inner.value is not None and callee is not None:
+                    yield from self._find(inner.value, replace(way, function=callee, calls=(*way.calls, node)))
+
+    def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
+        """Whether it stands under `if most <= 3`: there is no room for a note then."""
+        for outer in self.module.ancestors(node):
+            if isinstance(outer, cst.If) and isinstance(outer.test, cst.Comparison):
+                left, _, right = ex.compared(outer.test)
+                most = ex.integer(right)
+                if most is not None and most < _LABEL and ex.source(left) == ex.source(size):
+                    return self.module.inside(node, outer.body)
+        return False
 
     def _is_list(self, node: cst.BaseExpression) -> bool:
         """Whether what is cut is a list: of messages, lines, results."""
@@ -137,9 +224,9 @@ class Heads:
     def _tells(self, node: cst.BaseExpression) -> bool:
         """Whether the words of a text, or a number in it, say that something is missing."""
         for part in walk(node):
-            if isinstance(part, cst.FormattedStringText) and _SAYS_HOW_MUCH.search(part.value):
+            if isinstance(part, cst.FormattedStringText) and words.SAYS_HOW_MUCH.search(part.value):
                 return True
-            if isinstance(part, cst.SimpleString) and _SAYS_HOW_MUCH.search(part.value):
+            if isinstance(part, cst.SimpleString) and words.SAYS_HOW_MUCH.search(part.value):
                 return True
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
                 return True
@@ -147,32 +234,26 @@ class Heads:
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if isinstance(self.module.parent[part], (cst.Slice, cst.Subscript)):
                     continue
-                if _SAYS_HOW_MUCH.search(name) or self._stands_for_a_note(part):
+                if words.SAYS_HOW_MUCH.search(name) or self._stands_for_a_note(part):
                     return True
         return False
 
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
-        """A constant of this file whose text says so, or one of another file."""
+        """A name of a text that says so, maybe in some cases only; or a constant of another file."""
         slot = self.facts.slots.of(node)
         values = self.facts.assigned(slot) if slot is not None else []
-        if any(isinstance(v, (cst.SimpleString, cst.ConcatenatedString)) and self._tells(v) for v in values):
+        parts = [part for value in values for part in ex.alternatives(value)]
+        if any(isinstance(part, _STRINGS) and self._tells(part) for part in parts):
             return True
         return not values and ex.last_name(node).isupper()
-
-    def _grows_a_note(self, slot: Slot) -> bool:
-        """`text += "... [truncated]"` somewhere behind the cut."""
-        return any(
-            self.facts.slots.of(node.target) == slot and self._tells(node.value)
-            for node in slot[1].nodes_of(cst.AugAssign)
-        )
 
     def is_told_beside(self, head: Head) -> bool:
         """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
         for display in self.module.ancestors(head.node):
             for element in display.elements if isinstance(display, cst.Dict) else ():
                 if isinstance(element, cst.DictElement) and not self.module.inside(head.node, element):
-                    if self._tells(element.key) or any(_measures(part, head.text) for part in walk(element.value)):
+                    if self._tells(element.key) or _measures(element.value, ex.source(head.text)):
                         return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
@@ -183,13 +264,31 @@ class Heads:
 
         It is no label and no list, no error, nothing that the function was given, nor as long as somebody wants it.
         """
-        size, given = ex.integer(head.size), parameter_names(head.function)
-        if (size is not None and size < _LABEL) or not given.isdisjoint(_named(head.size)):
+        tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
+        given = parameter_names(tool)
+        sizes = self._values(head.size, head.calls) if head.calls else [head.size]
+        if self._is_under(head, _EXCERPT if head.each else _LABEL):
             return False
-        values = self._values(head.text)
+        if any(not given.isdisjoint(_named(size)) for size in sizes):
+            return False
+        values = self._values(head.text, head.calls)
         if self._is_error(head) or any(self._is_given(value, given) for value in values):
             return False
-        return any(map(self._makes_text, values))
+        return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
+
+    def is_shortened(self, head: Head) -> bool:
+        """Whether it is a text of some length, whoever has it, that is cut to more than an excerpt."""
+        if self._is_under(head, _EXCERPT) or self._is_error(head):
+            return False
+        values = self._values(head.text, head.calls)
+        outer = self.module.parent[head.node]
+        return isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or any(
+            self._makes_text(part) for value in values for part in ex.alternatives(value)
+        )
+
+    def _is_under(self, head: Head, most: int) -> bool:
+        sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
+        return any(size is not None and size < most for size in sizes)
 
     def _is_given(self, value: cst.BaseExpression, given: set[str]) -> bool:
         """`path`, `args["path"]`, `str(args)` of parameters."""
@@ -200,13 +299,22 @@ class Heads:
             value = pair[0]
         return isinstance(value, cst.Name) and value.value in given
 
-    def _values(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
+        """What a name stands for, through the calls by which a text comes; else the expression itself."""
+        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        if slot is not None and calls and slot[0] == "var" and (handed := list(self._given(slot, calls))):
+            return [value for _, bound in handed for value in self._values(bound, calls[:-1])]
         return self.facts.values_of(node) or [node]
 
     def _is_error(self, head: Head) -> bool:
-        handlers = (outer for outer in self.module.ancestors(head.node) if isinstance(outer, cst.ExceptHandler))
+        places = [outer for node in (head.node, *head.calls) for outer in self.module.ancestors(node)]
+        handlers = (outer for outer in places if isinstance(outer, cst.ExceptHandler))
         caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
-        return not caught.isdisjoint(name for value in self._values(head.text) for name in _named(value))
+        values = self._values(head.text, head.calls)
+        keys = (outer.key for outer in places if isinstance(outer, cst.DictElement))
+        if any(ex.text(key) == "error" for key in keys):
+            return True
+        return not caught.isdisjoint(name for value in values for name in _named(value))
 
     def _makes_text(self, value: cst.BaseExpression) -> bool:
         value = ex.inner(value)
@@ -218,7 +326,7 @@ class Heads:
             callee = self.facts.slots.callee(value)
             told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
             return ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str")
-        return isinstance(value, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString))
+        return isinstance(value, _STRINGS)
 
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""
@@ -269,10 +377,10 @@ def _is_foreign(node: cst.CSTNode | None) -> bool:
     return any(letter.isalpha() and not letter.isascii() for letter in said)
 
 
-def _measures(node: cst.CSTNode, text: cst.BaseExpression) -> bool:
-    """`len(text)`."""
-    given = ex.positional(node) if isinstance(node, cst.Call) and ex.dotted(node.func) == "len" else []
-    return any(ex.source(value) == ex.source(text) for value in given)
+def _measures(value: cst.BaseExpression, text: str = "") -> bool:
+    """Whether there is a `len(text)` in a value; of any text, if none is named."""
+    calls = (part for part in walk(value) if isinstance(part, cst.Call) and ex.dotted(part.func) == "len")
+    return any(not text or text == ex.source(given) for call in calls for given in ex.positional(call))
 
 
 def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:

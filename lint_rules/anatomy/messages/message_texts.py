@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.tools import tools
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values import shapes
@@ -48,15 +47,11 @@ def texts(anatomy: Anatomy) -> Iterator[MessageText]:
 
 
 def _returned(anatomy: Anatomy) -> Iterator[MessageText]:
-    """What tools give back: a text, or the values of a dict, also as JSON."""
-    for function in tools(anatomy):
+    """What tools give back."""
+    for function in anatomy.tools:
         for node in function.nodes_of(cst.Return):
-            for value in ex.alternatives(node.value) if node.value is not None else ():
-                given = ex.inner(value)
-                if isinstance(given, cst.Call) and anatomy.facts.encoder(given) is not None and given.args:
-                    given = ex.inner(given.args[0].value)
-                for part in ex.dict_items(given).values() if isinstance(given, cst.Dict) else [given]:
-                    yield MessageText(node, part, function, True, False, function.name)
+            if node.value is not None:
+                yield MessageText(node, node.value, function, True, False, function.name)
 
 
 def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
