@@ -280,3 +280,7 @@ SAYS_HOW_MUCH = re.compile(
 TOOL_DECORATORS = frozenset({"tool", "tool_plain", "function_tool", "kernel_function", "beta_tool", "beta_async_tool"})
 """Names of decorators by which libraries make a tool of a function (LangChain, MCP, Pydantic AI, OpenAI Agents SDK,
 smolagents, CrewAI, Strands, Semantic Kernel, Anthropic)."""
+INSTRUCTIONS = ("system", "system_instruction", "instructions", "system_prompt")
+"""Keywords by which a request gets its system prompt."""
+REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
+"""Keywords by which a request says how long the reply may be, in tokens."""

@@ -81,12 +81,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         return
     seen: set[cst.CSTNode] = set()
     for text in texts(anatomy):
-        if not text.answers and not text.changed:
-            continue
         for head in heads.within(text.content, text.function):
             if head.node in seen or head.marked or heads.keeps_tail(head) or is_json(anatomy.facts, head):
                 continue
             if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
+                continue
+            if not text.answers and not text.changed and not heads.is_shortened(head):
                 continue
             seen.add(head.node)
             yield _draft(anatomy, text, head)
@@ -95,6 +95,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _draft(anatomy: Anatomy, text: MessageText, head: Head) -> Draft:
     name = ex.source(head.text, 40)
     what = "the result of a tool call" if text.answers else "a stored message"
+    if text.asked:
+        what = "what a model is asked"
     if text.tool is not None:
         what = f"what the tool `{text.tool}` gives back"
     message = (

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.messages.role_chains import RoleChain, mentions_role, role_chains, roles_tested
@@ -18,8 +19,6 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk_scope
-
-_SYSTEM_KEYWORDS = ("system", "system_instruction", "instructions", "system_prompt")
 
 
 @record
@@ -113,7 +112,7 @@ def _is_lost(anatomy: Anatomy, chain: RoleChain, role: str) -> bool:
         return False
     if not _keeps_some(anatomy, chain):
         return False
-    if any(ex.argument(call, name) is not None for call in anatomy.facts.calls for name in _SYSTEM_KEYWORDS):
+    if any(ex.argument(call, name) is not None for call in anatomy.facts.calls for name in words.INSTRUCTIONS):
         return False
     return not mentions_role(anatomy, anatomy.module.tree, role)
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values import shapes
-from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.kinds import Kind, LLMCall
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -21,13 +23,15 @@ _MEASURES = re.compile(r"count|estimate|measure|num_tokens|size|^len$|hash|diges
 _STORES = re.compile(r"add|append|insert|record|remember|store|save|submit")
 _COPIERS = frozenset({"copy", "deepcopy", "model_copy"})
 _IDS = frozenset({"tool_call_id", "tool_use_id"})
+_LABEL = 100
+"""Tokens of a reply that is a label."""
 
 
 @record
 class MessageText:
     """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before.
 
-    `tool` is the name of the tool that gives it back.
+    `tool` is the name of the tool that gives it back; `asked`: it is sent with a request.
     """
 
     node: cst.CSTNode
@@ -36,6 +40,7 @@ class MessageText:
     answers: bool
     changed: bool
     tool: str | None = None
+    asked: bool = False
 
 
 def texts(anatomy: Anatomy) -> Iterator[MessageText]:
@@ -44,6 +49,23 @@ def texts(anatomy: Anatomy) -> Iterator[MessageText]:
     yield from _made(anatomy)
     yield from _changed(anatomy)
     yield from _returned(anatomy)
+    yield from _asked(anatomy)
+
+
+def _asked(anatomy: Anatomy) -> Iterator[MessageText]:
+    """What requests say, but for those whose answer is a label: a title, a choice."""
+    requests = [call for call in anatomy.facts.calls.values() if not _asks_for_label(call)]
+    said = [value for call in requests for key, value in ex.keywords(call.node).items() if key in words.INSTRUCTIONS]
+    for node in [*what_is_sent(anatomy, requests).nodes, *said]:
+        if isinstance(node, cst.BaseExpression) and not isinstance(node, (cst.List, cst.ListComp)):
+            yield MessageText(node, node, anatomy.module.scope_of[node].function, False, False, asked=True)
+
+
+def _asks_for_label(call: LLMCall) -> bool:
+    """Whether the reply may have few words only."""
+    given = ex.keywords(call.node)
+    sizes = (ex.integer(given[key]) for key in words.REPLY_LIMITS if key in given)
+    return any(size is not None and size <= _LABEL for size in sizes)
 
 
 def _returned(anatomy: Anatomy) -> Iterator[MessageText]:

@@ -6,11 +6,13 @@ functions of this file give back.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -24,10 +26,11 @@ class Sent:
     nodes: set[cst.CSTNode] = field(default_factory=set)
 
 
-def what_is_sent(anatomy: Anatomy) -> Sent:
-    """Of all requests of a file."""
+def what_is_sent(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) -> Sent:
+    """Of some requests of a file, or all."""
     sent = Sent()
-    queue = [call.history for call in anatomy.facts.calls.values() if call.history is not None]
+    asked = anatomy.facts.calls.values() if requests is None else requests
+    queue = [call.history for call in asked if call.history is not None]
     while queue:
         for part in ex.alternatives(queue.pop()):
             if part not in sent.nodes:
