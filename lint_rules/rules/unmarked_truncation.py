@@ -40,8 +40,9 @@ import it are looked at as well. A slice from the front (`text[:n]`) on that way
 text of another script right behind it, say that, or how much, is missing, or the same function keeps the end of the
 text, too. Slices for logs, titles (also where the model is asked for one, and may answer with a few tokens) and user
 interfaces are not reported; nor are lists (`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100
-characters, the text of an error, and a length that was asked for; in requests, and where several are put together, nor
-are fewer than 600 characters: an excerpt.
+characters, 600 where several texts are put together or an error is handled, the text of an error, a length that was
+asked for, and a place that was looked for in the text; in requests, nor are fewer than 1,500 characters, which may be
+enough for what is asked.
 
 ## Known problems
 A text that another file puts into a request, and a cut by a function of another file, are not seen. Of who imports a

@@ -124,12 +124,16 @@ class _Told:
                 continue
             used = {node.attr for method in cls.methods.values() for node in _own_attributes(method)}
             for name, method in cls.methods.items():
-                if method.parameters and name not in used and not method.decorators and name != "__init__":
+                takes = method.parameters or getattr(method.node.args, "kwarg", None)
+                if takes and name not in used and not method.decorators and name != "__init__":
                     yield method
 
     def _parts(self, cls: ClassFrame) -> Iterator[str]:
-        """What a class has, or tells the class that it inherits from."""
+        """What a class has, has in an object that tells of it, or tells the class that it inherits from."""
         yield from (*cls.bound, *cls.attributes)
+        for bound in (bound for bounds in (*cls.bound.values(), *cls.attributes.values()) for bound in bounds):
+            if bound.how == "value" and type(bound.node) in {ast.Call, ast.Dict}:  # `about = About(name=..., ...)`
+                yield from _items(bound.node)
         for node in (node for method in cls.methods.values() for node in method.nodes if type(node) is ast.Call):
             if type(node.func) is ast.Attribute and node.func.attr == "__init__":
                 yield from _items(node)

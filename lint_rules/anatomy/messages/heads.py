@@ -33,7 +33,12 @@ _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
 _EXCERPT = 600
-"""Characters: what is cut to less may be an excerpt, where it is one of several, or a model is asked about it."""
+"""Characters: what is cut to less may be an excerpt, where it is one of several, or told of an error."""
+_PAGE = 1500
+"""Characters: what is cut to less may be enough for what a model is asked, as for a title."""
+_BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round"})
+"""Functions that give a length where they are handed, or look up, one."""
+_SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
 _DEEPEST = 8
 
@@ -140,9 +145,21 @@ class Heads:
         ]
         for value in [*self.facts.assigned(slot), *added]:
             yield from self._find(value, way.told(any(map(self._tells, added))))
+        parts = list(self._set_on(slot, way.function))
+        told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)
+        for value in (value for key, value in parts if key not in _LABELS):
+            yield from self._find(value, way.told(told))
         for call, bound in self._given(slot, way.calls):
             caller = self.module.scope_of[call].function
             yield from self._find(bound, replace(way, function=caller, calls=way.calls[:-1]))
+
+    def _set_on(self, slot: Slot, function: Scope) -> Iterator[tuple[str, cst.BaseExpression]]:
+        """`result.output = text[:n]`, `result["truncated"] = True` of a result that is given back."""
+        given = any(r.value is not None and self.facts.slots.of(r.value) == slot for r in function.nodes_of(cst.Return))
+        for node in function.nodes_of(cst.Assign) if given else ():
+            pair = ex.member(node.targets[0].target)
+            if pair is not None and self.facts.slots.of(pair[0]) == slot:
+                yield pair[1], node.value
 
     def _given(self, slot: Slot, calls: tuple[cst.Call, ...]) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
         """What the last call hands to a parameter."""
@@ -267,34 +284,61 @@ class Heads:
         tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
         given = parameter_names(tool)
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
-        if self._is_under(head, _EXCERPT if head.each else _LABEL):
+        is_excerpt = head.each or any(isinstance(o, cst.ExceptHandler) for o in self.module.ancestors(head.node))
+        if self._is_under(head, _EXCERPT if is_excerpt else _LABEL) or not self._is_limit(head.size):
             return False
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
         values = self._values(head.text, head.calls)
         if self._is_error(head) or any(self._is_given(value, given) for value in values):
             return False
-        return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
+        return self._is_said(head) or any(self._makes_text(p) for value in values for p in ex.alternatives(value))
+
+    def _is_said(self, head: Head) -> bool:
+        """`{"content": text[:n]}`, `Result(output=text[:n])`: what stands there is a text."""
+        outer = self.module.parent[head.node]
+        if isinstance(outer, cst.Arg) and outer.keyword is not None:
+            return outer.keyword.value in _SAID
+        return isinstance(outer, cst.DictElement) and ex.text(outer.key) in _SAID
 
     def is_shortened(self, head: Head) -> bool:
-        """Whether it is a text of some length, whoever has it, that is cut to more than an excerpt."""
-        if self._is_under(head, _EXCERPT) or self._is_error(head):
+        """Whether it is a text of some length, which no model has written, that is cut to more than a page."""
+        if self._is_under(head, _PAGE) or self._is_error(head) or not self._is_limit(head.size):
             return False
         values = self._values(head.text, head.calls)
+        given = parameter_names(head.function) if head.function in self.anatomy.tools else set()
+        if any(self._is_given(part, given) for value in values for part in ex.alternatives(value)):
+            return False
         outer = self.module.parent[head.node]
         return isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or any(
             self._makes_text(part) for value in values for part in ex.alternatives(value)
         )
+
+    def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether a length is somebody's choice: no place in the text, which has been looked for."""
+        size = ex.inner(size)
+        if isinstance(size, cst.BinaryOperation):
+            return self._is_limit(size.left, depth) and self._is_limit(size.right, depth)
+        if isinstance(size, cst.Call):
+            return ex.called_name(size) in _BOUNDS
+        slot = self.facts.slots.of(size) if isinstance(size, cst.Name) else None
+        if slot is None or slot[0] != "var" or slot[1].kind == "module" or slot[2] in parameter_names(slot[1]):
+            return True
+        values = self.facts.assigned(slot)
+        return depth < _DEEPEST and bool(values) and all(self._is_limit(value, depth + 1) for value in values)
 
     def _is_under(self, head: Head, most: int) -> bool:
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
     def _is_given(self, value: cst.BaseExpression, given: set[str]) -> bool:
-        """`path`, `args["path"]`, `str(args)` of parameters."""
+        """`path`, `args["path"]`, `str(args).strip()` of parameters."""
         value = ex.inner(value)
+        base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
+        if base is not None:
+            return self._is_given(base, given)
         if isinstance(value, cst.Call) and (ex.dotted(value.func) in {"str", "repr"} or self.facts.encoder(value)):
-            return any(self._is_given(arg.value, given) for arg in value.args[:1])
+            return any(self._is_given(part, given) for arg in value.args[:1] for part in ex.alternatives(arg.value))
         while (pair := ex.member(value)) is not None:
             value = pair[0]
         return isinstance(value, cst.Name) and value.value in given
