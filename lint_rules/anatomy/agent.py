@@ -106,8 +106,8 @@ class Anatomy:
         handed: Callable[[], list[Handed]] | None = None,
         tools: Callable[[], set[str]] | None = None,
     ) -> None:
-        """`neighbour` finds what the file imports; `callers` tell what those run that import it, `handed` what they hand
-        to it, and `tools` what they tell a model of it. Without, it is unknown.
+        """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
+        they hand to it, and `tools` what they tell a model of it. Without, it is unknown.
         """
         self.module = module
         self.vocabulary = vocabulary

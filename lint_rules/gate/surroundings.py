@@ -33,7 +33,7 @@ class Surroundings(Evidence):
     ) -> None:
         """Of the files that import this one, `beside` tells whether one runs several things at once.
 
-        `told` tells whether one has words of agents, and so may tell a model of what stands here, or hand messages to it.
+        `told` tells whether one has words of agents: it may tell a model of what stands here, or hand messages to it.
         """
         super().__init__(tree)
         self._nearby = nearby

@@ -42,8 +42,8 @@ class Sending:
         """What a request sends: the arguments of an LLM call, or of a function of this file that makes one."""
         if call in self.anatomy.facts.calls:
             llm = self.anatomy.facts.calls[call]
-            if llm.history is not None and llm.keyword == "messages":
-                return [llm.history]
+            if llm.history is not None and llm.keyword == "messages" and self.anatomy.module.inside(llm.history, call):
+                return [llm.history]  # not of a dict that is spread: what was put into that is no longer renewed
             return [arg.value for arg in call.args]
         callee = self.anatomy.facts.slots.callee(call)
         if callee is None or not self.anatomy.calls.reaches_llm(callee):
