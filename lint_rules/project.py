@@ -14,6 +14,9 @@ MOST_HOPS = 3
 MOST_IMPORTERS = 24
 """How many of the files that import one, directly or through others, are looked at for it."""
 
+MOST_IMPORTING_BYTES = 150_000
+"""How much of the files that import one is analysed, for what they hand to it."""
+
 
 class Project(Protocol):
     """`Neighbours` that know the other way, too: which files import one."""
@@ -60,8 +63,13 @@ def importers_of(path: str, project: Project, leads: Callable[[bytes], bool] = r
 
 
 def direct_importers(path: str, project: Project) -> list[tuple[str, bytes]]:
-    """(path, source) of the files that import one themselves, but for tests."""
-    return [near for near in project.importers(path) if near[0] != path and not _is_test(*near)][:MOST_IMPORTERS]
+    """(path, source) of the files that import one themselves, but for tests, and for more than there is room for."""
+    found, room = [], MOST_IMPORTING_BYTES
+    for near, source in project.importers(path):
+        if near != path and len(source) <= room and not _is_test(near, source):
+            room -= len(source)
+            found.append((near, source))
+    return found[:MOST_IMPORTERS]
 
 
 def _is_test(path: str, source: bytes) -> bool:

@@ -124,7 +124,7 @@ def anatomy_of(
             return []
         near = direct_importers(module.path, neighbours)
         telling = [each for each in near if mentions.agent(each[1], options.vocabulary)]
-        told = _summaries("handed", telling, options, neighbours, read, handed)
+        told = _summaries("handed", telling, options, neighbours, read, handed, 1)
         return [each for said in told for each in said if each.file == os.path.abspath(module.path)]
 
     def tools() -> set[str]:
@@ -170,11 +170,12 @@ def _summaries(
     project: Project,
     read: Reader,
     summary: Callable[[Anatomy], Iterable[Told]],
+    hops: int = NEAR,
 ) -> Iterator[list[Told]]:
-    """What a `summary` says of each of some files."""
+    """What a `summary` says of each of some files, which are seen with the files up to `hops` imports away."""
 
     def said(importer: str, source: bytes, near: Neighbours) -> list[Told]:
-        anatomy = _nearby(importer, source, options, near, read)
+        anatomy = _nearby(importer, source, options, near, read, hops)
         found = list(summary(anatomy)) if anatomy is not None else []
         if anatomy is not None:
             anatomy.close()
