@@ -15,6 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut
 from lint_rules.anatomy.messages.contents import Contents
 from lint_rules.anatomy.messages.role_tests import role_tests
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -115,7 +116,8 @@ class Alignment:
                 if isinstance(node, cst.Subscript) and lists & set(self.contents.lists_in(node.value)):
                     positions |= {slot for slot in self._names(*node.slice) if slot[0] == "var"}
                 elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and node.value is not None:
-                    bound, made_of = self._bound(node), set(self.contents.lists_in(node.value))
+                    bound = self._bound(node)
+                    made_of = {slot for slot in self.contents.lists_in(node.value) if not self._is_replied(slot)}
                     if bound & lists or made_of & lists:
                         lists |= bound | made_of
                     elif bound & positions:
@@ -123,6 +125,10 @@ class Alignment:
             if len(lists) + len(positions) == before:
                 break
         return Decisive(lists, positions)
+
+    def _is_replied(self, slot: Slot) -> bool:
+        """`reply.output`: what the model says is added to a list, and no part of what is left of it."""
+        return slot[0] == "member" and Kind.REPLY in self.anatomy.facts.of(slot[1])
 
     def _bound(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> set[Slot]:
         targets = ex.targets(node)
