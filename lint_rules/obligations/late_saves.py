@@ -119,7 +119,8 @@ class _Search:
         for slot in (slots.of(part) for part in bound):
             if slot is None or slot not in given or slot in kept:
                 continue
-            lasting = Lasting(self.anatomy).keeps(slot) is not None
+            root = root_object(slot)  # what is local is gone with its function
+            lasting = not (root[0] == "var" and root[1] is function) and Lasting(self.anatomy).keeps(slot) is not None
             goals = {*again.points(node), *([again.graph.exit, again.graph.raises] if lasting else [])}
             if fails_to(again, again.points(node), goals, again.bound(slot, grown=False)):
                 yield LateReturn(node, turn, slot)
