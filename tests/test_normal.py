@@ -71,6 +71,26 @@ def test_a_call_that_is_more_than_the_one_it_is_given_stays(source: str) -> None
     stays(source)
 
 
+# -- patterns -----------------------------------------------------------------------------------------------------
+
+
+def test_what_a_pattern_takes_out_of_a_value_is_read_of_it() -> None:
+    same(
+        "match item:\n    case Call(name=n, args=x) as call:\n        run(n, x)\n        keep(n, x)",
+        "match item:\n    case Call(name=_, args=_) as call:\n"
+        "        n = item.name\n        x = item.args\n        run(n, x)\n        keep(n, x)",
+    )
+    same(
+        "match item:\n    case {'type': 'call', 'args': x}:\n        run(x)\n        keep(x)",
+        "match item:\n    case {'type': 'call', 'args': _}:\n        x = item['args']\n        run(x)\n        keep(x)",
+    )
+
+
+def test_what_a_guard_asks_for_and_what_is_no_plain_value_stays_in_its_pattern() -> None:
+    stays("match item:\n    case Call(args=x) if x:\n        run(x)")
+    stays("match take():\n    case Call(args=x):\n        run(x)")
+
+
 # -- tuples -------------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from lint_rules.syntax.normal import (
     indirect,
     inlining,
     loops,
+    patterns,
     recursion,
     temporaries,
     tuples,
@@ -30,10 +31,10 @@ def normalize(tree: ast.Module, nodes: Nodes) -> bool:
 
     Each step leaves forms that the next ones know.
     """
-    is_indirect = indirect.normalize(nodes)
+    before = [indirect.normalize(nodes), patterns.normalize(nodes)]
     listed = scopes(tree, nodes)
     changed = [
-        is_indirect,
+        *before,
         walrus.normalize(listed, nodes),
         tuples.normalize(listed, nodes),
         displays.normalize(listed, nodes),
