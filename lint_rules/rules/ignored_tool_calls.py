@@ -40,12 +40,12 @@ def handle(client, messages, tools, execute):
 The value of the request is followed through the names of its function. The rule speaks when its text is read, its
 calls, its finish reason and the types of its blocks are not, and the whole reply is handed to nobody who might look. A
 log, a test or a loop of which nothing comes (`if message.tool_calls: pass`) does not read them, nor does who takes the
-texts out of the blocks and passes the others over (`if block.type == "text"`). The tools must be
-functions of the program: their schemas stand in the file, or another reply to a request with the same tools is looked
-through for calls, or this one is, in vain. So it is with what nobody knows but that it answers the history that it is
-handed: where it has given calls for the same words, it was offered tools. A request may be spread from a dict, be
-the body of an HTTP request, or be made in a thread or once more after an error; tools that it gets only where there are
-some (`if tools: request["tools"] = tools`) are those. Tools
+texts out of the blocks and passes the others over (`if block.type == "text"`). The tools must be functions of the
+program: their schemas stand in the file, or another reply to a request with the same tools is looked through for calls,
+or this one is, in vain; or another function of a file that has calls in hand offers them, too. So it is with what
+nobody knows but that it answers the history that it is handed: where it has given calls for the same words, it was
+offered tools. A request may be spread from a dict, be the body of an HTTP request, or be made in a thread or once more
+after an error; tools that it gets only where there are some (`if tools: request["tools"] = tools`) are those. Tools
 that run on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat
 completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
@@ -70,7 +70,7 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.rounds.offers import Offer, offers
+from lint_rules.anatomy.rounds.offers import Offer, is_answered_elsewhere, offers
 from lint_rules.anatomy.rounds.replies import read_of
 from lint_rules.repairs.ignored_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
@@ -87,7 +87,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if what.calls or what.handed_on or what.text is None:
             continue
         handled = next((other for other, r in zip(offered, read, strict=True) if r.calls and other.same(offer)), None)
-        if offer.functions or handled is not None or what.seen is not None:
+        known = offer.functions or handled is not None or what.seen is not None
+        if known or is_answered_elsewhere(anatomy, offer):
             draft = _draft(anatomy, offer, what.text, handled)
             seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
             yield replace(draft, related=(*draft.related, *seen))

@@ -69,6 +69,25 @@ def offers(anatomy: Anatomy) -> Iterator[Offer]:
         yield from _through_function(anatomy, identity, call, tools, only_way)
 
 
+def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
+    """Whether the same tools are put into another request of the file, which has calls in hand: it runs them, then."""
+    facts, module = anatomy.facts, anatomy.module
+    slot = facts.slots.of(offer.tools)
+    if slot is None or not any(Kind.CALL in kinds or Kind.CALLS in kinds for kinds in facts.all_known().values()):
+        return False
+    here = module.scope_of[offer.request].function
+    given = [ex.argument(call, key) for call in module.nodes_of(cst.Call) for key in _KEYWORDS]
+    given += [ex.dict_items(node).get(key) for node in module.nodes_of(cst.Dict) for key in _KEYWORDS]
+    put = [
+        node for node in module.nodes_of(cst.Assign) if (ex.member(node.targets[0].target) or (0, ""))[1] in _KEYWORDS
+    ]
+    given += [node.value for node in put]
+    return any(
+        value is not None and facts.slots.of(value) == slot and module.scope_of[value].function is not here
+        for value in given
+    )
+
+
 def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
     """Requests by wrappers, where the model has called tools in the reply to one that is written in the same words.
 
