@@ -331,17 +331,22 @@ class Heads:
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
-    def _is_given(self, value: cst.BaseExpression, given: set[str]) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters."""
+    def _is_given(self, value: cst.BaseExpression, given: set[str], depth: int = 0) -> bool:
+        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these."""
         value = ex.inner(value)
         base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
         if base is not None:
-            return self._is_given(base, given)
+            return self._is_given(base, given, depth)
         if isinstance(value, cst.Call) and (ex.dotted(value.func) in {"str", "repr"} or self.facts.encoder(value)):
-            return any(self._is_given(part, given) for arg in value.args[:1] for part in ex.alternatives(arg.value))
+            parts = (part for arg in value.args[:1] for part in ex.alternatives(arg.value))
+            return any(self._is_given(part, given, depth) for part in parts)
         while (pair := ex.member(value)) is not None:
             value = pair[0]
-        return isinstance(value, cst.Name) and value.value in given
+        if not isinstance(value, cst.Name) or value.value in given:
+            return isinstance(value, cst.Name)
+        made = self._values(value) if depth < _DEEPEST else []
+        parts = (part for each in made if each is not value for part in ex.alternatives(each))
+        return any(self._is_given(part, given, depth + 1) for part in parts)
 
     def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
         """What a name stands for, through the calls by which a text comes; else the expression itself."""
