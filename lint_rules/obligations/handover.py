@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.lasting import Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_store, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
@@ -176,18 +176,22 @@ class _Search:
         return [*found, *more]
 
     def _told(self, function: Scope, stored: list[Stored]) -> list[cst.CSTNode]:
-        """Where a history that lasts is told of results in a list that goes nowhere: `log.append(report(results))`."""
+        """Where a history that lasts is told of results in a list that goes nowhere, once the rounds are over.
+
+        `log.append(report(results))`.
+        """
         contents = [one.message.content for one in stored if one.message is not None and one.answers]
         names = {
             node.value for value in contents if value is not None for node in walk(value) if type(node) is cst.Name
         }
         asks = [call for call in function.nodes_of(cst.Call) if self.anatomy.turns.reaches_model(call)]
         names = self.places.derived(function, function.node, grown=True, known=names, others=asks) if names else names
-        again = Again(self.anatomy, function)
+        again, rounds = Again(self.anatomy, function), [loop_around(self.anatomy, ask) for ask in asks]
         return [
             one.node
             for one in self.anatomy.transcript.stored(function)
             if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
+            and not any(loop is not None and self.anatomy.module.inside(one.node, loop) for loop in rounds)
             and any(type(node) is cst.Name and node.value in names for node in walk(one.node))
         ]  # fmt: skip
 
