@@ -12,7 +12,7 @@ def rounds(brain, dialog, tools):
     view = list(dialog)
     for _ in range(9):
         said = brain.ponder(view)
-        dialog.append({"role": "assistant", "content": said.text})
+        dialog.append(said.message)
         if said.done:
             return said.text
         for wish in said.wishes:

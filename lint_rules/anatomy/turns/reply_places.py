@@ -76,6 +76,7 @@ class ReplyPlaces:
         module = self.anatomy.module
         names = set(known)
         barred = [*others, *([until] if until is not None else [])]
+        around = {outer for other in barred for outer in (other, *module.ancestors(other))}
         kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown or put else _BINDING
         nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
         if grown:  # nothing is made of it before it is there
@@ -89,7 +90,7 @@ class ReplyPlaces:
             before = len(names)
             for node in nodes:
                 value, targets = _bound(node)
-                if value is None or any(module.inside(other, value) for other in barred):
+                if value is None or value in around:
                     continue
                 if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
                     names.update(name for target in targets for name in _roots(target))
