@@ -11,6 +11,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
+from lint_rules.syntax.threads import IN_THREAD
+
 
 class Vocabulary(NamedTuple):
     """The user's words beside these: wrappers that call a model, names of histories, of tool-call lists."""
@@ -182,8 +184,8 @@ ALL_MESSAGES = frozenset({"all_messages", "to_input_list", "get_history"})
 """By which the result of a run, or a chat, gives all messages: Pydantic AI, the Agents SDK, Gemini."""
 
 THREADS: dict[str, int | str] = {
-    "Thread": "target", "Timer": 1, "submit": 0, "run_in_executor": 1, "to_thread": 0, "start_background_task": 0,
-    "start_new_thread": 0, "apply_async": 0, "run_in_threadpool": 0, "run_sync": 0,
+    "Thread": "target", "Timer": 1, "submit": 0, "start_background_task": 0, "start_new_thread": 0, "apply_async": 0,
+    **IN_THREAD,
 }  # fmt: skip
 """Calls that run a function in a thread, and where they take it."""
 EXECUTOR_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})

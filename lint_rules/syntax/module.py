@@ -326,6 +326,13 @@ class SourceModule:
         listed = [*method.node.params.posonly_params, *method.node.params.params]
         return listed[0].name.value if listed else None
 
+    def awaiting(self, node: cst.CSTNode) -> cst.CSTNode:
+        """What stands around a node, or around the `await` for it."""
+        outer = self.parent[node]
+        while isinstance(outer, cst.Await):
+            outer = self.parent[outer]
+        return outer
+
     def scope_binding(self, scope: Scope, name: str) -> Scope | None:
         """The scope in which `name`, used in `scope`, is bound; None for builtins and names never bound here."""
         here: Scope | None = scope

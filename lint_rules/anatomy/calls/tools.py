@@ -31,9 +31,6 @@ _MOST = 200
 """How many functions are followed into what they give back."""
 _DEEPEST = 8
 
-Told = "tuple[str, str]"
-"""The absolute path of a file, and the qualified name of a function in it."""
-
 
 def told_of(module: Module, values: Values) -> list[tuple[str, str]]:
     """The functions, each by the absolute path of its file and its qualified name, whose results a model reads.

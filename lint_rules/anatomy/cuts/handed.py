@@ -54,6 +54,11 @@ class Handed:
     kept: bool = False
     taken: bool = False
 
+    @property
+    def holder(self) -> str:
+        """The class of a method; a function or class itself."""
+        return self.owner.rpartition(".")[0] or self.owner
+
 
 class _Told(NamedTuple):
     part: str | int | None

@@ -156,9 +156,9 @@ class Contents:
     def handed(self) -> dict[Slot, list[Handed]]:
         """What other files hand to this one, by the slot in which it arrives."""
         found: defaultdict[Slot, list[Handed]] = defaultdict(list)
-        mended = {each.owner.rpartition(".")[0] or each.owner for each in self.anatomy.handed if each.mended}
+        mended = {each.holder for each in self.anatomy.handed if each.mended}
         for each in self.anatomy.handed:
-            if (each.owner.rpartition(".")[0] or each.owner) not in mended:
+            if each.holder not in mended:
                 for slot in self.arrives(each):
                     found[slot].append(each)
         return found

@@ -78,10 +78,8 @@ def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
     here = module.scope_of[offer.request].function
     given = [ex.argument(call, key) for call in module.nodes_of(cst.Call) for key in _KEYWORDS]
     given += [ex.dict_items(node).get(key) for node in module.nodes_of(cst.Dict) for key in _KEYWORDS]
-    put = [
-        node for node in module.nodes_of(cst.Assign) if (ex.member(node.targets[0].target) or (0, ""))[1] in _KEYWORDS
-    ]
-    given += [node.value for node in put]
+    members = ((node.value, ex.member(node.targets[0].target)) for node in module.nodes_of(cst.Assign))
+    given += [value for value, pair in members if pair is not None and pair[1] in _KEYWORDS]
     return any(
         value is not None and facts.slots.of(value) == slot and module.scope_of[value].function is not here
         for value in given

@@ -51,9 +51,7 @@ class KeptElsewhere:
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""
-        outer = self.anatomy.module.parent[call]
-        while isinstance(outer, cst.Await):
-            outer = self.anatomy.module.parent[outer]
+        outer = self.anatomy.module.awaiting(call)
         if is_logging(call) or not isinstance(outer, cst.Expr | cst.Assign | cst.AnnAssign):
             return False
         return isinstance(outer, cst.Expr) or not self.anatomy.turns.reaches_model(call)

@@ -213,15 +213,9 @@ class StoredTurns:
             return False
         return self._module.inside(call, ask) or self._anatomy.leads(function, [call], [ask])
 
-    def _around(self, call: cst.Call) -> cst.CSTNode:
-        outer = self._module.parent[call]
-        while isinstance(outer, cst.Await):
-            outer = self._module.parent[outer]
-        return outer
-
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does: it is no part of another value."""
-        return isinstance(self._around(call), cst.Expr | cst.Assign | cst.AnnAssign | cst.Return | cst.Arg)
+        return isinstance(self._module.awaiting(call), cst.Expr | cst.Assign | cst.AnnAssign | cst.Return | cst.Arg)
 
     def _makes(self, call: cst.Call) -> bool:
         """Whether a call makes an object, or puts what it gets into another form, and loads nothing."""

@@ -11,11 +11,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from lint_rules.syntax.below import BELOW
-from lint_rules.syntax.normal.names import FUNCTIONS, SCOPES, Nodes
+from lint_rules.syntax.normal.names import FUNCTIONS, Nodes, blocks
+from lint_rules.syntax.threads import IN_THREAD
 
-_THREADS = {"to_thread": 0, "run_in_threadpool": 0, "run_sync": 0, "run_in_executor": 1}
-"""What runs a function elsewhere, and at which place it takes it."""
 _PUT_OFF = frozenset({"partial", "sync_to_async", "database_sync_to_async"})
 """What gives a function that calls another one."""
 _WAITS = frozenset({"wait_for", "shield"})
@@ -40,7 +38,7 @@ def _waited_for(node: ast.Await) -> ast.expr:
 
 def _in_thread(call: ast.Call) -> ast.Call | None:
     """`f(x)` for `to_thread(f, x)`."""
-    place = _THREADS.get(_name(call))
+    place = IN_THREAD.get(_name(call))
     if place is None or len(call.args) <= place:
         return None
     return ast.Call(call.args[place], call.args[place + 1 :], call.keywords)
@@ -61,7 +59,7 @@ def _given_back(call: ast.Call, function: Any) -> ast.Call | None:
 
 def _returned(function: Any) -> Iterator[ast.expr]:
     """What a function gives back; where that is a name, all that is assigned to it."""
-    found = list(_inside(function.body))
+    found = [line for block in blocks(function) for line in block]
     for node in found:
         if type(node) is ast.Return and type(node.value) is ast.Name:
             yield from (
@@ -82,18 +80,6 @@ def _runs(value: ast.expr, function: Any) -> str | None:
     passed += [part.value for part in value.keywords if part.arg is None]
     whole = len(passed) == len(value.args) + len(value.keywords)
     return value.func.id if whole and [getattr(part, "id", "") for part in passed] == rest else None
-
-
-def _inside(body: list[Any]) -> Iterator[Any]:
-    """The statements of a function, without those of nested ones."""
-    for node in body:
-        if isinstance(node, SCOPES):
-            continue
-        yield node
-        for field in BELOW[type(node)]:
-            below = getattr(node, field, None)
-            if type(below) is list and below and isinstance(below[0], (ast.stmt, ast.ExceptHandler, ast.match_case)):
-                yield from _inside(below)
 
 
 def _become(call: Any, made: Any, functions: dict[str, Any]) -> bool:
