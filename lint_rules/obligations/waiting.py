@@ -212,7 +212,8 @@ def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:
 
 def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Asked]:
     """The places at which a function stores a reply with calls that it answers further down."""
-    stores = [s for s in ends.stored if s.calls is not None and not s.answers]
+    answering = {s.node for s in ends.stored if s.answers}
+    stores = [s for s in ends.stored if s.calls is not None and s.node not in answering]
     if not stores:
         return
     graph = anatomy.flow(function)
@@ -222,7 +223,7 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     begins = [t for p in asking or {graph.entry} for t, kind in p.successors if kind != "exception"]
     seen: set[cst.CSTNode] = set()
     for store in stores:
-        told.carries(store.calls)
+        told.carries(store)
     before = Region(
         answers, graph, points, begins, told.outcome, lambda point: told.settles(point) or ends.takes_back(point)
     )

@@ -65,6 +65,8 @@ A handler speaks for itself when it returns or stores anything that says more th
 than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where all that it
 makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go on to
 the next call, says nothing to the model either.
+Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
+its own in its place (`{"raw": text}`) whose key nothing in the file asks for.
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
@@ -154,8 +156,9 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
     text = ex.source(given, 50)
     note = Note(evidence.root.node, f"written by the model: {evidence.root.clause}")
     way = way_of_error(anatomy, call, function, set())
-    if way.handling is not None:
-        yield from _swallowed(anatomy, call, text, note, way.handling, function)
+    handling = way.handling or (handlers.handling_of(anatomy.module, call, way.errors) if way.told else None)
+    if handling is not None:
+        yield from _swallowed(anatomy, call, text, note, handling, function)
     elif way.loop is not None and way.ended is not None:
         if way.meant or not is_attempt(anatomy, call, way.ended, function):
             message = f"malformed `{text}` ends the run: its handler leaves the round loop, and the model is never told"

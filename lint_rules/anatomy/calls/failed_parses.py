@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -24,6 +24,8 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
     """The neutral value that goes on in place of the failed one; None where there is none, or it is tested or shown."""
     if handling.ending is Ending.DROPS:
         return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
+    if handling.ending is Ending.TELLS:
+        return _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
     neutral, target = handling.neutral, handling.target
     if neutral is None:
         return None
@@ -34,12 +36,90 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
         return _replaced_by_callers(anatomy, function) if is_none else neutral
     if not isinstance(target, cst.Name):  # part of a message: harmful while a reply is read, not in a rendered past
         return neutral if anatomy.calls.reaches_llm(function) or _is_streamed(anatomy, call) else None
-    uses = handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
-    if any(handlers.is_tested(anatomy.module, use, neutral) for use in uses):
-        return None
+    return neutral if _goes_on(anatomy, call, handling, target.value, neutral) else None
+
+
+def _goes_on(anatomy: Anatomy, call: cst.Call, handling: Handling, name: str, instead: cst.BaseExpression) -> bool:
+    """Whether what a handler puts into a name is handed on behind it, and no test tells it from what was parsed."""
+    function = anatomy.module.scope_of[call].function
+    uses = handlers.uses_after(anatomy.module, name, handling.guard, function.node)
+    if any(handlers.is_tested(anatomy.module, use, instead) for use in uses):
+        return False
     flowing = [use for use in uses if handlers.flows_on(anatomy.module, use)]
     read = provenance.reads_reply(anatomy, call)
-    return neutral if any(read or not _is_sent_back(anatomy, use) for use in flowing) else None
+    return any(read or not _is_sent_back(anatomy, use) for use in flowing)
+
+
+def _made_anyway(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+    """The `{}` of a handler that does no more than make what is made of the parse: `calls.append(Call(name, {}))`."""
+    module, guard = anatomy.module, handling.guard
+    around = [guard.body, *([guard.orelse] if isinstance(guard, cst.Try) and guard.orelse is not None else [])]
+    for made in walk(handling.handler.body):
+        parts = _parts(made)
+        if not any(map(handlers.is_neutral, parts.values())) or not _is_all(module, made, handling):
+            continue
+        for twin in (node for block in around for node in walk(block) if type(node) is type(made)):
+            theirs = _parts(twin)
+            if theirs.keys() == parts.keys():
+                differing = [key for key, part in parts.items() if ex.source(part, 400) != ex.source(theirs[key], 400)]
+                if len(differing) == 1 and _is_parsed(anatomy, call, theirs[differing[0]]):
+                    return parts[differing[0]] if handlers.is_neutral(parts[differing[0]]) else None
+    return None
+
+
+def _parts(node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
+    """What a dict or an object is made of, by key, keyword or position."""
+    if isinstance(node, cst.Dict):
+        return ex.dict_items(node)
+    if not isinstance(node, cst.Call) or handlers.is_logging(node):
+        return {}
+    return {
+        ex.source(node.func): node.func,
+        **{str(n): a for n, a in enumerate(ex.positional(node))},
+        **ex.keywords(node),
+    }
+
+
+def _is_all(module: SourceModule, made: cst.CSTNode, handling: Handling) -> bool:
+    """Whether the statement of `made` is the only one of a handler that is more than a log, and no answer."""
+    line = _only_line(handling)
+    return isinstance(line, (cst.Expr, cst.Assign)) and module.inside(made, line)
+
+
+def _only_line(handling: Handling) -> cst.CSTNode | None:
+    """The one statement of a handler that is no log, but for a `continue`."""
+    lines = [line for line in _lines(handling.handler.body) if not (_is_log(line) or isinstance(line, cst.Continue))]
+    return lines[0] if len(lines) == 1 else None
+
+
+def _is_parsed(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> bool:
+    """Whether a value is what `call` gave, by its name or itself."""
+    return any(part is call or (isinstance(part, cst.Name) and part.value in _names(anatomy, call))
+               for part in ex.alternatives(value))  # fmt: skip
+
+
+def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+    """`args = {"raw": text}`: what no tool has asked for goes on where it is run, and nobody looks for the key."""
+    line = _only_line(handling)
+    name = ex.dotted(line.targets[0].target) if isinstance(line, cst.Assign) else None
+    if not isinstance(line, cst.Assign) or name not in _names(anatomy, call) or not isinstance(line.value, cst.Dict):
+        return None
+    keys, bound = ex.dict_items(line.value).keys(), anatomy.module.statement(call)
+    if not isinstance(bound, cst.Assign) or call not in ex.alternatives(bound.value):
+        return None  # it is what came of the call: `done = run(json.loads(text))`
+    if not keys or not anatomy.rounds or _is_asked_for(anatomy, keys):
+        return None
+    return line.value if _goes_on(anatomy, call, handling, name, line.value) else None
+
+
+def _is_asked_for(anatomy: Anatomy, keys: Collection[str]) -> bool:
+    """Whether something in the file is read, or tested, by one of some keys."""
+    module = anatomy.module
+    for node in (*module.nodes_of(cst.Subscript), *module.nodes_of(cst.Call)):
+        pair = ex.member(node)
+        if pair is not None and pair[1] in keys and not isinstance(module.parent[node], cst.AssignTarget):
+            return True
+    return any(ex.text(test.left) in keys for test in module.nodes_of(cst.Comparison))
 
 
 def _returned_after(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
@@ -86,9 +166,13 @@ def _only_set_to(body: cst.BaseSuite, name: str) -> cst.BaseExpression | None:
             and handlers.is_neutral(node.value)
         ):
             found = node.value
-        elif not (isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and handlers.is_logging(node.value)):
+        elif not _is_log(node):
             return None
     return found
+
+
+def _is_log(line: cst.CSTNode) -> bool:
+    return isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and handlers.is_logging(line.value)
 
 
 def _lines(body: cst.BaseSuite) -> list[cst.CSTNode]:
@@ -123,11 +207,41 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpression | None:
     """The `{}` of `parse(text) or {}`: a None that says "failed" is taken for "no arguments"."""
     for site in anatomy.calls.sites[function]:
-        parent = anatomy.module.parent.get(site.node)
-        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or):
-            if parent.left is site.node and handlers.is_neutral(parent.right):
-                return parent.right
+        reads = _reads(anatomy.module, site.node)
+        chosen = [_otherwise(anatomy.module, value) for value in (site.node, *reads)]
+        instead = next((value for value in chosen if handlers.is_neutral(value) and value is not None), None)
+        if instead is not None and not any(_fails(anatomy.module, value) for value in reads):
+            return instead
     return None
+
+
+def _reads(module: SourceModule, site: cst.Call) -> list[cst.Name]:
+    """Where the name is read that the value of a call is bound to."""
+    statement = module.statement(site)
+    if not isinstance(statement, cst.Assign) or ex.inner(statement.value) is not site:
+        return []
+    function = module.scope_of[site].function.node
+    names = ex.target_names(statement.targets[0].target)
+    return [use for name in names for use in handlers.uses_after(module, name, statement, function)]
+
+
+def _otherwise(module: SourceModule, value: cst.CSTNode) -> cst.BaseExpression | None:
+    """What is taken where a value says nothing: the right of `value or right`, of `value if test else right`."""
+    choice = module.parent.get(value)
+    if isinstance(choice, cst.BooleanOperation) and isinstance(choice.operator, cst.Or):
+        return choice.right if choice.left is value else None
+    return choice.orelse if isinstance(choice, cst.IfExp) and choice.body is value else None
+
+
+def _fails(module: SourceModule, use: cst.Name) -> bool:
+    """Whether a test asks if the parse has failed, and more hangs on it than what takes the place of the value."""
+    for outer in module.ancestors(use):
+        if isinstance(outer, (cst.If, cst.While, cst.IfExp)):
+            tested = module.inside(use, outer.test)
+            return tested and not (isinstance(outer, cst.IfExp) and handlers.is_neutral(outer.orelse))
+        if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return False
+    return False
 
 
 def _is_streamed(anatomy: Anatomy, call: cst.Call) -> bool:
@@ -197,9 +311,7 @@ def _denies(test: cst.BaseExpression, name: str | None) -> bool:
 def _skips(branch: cst.If) -> bool:
     """Whether a branch goes on to the next element, with no more than a log."""
     *before, last = _lines(branch.body)
-    logged = all(isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and handlers.is_logging(line.value)
-                 for line in before)  # fmt: skip
-    return branch.orelse is None and isinstance(last, cst.Continue) and logged
+    return branch.orelse is None and isinstance(last, cst.Continue) and all(map(_is_log, before))
 
 
 def _keeps_calls(anatomy: Anatomy, site: cst.Call) -> bool | None:

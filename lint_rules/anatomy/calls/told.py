@@ -9,8 +9,9 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
-from lint_rules.anatomy.rounds.executions import READERS
+from lint_rules.anatomy.rounds.executions import READERS, executions
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
@@ -62,11 +63,19 @@ class ToldByReply:
             return False
         return any(_ARGUMENTS & facts.kinds(arg.value).keys() for arg in value.args)
 
-    def carries(self, calls: cst.BaseExpression | None) -> None:
-        """What the calls of a stored message are made of holds the calls; to put them into their form settles none."""
-        if calls is None:
+    def carries(self, store: Stored) -> None:
+        """What the calls of a stored message are made of holds the calls; to put them into their form settles none.
+
+        Nor does the object that is made of them, or the helper of this file that stores it.
+        """
+        calls, message = store.calls, store.message
+        if calls is None or message is None:
             return
         self._stored.update(walk(calls))
+        if store.write is not None:  # another file may do more with them
+            self._stored.add(store.node)
+            if isinstance(message.node, cst.Call) and self.anatomy.facts.slots.callee(message.node) is None:
+                self._stored.add(message.node)
         self._put_together(calls)
         for node in made_from(self.anatomy, calls):
             slot = self.anatomy.facts.slots.of(node)
@@ -181,7 +190,7 @@ class ToldByReply:
                 if inside in self._stored:
                     continue
                 if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "print"} | GROWERS:
-                    if any(self._is_handed(arg.value) for arg in inside.args):
+                    if any(self._is_handed(arg.value) for arg in inside.args) and not self._only_reads(inside):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
                     if self._runs(inside):
@@ -214,6 +223,16 @@ class ToldByReply:
             if not is_logging(node)
             for arg in node.args
         )
+
+    def _only_reads(self, call: cst.Call) -> bool:
+        """Whether a function of the project runs and stores nothing of what it gets: it may put texts together."""
+        callee = self.anatomy.facts.slots.callee(call)
+        found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
+        kept = (stored.node for stored in self.anatomy.kept_elsewhere.of(self.function))
+        if found is None or call in kept or not self._only_looks(call):
+            return False
+        there, run = found
+        return not there.transcript.stored(run) and not any(executions(there.facts, there.transcript, run))
 
     def _is_asked(self, name: cst.Name) -> bool:
         """Whether a name stands in a test."""

@@ -13,6 +13,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.sent import Sent, what_is_sent
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -108,7 +109,7 @@ def _is_filtered(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> bool:
 
 
 def _carries(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> cst.CSTNode | None:
-    """A place that stores calls or results in the history that is gone over."""
+    """A place that stores calls or results in the history that is gone over, and not in their content."""
     slot = _history_of(anatomy, node, base)
     if slot is None:
         return None
@@ -117,10 +118,21 @@ def _carries(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> cst.CSTNode
             stored.node
             for function in anatomy.module.functions
             for stored in anatomy.transcript.stored(function)
-            if stored.slot == slot and (stored.calls is not None or stored.answers)
+            if stored.slot == slot and _is_beside_content(anatomy, stored)
         ),
         None,
     )
+
+
+def _is_beside_content(anatomy: Anatomy, stored: Stored) -> bool:
+    """Whether a message has calls, or ids of calls that it answers, which its content does not hold."""
+    message = stored.message
+    if message is None:
+        return False
+    parts = [*([message.calls] if message.calls is not None else []), *message.answers]
+    content = message.content
+    made = [content, *anatomy.facts.values_of(content)] if content is not None else []
+    return not set(parts) <= {inside for value in made for inside in walk(value)}
 
 
 def _has_content_only(anatomy: Anatomy) -> bool:

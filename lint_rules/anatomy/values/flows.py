@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values import llm_calls, shapes
 from lint_rules.anatomy.values.forms import Forms
-from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, LLMCall
+from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds, LLMCall
 from lint_rules.anatomy.values.known import TWO_WAY, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -152,9 +152,7 @@ class Flows(Forms):
         if isinstance(node.operator, cst.AddAssign):
             slot = self.slots.of(node.target)
             kinds = self.kinds(node.value)
-            pair = ex.member(node.target)
-            if pair is not None and (pair[1] == "arguments" or Kind.ARGUMENTS_TEXT in kinds):
-                self._mark(pair[0], Kind.CALL, Evidence(f"its `{pair[1]}` are put together from pieces", node, True))
+            self._put_together(node.target, kinds, node)
             if Kind.HISTORY in kinds and slot is not None:
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
                 self.learn(slot, Kind.HISTORY, evidence)
@@ -162,6 +160,12 @@ class Flows(Forms):
             if Kind.ARGUMENTS in kinds and slot is not None:  # pieces of a streamed input that are put together
                 evidence = Evidence("is a tool's input put together from pieces", node, True, kinds[Kind.ARGUMENTS])
                 self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)
+
+    def _put_together(self, target: cst.BaseExpression, kinds: Kinds, node: cst.CSTNode) -> None:
+        """A part of a value that pieces of arguments are added to, as text or in a list, shows that it is a call."""
+        pair = ex.member(target)
+        if pair is not None and (pair[1] == "arguments" or Kind.ARGUMENTS_TEXT in kinds):
+            self._mark(pair[0], Kind.CALL, Evidence(f"its `{pair[1]}` are put together from pieces", node, True))
 
     def _named(self, node: cst.NamedExpr, scope: Scope) -> None:
         self._flow(node.target, node.value)
@@ -382,7 +386,7 @@ class Flows(Forms):
         """What is decoded of a call are its arguments, whatever the program calls them: `loads(call["parameters"])`."""
         slot = self.slots.of(text)
         for value in (text, *(self.assigned(slot) if slot is not None else ())):
-            pair = ex.member(value)
+            pair = ex.member(_joined(value))
             if pair is not None and pair[1] == "arguments" and self.slots.of(pair[0]) in self._answerable:
                 how = "its `arguments` are decoded, and its `call_id` is read"
                 self._mark(pair[0], Kind.CALL, Evidence(how, node, used=True))
@@ -487,12 +491,21 @@ class Flows(Forms):
                 if element in kinds:
                     how = f"has {element.value}s appended to it"
                     self.learn(slot, container, Evidence(how, node, True, kinds[element]))
+            if Kind.ARGUMENTS_TEXT in kinds:
+                self._put_together(base, kinds, node)
             self._learn_all(("item", slot), kinds, value)
             known = self.of(slot).get(Kind.HISTORY)
             if known is not None and known.used and not _is_list(value):
                 self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
         elif Kind.HISTORY in kinds:
             self.learn(slot, Kind.HISTORY, Evidence("has messages added to it", node, True, kinds[Kind.HISTORY]))
+
+
+def _joined(value: cst.BaseExpression) -> cst.BaseExpression:
+    """The list whose texts are put together: `"".join(pieces)`."""
+    if type(value) is cst.Call and ex.called_name(value) == "join" and len(value.args) == 1:
+        return value.args[0].value
+    return value
 
 
 def _is_keyed(node: cst.CSTNode) -> bool:
