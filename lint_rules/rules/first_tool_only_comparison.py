@@ -147,7 +147,7 @@ def _counted(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpr
 def _decides_nothing(anatomy: Anatomy, node: cst.Comparison, function: Scope) -> bool:
     """Tests and assertions, an `if` that only shows something, and agents that keep the first call only."""
     statement = anatomy.module.statement(node)
-    if isinstance(statement, cst.Assert) or function.name.startswith("test"):
+    if isinstance(statement, cst.Assert):
         return True
     if isinstance(statement, cst.If) and statement.orelse is None and only_shows(anatomy, statement.body):
         return True

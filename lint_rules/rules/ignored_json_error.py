@@ -132,7 +132,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for node in anatomy.module.nodes_of(cst.Call):
         decodes, encodes = anatomy.facts.decoder(node) is not None, anatomy.facts.encoder(node) is not None
         function = anatomy.module.scope_of[node].function
-        if not (decodes or encodes) or not node.args or _is_test(anatomy, node, function):
+        if not (decodes or encodes) or not node.args or isinstance(anatomy.module.statement(node), cst.Assert):
             continue
         if decodes:
             yield from _decoded(anatomy, node, function)
@@ -142,10 +142,6 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         yield from _foreign(anatomy, parse)
     for first, second in hidden_arguments(anatomy):
         yield _hidden(first, second)
-
-
-def _is_test(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    return function.name.startswith("test") or isinstance(anatomy.module.statement(call), cst.Assert)
 
 
 def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draft]:

@@ -78,7 +78,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for stores in found.values():
         stores.sort(key=lambda store: anatomy.module.order[store.node])
         function = anatomy.module.scope_of[stores[0].node].function
-        if not says_so(function) and not function.name.startswith("test"):
+        if not says_so(function):
             yield _draft(anatomy, stores)
 
 

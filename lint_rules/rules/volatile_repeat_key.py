@@ -94,7 +94,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     told: set[cst.CSTNode] = set()
     for guard in anatomy.guards.all:
         parts = guard.key.parts
-        if guard.function.name.startswith("test") or not guard.carried:
+        if not guard.carried:
             continue
         if not parts & (ARGUMENTS | {Part.NAME, Part.WHOLE}) or guard.key.opaque:
             continue

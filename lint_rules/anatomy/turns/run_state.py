@@ -55,7 +55,7 @@ class RunStates:
         swapping = {module.scope_of[node].function for node in module.nodes_of(cst.Try) if node.finalbody is not None}
         telling = self._statements
         for function in module.functions:
-            if function.kind == "function" and function.is_async and not function.name.startswith("test"):
+            if function.kind == "function" and function.is_async:
                 found = [*self._first(self._swaps(function))] if function in swapping else []
                 found += self._first(self._told(function)) if function in telling else ()
                 if found and not self.races.is_setup(function):
