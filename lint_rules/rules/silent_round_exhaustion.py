@@ -2,7 +2,7 @@
 
 ## What it does
 Reports a return that hands out an answer when the model has given one, and the same variable, with nothing in it, when
-the rounds are used up.
+the rounds are used up; and rounds that yield, print or send their answers, and end without a word.
 
 ## Why is this bad
 The caller gets `""` (or the empty text beside the last tool call) and takes it for the model's answer: the user sees
@@ -54,6 +54,9 @@ whatever its words); anything on that way which raises, asks the model once more
 is one, or what ended the loop; a flag or a word beside the value that is set where the model has answered; a first
 value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in each round; a last
 round whose request lets the model call no tools (`"none" if number == n - 1 else "auto"`).
+Where a function gives nothing back, and yields something in the loop or gives the model's text to somebody there (not
+to a history), it must say something behind the loop, where no answer comes or under a test; a log that only developers
+read says nothing.
 
 ## Known problems
 A caller that tests for the empty value is not looked at: it can't tell a used-up loop from an empty answer either.
@@ -83,12 +86,17 @@ _HELP = "give the loop an `else:` that raises, or that asks the model for an ans
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in silences(anatomy):
+        notes = [Note(found.way.node, "the rounds end here, without a word")]
+        if found.part is None:
+            message = "when the rounds are used up, nothing follows: the user waits for an answer, and is told nothing"
+            notes = [Note(found.node, "what the model says goes out here")]
+            yield Draft(found.way.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))
+            continue
         name = ex.source(found.part, 40)
         done, by = ("returned", "return") if isinstance(found.node, cst.Return) else ("yielded", "yield")
         how = f"by the same {by} as the model's answer" if found.twin is None else "in the same form as an answer"
         message = (
             f"when the rounds are used up, `{name}` is {done} without an answer in it, {how}: the caller can't tell"
         )
-        notes = [Note(found.way.node, "the rounds end here, without a word")]
         notes += [Note(found.twin, "an answer is handed out here")] if found.twin is not None else []
         yield Draft(found.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))

@@ -87,7 +87,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                 continue
             if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
                 continue
-            if not text.answers and not text.changed and not heads.is_shortened(head):
+            if heads.is_label(head) or not (text.answers or text.changed or heads.is_shortened(head)):
                 continue
             seen.add(head.node)
             yield _draft(anatomy, text, head)

@@ -301,6 +301,10 @@ class Heads:
             return outer.keyword.value in _SAID
         return isinstance(outer, cst.DictElement) and ex.text(outer.key) in _SAID
 
+    def is_label(self, head: Head) -> bool:
+        """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
+        return head.each and self._is_under(head, _LABEL)
+
     def is_shortened(self, head: Head) -> bool:
         """Whether it is a text of some length, which no model has written, that is cut to more than a page."""
         if self._is_under(head, _PAGE) or self._is_error(head) or not self._is_limit(head.size):

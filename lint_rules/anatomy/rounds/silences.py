@@ -1,4 +1,7 @@
-"""What a function returns when the rounds of a loop are used up: no answer, by the return of the model's answers."""
+"""What comes of a function when the rounds of a loop are used up: no answer, by the return of the model's answers.
+
+Or nothing at all, where answers are yielded, printed or sent within the loop.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
+_QUIET = frozenset({"debug", "info", "trace", "log"})
 _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 
 
@@ -26,11 +30,12 @@ _SEVERE = frozenset({"warning", "warn", "error", "exception", "critical"})
 class Silence:
     """`node` hands out `part`, which holds no answer when `way` has led there from `loop`.
 
-    `twin` is another return that hands out the same, as an answer; None where answers pass `node` as well.
+    `twin` is another return that hands out the same, as an answer; None where answers pass `node` as well. Where `part`
+    is None, `node` hands out answers within the loop, and behind it comes nothing.
     """
 
-    node: cst.Return | cst.Yield
-    part: cst.BaseExpression
+    node: cst.CSTNode
+    part: cst.BaseExpression | None
     loop: RoundLoop
     way: Exhaustion
     twin: cst.Return | None = None
@@ -44,10 +49,16 @@ def silences(anatomy: Anatomy) -> Iterator[Silence]:
             continue
         limits = Limits(anatomy, loop.node, loop.function)
         for way in limits.running_out():
-            for found in _Way(anatomy, loop, limits, way).silences():
+            of_way = _Way(anatomy, loop, limits, way)
+            for found in [*of_way.silences()] or of_way.quiet_end():
                 if found.node not in seen:
                     seen.add(found.node)
                     yield found
+
+
+def _is_quiet(call: cst.Call) -> bool:
+    """Whether a call writes a log that no user reads: what is printed, he does."""
+    return is_logging(call) and ex.called_name(call) in _QUIET
 
 
 class _Way:
@@ -99,6 +110,50 @@ class _Way:
                     return other
         return None
 
+    # -- nothing ----------------------------------------------------------------------------------------------
+
+    def quiet_end(self) -> Iterator[Silence]:
+        """The end of a function that gives nothing back, where answers go out within the loop, and no word behind."""
+        function = self.loop.function
+        if any(not is_neutral(n.value) for n in function.nodes_of(cst.Return)) or not self._leaves_without_calls():
+            return
+        handed = next(self._handed_out(), None)
+        if handed is None or self.limits.idle is not None:
+            return
+        passed, answered = self._passed(self.way.after), self._passed(self.limits.by_reply())
+        if not any(self._may_tell(point, alone=point not in answered) for point in passed):
+            yield Silence(handed, None, self.loop, self.way)
+
+    def _handed_out(self) -> Iterator[cst.CSTNode]:
+        """Where the loop yields something, or gives the model's text to somebody, not to a history."""
+        facts, function = self.anatomy.facts, self.loop.function
+        stored = {stored.node for stored in self.anatomy.transcript.stored(function)}
+        for node in self.anatomy.module.nodes_inside(self.loop.node.body, function, cst.Yield, cst.Call):
+            if isinstance(node, cst.Yield):
+                yield node
+            elif node not in stored and self.anatomy.module.is_statement(node) and not self.anatomy.calls.asks(node):
+                if any(Kind.MODEL_TEXT in facts.kinds(arg.value) for arg in node.args):
+                    yield node
+
+    def _may_tell(self, point: Point, *, alone: bool) -> bool:
+        """Whether a point behind the loop tells of the end of the rounds: under a test, or where no answer comes.
+
+        What is yielded there may tell for answers, too.
+        """
+        node = point.statement
+        if node is None:
+            return False
+        if any(isinstance(part, cst.Yield) for each in point.expressions() for part in walk(each)):
+            return True
+        around = (
+            outer for outer in self.anatomy.module.ancestors(node) if isinstance(outer, (cst.If, cst.ExceptHandler))
+        )
+        if not alone and all(self.anatomy.module.inside(self.loop.node, outer) for outer in around):
+            return False
+        return isinstance(node, cst.Raise) or any(
+            isinstance(part, cst.Call) and not _is_quiet(part) for each in point.expressions() for part in walk(each)
+        )
+
     # -- what is returned -------------------------------------------------------------------------------------
 
     def _unanswered(self, value: cst.CSTNode | None) -> cst.BaseExpression | None:
@@ -145,7 +200,24 @@ class _Way:
         part = ex.inner(part)
         if isinstance(part, cst.BooleanOperation) and isinstance(part.operator, cst.Or) and is_neutral(part.right):
             return self._made_behind(part.left)
+        if isinstance(part, cst.IfExp) and self._asks_only_for_reply(part):
+            return self._made_behind(part.body)
         return part
+
+    def _asks_only_for_reply(self, choice: cst.IfExp) -> bool:
+        """`reply.text if reply else "..."`: whether the test asks only if there is a reply, as behind a round."""
+        base, bare = ex.member(choice.body), self.anatomy.module.parent
+        slot = self.slots.of(base[0]) if base is not None else None
+        named = [part for part in walk(choice.test) if isinstance(part, (cst.Name, cst.Attribute))]
+        own = [part for part in named if self.slots.of(part) == slot]
+        return (
+            slot is not None
+            and bool(own)
+            and all(
+                part in own or ex.dotted(part) in {"hasattr", "isinstance", "None"} or isinstance(bare[part], cst.Arg)
+                for part in named
+            )
+        )
 
     def _says_how_it_ended(self, part: cst.BaseExpression) -> bool:
         """A flag or a word that is set where the loop is left: `done = True`, `status = "answered"`."""
