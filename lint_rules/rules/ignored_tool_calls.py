@@ -49,6 +49,10 @@ after an error; tools that it gets only where there are some (`if tools: request
 that run on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat
 completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
+Where a test of why a reply has ended tells whether there are calls (`stop_reason == "tool_use"`), and its tokens are
+limited, a reply that is cut off within a call is followed as well: on its way, no text may be returned or stored as the
+answer. Calls that are stored there are AGL601's business, and who asks for such an end (`"max_tokens"`) sees to it.
+
 ## Known problems
 A function of the file that makes the request and returns the reply is followed to its callers; one that does more than
 that, or stands in another file, is not.
@@ -66,18 +70,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import cast
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.offers import Offer, is_answered_elsewhere, offers
 from lint_rules.anatomy.rounds.replies import read_of
 from lint_rules.repairs.ignored_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.truth import truth
+from lint_rules.syntax.ways import Ways
 
 _HELP = (
     'go round again while the reply has calls; where this is to be the last word, send no tools or `tool_choice="none"`'
 )
+
+_CUT = "ask for the calls of the reply, not why it has ended, or ask again with more room where its tokens ran out"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
@@ -92,6 +103,46 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             draft = _draft(anatomy, offer, what.text, handled)
             seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
             yield replace(draft, related=(*draft.related, *seen))
+    asking = [anatomy.module.scope_of[o.call].function for o, r in zip(offered, read, strict=True) if r.calls]
+    for function in dict.fromkeys(asking):
+        found = _cut_short(anatomy, function)
+        if found is not None:
+            test, given = found
+            message = (
+                "a reply whose tokens run out within a call passes this test: its calls are lost, and what it has said"
+                " until then passes for the answer"
+            )
+            yield Draft(test, message, _CUT, (Note(given, "the text is taken here"),))
+
+
+def _cut_short(anatomy: Anatomy, function: Scope) -> tuple[cst.BaseExpression, cst.CSTNode] | None:
+    """The test of why a reply has ended that leads one to where its text is taken, and that place; None without one.
+
+    Calls that are stored are AGL601's; who asks for such an end sees to it.
+    """
+    told = ToldByReply(anatomy, function)
+    flags = told.cut_off
+    if not flags or told.asks_for_cut:
+        return None
+
+    def says(node: cst.CSTNode) -> bool | None:
+        test = node.test if isinstance(node, (cst.If, cst.While)) else None
+        return None if test is None else (v if (v := truth(test, flags)) is not None else told.outcome(node))
+
+    graph = anatomy.flow(function)
+    stored = anatomy.transcript.stored(function)
+    kept = set(anatomy.points(function, [s.node for s in stored if s.calls is not None]))
+    over = {p for p in graph.points if p in kept or told.asks(p) or told.settles(p)}
+    texts = {s.node for s in stored if s.role == "assistant"}
+    given = [n for n in function.nodes_of(cst.Return, cst.Yield) if n.value is not None and told.mentions(n.value)]
+    goals = set(anatomy.points(function, [*texts, *given])) - over
+    starts = anatomy.points(function, [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)])
+    way = Ways(anatomy.module, function, graph).path(starts, goals, over, says=says) or []
+    for point in way:
+        node = point.statement
+        if isinstance(node, (cst.If, cst.While)) and truth(node.test, flags) is not None:
+            return node.test, cast(cst.CSTNode, way[-1].statement)
+    return None
 
 
 def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:

@@ -144,17 +144,26 @@ class ToldByReply:
 
         That is so if the reason why the reply has ended tells whether there are calls, and its tokens are limited.
         """
-        tests = [node for node in self.function.nodes_of(cst.Comparison) if self._asks_for_reason(node)]
-        said = {word for test in tests for word in _said(test)}
+        said = {word for test in self._reasons for word in _said(test)}
         if not said & _WITH_CALLS or not (said & _ALWAYS_LIMITED or self._is_limited):
             return {}
         found = {}
-        for test in tests:
+        for test in self._reasons:
             _, operator, _ = ex.compared(test)
             if isinstance(operator, (cst.Equal, cst.In, cst.NotEqual, cst.NotIn)):
                 positive = isinstance(operator, (cst.Equal, cst.In))
                 found[ex.source(test, 200)] = positive is bool(_said(test) & _CUT_OFF)
         return found
+
+    @property
+    def asks_for_cut(self) -> bool:
+        """Whether a test asks if a reply was cut off."""
+        return any(_said(test) & _CUT_OFF for test in self._reasons)
+
+    @cached_property
+    def _reasons(self) -> list[cst.Comparison]:
+        """The tests of why a reply has ended."""
+        return [node for node in self.function.nodes_of(cst.Comparison) if self._asks_for_reason(node)]
 
     def _asks_for_reason(self, test: cst.Comparison) -> bool:
         """`reply.stop_reason == "tool_use"`, also by a name that the reason has got."""
