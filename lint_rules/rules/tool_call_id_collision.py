@@ -43,9 +43,10 @@ def collect(stream):
 
 ## How it decides
 An id is that of a tool message, or of a dict or object that is a tool call by its other parts. It is reported when it
-is, or falls back to, the name of the same call, and when it is made of nothing but the position in a list of calls.
-Positions of streamed pieces are reported when they are used as a key and the piece's own `index` is never read. Names
-put together with `+=` are reported beside arguments that are put together so, where the id of the call is assigned
+is, or falls back to, the name of the same call, when it is made of nothing but the position in a list of calls, and
+when it is a text that stands there for all (in an example, the name is one, too).
+Positions and names of streamed pieces are reported when they are used as a key and the piece's own `index` is never
+read. Names put together with `+=` are reported beside arguments that are put together so, where the id of the call is assigned
 again: a server that sends the id with every piece sends the name with it. `[{}] * n` is reported where its entries
 become calls. A result that is written to the last call of a list, by a function that did not put it there, is written
 to the wrong one when calls run side by side.
@@ -99,6 +100,8 @@ def _ids(anatomy: Anatomy) -> Iterator[Draft]:
         what = ex.source(shared.value, 40)
         if shared.by == "name":
             message = f"the id of the call is the tool's name, `{what}`: two calls of one tool get each other's results"
+        elif shared.by == "constant":
+            message = f"each call made here has the id `{what}`: the results of two of them are mixed up, or refused"
         else:
             message = (
                 f"the id `{what}` is the call's place in its message: the calls of the next message have the same ids,"
@@ -108,14 +111,14 @@ def _ids(anatomy: Anatomy) -> Iterator[Draft]:
 
 
 def _positions(anatomy: Anatomy) -> Iterator[Draft]:
-    for loop, name, use in pieces.positions_of_pieces(anatomy, Identity(anatomy.facts)):
+    for loop, use, by_name in pieces.keys_of_pieces(anatomy, Identity(anatomy.facts)):
+        by = "the tool's name" if by_name else "their place in the chunk"
         message = (
-            f"streamed pieces are told apart by their place in the chunk, `{name}`, not by the call they belong to:"
+            f"streamed pieces are told apart by {by}, `{use.value}`, not by the call they belong to:"
             " the arguments of parallel calls run into one another"
         )
-        yield Draft(
-            loop, message, _BY_INDEX, (Note(use, f"`{name}` is used as the key here"),), fix=repair(anatomy, loop)
-        )
+        note = Note(use, f"`{use.value}` is used as the key here")
+        yield Draft(loop, message, _BY_INDEX, (note,), fix=repair(anatomy, loop) if not by_name else None)
 
 
 def _names(anatomy: Anatomy) -> Iterator[Draft]:

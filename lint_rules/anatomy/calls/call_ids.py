@@ -22,18 +22,18 @@ _RESULTS = frozenset({"result", "output", "response", "tool_result"})
 
 @record
 class SharedId:
-    """An id, `value`, that is taken from `source`: the tool's name, or the position in a list of calls."""
+    """An id, `value`, that is taken from `source`: the tool's name, the position in a list of calls, or a text."""
 
     value: cst.BaseExpression
-    by: Literal["name", "position"]
+    by: Literal["name", "position", "constant"]
     source: cst.CSTNode
 
 
 def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
-    """Ids of calls and of their results that are names or positions."""
+    """Ids of calls and of their results that are names, positions or the same for all."""
     for _, items in anatomy.made:
         for value in _ids(items):
-            shared = _by_name(anatomy, value, items) or _by_position(anatomy, value)
+            shared = _by_name(anatomy, value, items) or _by_position(anatomy, value) or _constant(value, items)
             if shared is not None:
                 yield shared
 
@@ -52,15 +52,29 @@ def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.B
         ex.made_of(function).get("name") if isinstance(function, (cst.Dict, cst.Call)) else None
     )
     names = {ex.source(named)} if named is not None else set()
-    slot = anatomy.facts.slots.of(value)
-    given = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
-    for part in [part for way in (value, *given) for part in ex.alternatives(way)]:
+    for part in _ways(anatomy, value):
         only = _only_part(part)
         if only is None or handlers.is_neutral(only):
             continue
         if _is_name_of_call(anatomy, only) or (ex.source(only) in names and is_some_name(anatomy, only)):
             return SharedId(value, "name", only if named is None else named)
     return None
+
+
+def _ways(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What an id may be, as it is written or by its name, with the defaults: `call.get("id", default)`."""
+    slot = anatomy.facts.slots.of(value)
+    given = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
+    for part in [part for way in (value, *given) for part in ex.alternatives(_unwrapped(way))]:
+        yield part
+        if isinstance(part, cst.Call) and (pair := ex.member(part)) is not None and pair[1] == "id":
+            yield from ex.positional(part)[-1:] if len(part.args) > 1 else ()
+
+
+def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
+    """What a text is made of by `str(...)`."""
+    made = isinstance(value, cst.Call) and ex.dotted(value.func) == "str" and len(value.args) == 1
+    return value.args[0].value if made and isinstance(value, cst.Call) else value
 
 
 def _only_part(value: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -95,17 +109,25 @@ def is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 
 def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None:
-    only = _only_part(value)
-    if not isinstance(only, cst.Name) or only is value:
-        return None
-    slot = anatomy.facts.slots.of(only)
+    texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
+    made = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
+    slots = {anatomy.facts.slots.of(only) for only in made if isinstance(only, cst.Name)}
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor):
         position = position_in(loop)
-        if position is None or anatomy.facts.slots.of(position) != slot or not isinstance(loop.iter, cst.Call):
+        if position is None or anatomy.facts.slots.of(position) not in slots or not isinstance(loop.iter, cst.Call):
             continue
         if anatomy.facts.is_kind(loop.iter.args[0].value, Kind.CALLS):
             return SharedId(value, "position", loop.iter)
     return None
+
+
+def _constant(value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
+    """`{"id": "call_0", "name": name, ...}`: the id is a text, and the name is not, as it is in an example."""
+    named = items.get("name")
+    texts = [part for part in ex.alternatives(value) if ex.text(part)]
+    if named is None or ex.text(named) is not None or not texts or items.get("id") is not value:
+        return None
+    return SharedId(value, "constant", texts[0])
 
 
 def position_in(loop: cst.For | cst.CompFor) -> cst.Name | None:

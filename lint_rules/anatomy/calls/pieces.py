@@ -15,22 +15,23 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 
-def positions_of_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.For, str, cst.CSTNode]]:
-    """Loops over the pieces of a chunk whose position is used as a key: the loop, the position's name, the use."""
+def keys_of_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.For, cst.Name, bool]]:
+    """Loops over the pieces of a chunk, and where their position, or the tool's name (True), is used as a key."""
     for loop in anatomy.module.nodes_of(cst.For):
         position = position_in(loop)
-        if position is None or not isinstance(loop.iter, cst.Call):
-            continue
-        way = identity.of(loop.iter.args[0].value)
+        pieces = loop.iter.args[0].value if position is not None and isinstance(loop.iter, cst.Call) else loop.iter
+        way = identity.of(pieces)
         if way is None or "delta" not in way or way[-1] != "tool_calls":
             continue
         if reads_index(anatomy.module.scope_of[loop].function):
             continue
-        slot = anatomy.facts.slots.of(position)
+        slot = anatomy.facts.slots.of(position) if position is not None else None
         for node in walk(loop.body):
-            if isinstance(node, cst.Name) and anatomy.facts.slots.of(node) == slot and _is_key(anatomy, node):
-                yield loop, position.value, node
-                break
+            if isinstance(node, cst.Name) and _is_key(anatomy, node):
+                by_name = _is_name_of_piece(anatomy, node)
+                if by_name or (slot is not None and anatomy.facts.slots.of(node) == slot):
+                    yield loop, node, by_name
+                    break
 
 
 def reads_index(function: Scope) -> bool:
