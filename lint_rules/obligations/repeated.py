@@ -144,7 +144,7 @@ class Repeated:
 
     def _retried(self, stored: Stored) -> Iterator[Double]:
         """A function that is run again when it fails, after it has stored what it got."""
-        decorator = next((d for d in decorators(self.function) if _retries(d)), None)
+        decorator = next((d for d in decorators(self.function) if retries(d)), None)
         if decorator is None or stored.slot is None or not self._outlives(stored.slot) or stored.role == "tool":
             return
         value = self.places.value(stored)
@@ -164,7 +164,7 @@ class Repeated:
         return slot[1] is not self.function or slot[2] in {p.name.value for p in parameters(self.function)}
 
 
-def _retries(decorator: cst.BaseExpression) -> bool:
+def retries(decorator: cst.BaseExpression) -> bool:
     """`@retry(...)`, `@tenacity.retry`, `@backoff.on_exception(...)`."""
     name = (ex.dotted(decorator.func if isinstance(decorator, cst.Call) else decorator) or "").lower()
     return "retry" in name or name.startswith("backoff.") or name.rpartition(".")[2] == "on_exception"

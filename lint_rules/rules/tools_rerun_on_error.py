@@ -43,6 +43,10 @@ attempts counts when the list comes from outside it and the handler does not lea
 with the error, that go on with what is left, or that catch what is raised before any tool runs (no event loop, nothing
 of that name) are right, and so is asking the model again, or trying one call again. A handler of RuntimeError is about
 the event loop only if the tools run where that is taken.
+A turn is reported that begins anew: one whose rounds store results of tools in a list that it makes itself, where a
+handler of any error leads to the same question once more, by the same function, by another one that has such rounds, or
+by a decorator that tries again (`retry`, `backoff`). What goes on from messages that are still there is right, and so
+is a turn whose requests never fail, as their errors are handled within the rounds.
 
 ## Known problems
 Whether a tool has effects is not known: reading twice does no harm.
@@ -63,11 +67,16 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.batches import Batch, batches
 from lint_rules.anatomy.calls.uses import may_run
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.handlers import Ending
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.obligations.repeated import retries
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, decorators, parameters
 from lint_rules.syntax.walk import walk_scope
 
 _HELP = (
@@ -78,6 +87,13 @@ _BEFORE = frozenset(
 )
 """Errors that say that the first way does not exist here, not that a tool has failed."""
 
+_AGAIN = (
+    "the turn of `{name}` begins anew after an error, also one behind tools that have run: the model is not told"
+    " of them, and calls them once more"
+)
+_OF_REQUESTS = frozenset({"Exception"})
+_HELP_TURN = "try the request again, not the turn; or go on from the messages of the turn that failed"
+
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     identity = Identity(anatomy.facts)
@@ -87,6 +103,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             found = _again(anatomy, identity, guard, tried) or _next_attempt(anatomy, guard, tried)
             if found is not None:
                 yield found
+    yield from _turns(anatomy)
 
 
 def _again(anatomy: Anatomy, identity: Identity, guard: cst.Try, tried: list[Batch]) -> Draft | None:
@@ -188,3 +205,67 @@ def _is_made_in(anatomy: Anatomy, region: cst.CSTNode, root: tuple[object, ...])
     if root[0] == "call":
         return isinstance(root[1], cst.CSTNode) and anatomy.module.inside(root[1], region)
     return any(anatomy.module.inside(value, region) for value in anatomy.facts.assigned(root))
+
+
+# -- whole turns --------------------------------------------------------------------------------------------------
+
+
+def _turns(anatomy: Anatomy) -> Iterator[Draft]:
+    """Turns that begin anew after an error: their rounds have run tools, of which the next one knows nothing."""
+    for guard in anatomy.module.nodes_of(cst.Try):
+        turn = next(_turns_in(anatomy, guard.body), None)
+        handler = next((h for h in guard.handlers if exceptions.caught(h) & exceptions.CATCH_ALL), None)
+        again = _begun_again(anatomy, handler, turn[0]) if turn is not None and handler is not None else None
+        if turn is not None and handler is not None and again is not None:
+            first, ran, there = turn
+            notes = [Note(handler, "any error of it ends here"), Note(ran, "its tools run here", there.module)]
+            yield Draft(again, _AGAIN.format(name=ex.called_name(first)), _HELP_TURN, tuple(notes))
+    for function in anatomy.module.functions:
+        retrying = next((d for d in decorators(function) if retries(d)), None)
+        ran_here = _run_anew(anatomy, function) if retrying is not None else None
+        if retrying is not None and ran_here is not None:
+            note = Note(ran_here, "its tools run here")
+            yield Draft(retrying, _AGAIN.format(name=function.name), _HELP_TURN, (note,))
+
+
+def _turns_in(anatomy: Anatomy, body: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.CSTNode, Anatomy]]:
+    """The calls in a block that run a turn of their own, each with where it stores a result, and in which file."""
+    for call in (node for node in walk_scope(body) if isinstance(node, cst.Call)):
+        callee = anatomy.facts.slots.callee(call)
+        there, run = (
+            (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call, asking=True) or (None, None)
+        )
+        ran = _run_anew(there, run) if there is not None and run is not None else None
+        if there is not None and ran is not None:
+            yield call, ran, there
+
+
+def _run_anew(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
+    """Where a function stores a result of a tool between two requests, in a list that it makes for its own run."""
+    inside = anatomy.calls.reachable(function)
+    for loop in anatomy.rounds:
+        taken = handlers.handling_of(anatomy.module, loop.asks, _OF_REQUESTS)
+        if loop.function not in inside or (taken is not None and taken.ending is not Ending.RAISES):
+            continue
+        given = {p.name.value for p in parameters(loop.function)}
+        for stored in anatomy.transcript.stored(loop.function):
+            own = stored.slot is not None and stored.slot[:2] == ("var", loop.function) and stored.slot[2] not in given
+            if stored.answers and own and anatomy.module.inside(stored.node, loop.node):
+                return stored.node
+    return None
+
+
+def _begun_again(anatomy: Anatomy, handler: cst.ExceptHandler, tried: cst.Call) -> cst.Call | None:
+    """The turn that a handler leads to, with something that the one before was asked, and that is not asked anew."""
+    function = anatomy.module.scope_of[tried].function
+    asked = {ex.source(arg.value) for arg in tried.args if isinstance(arg.value, (cst.Name, cst.Attribute))}
+    later = [
+        call for call, _, _ in _turns_in(anatomy, function.node) if asked & {ex.source(a.value) for a in call.args}
+    ]
+    graph, reaching = anatomy.flow(function), anatomy.reaching(function)
+    renewed = {d.point for d in reaching.definitions if d.name in asked}
+    for call in later:
+        goals = anatomy.points(function, [call])
+        if graph.reaches(graph.at(handler), set(goals), renewed, exceptions=False):
+            return call
+    return None
