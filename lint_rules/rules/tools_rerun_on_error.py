@@ -1,8 +1,8 @@
 """# tools-rerun-on-error (AGL408)
 
 ## What it does
-Reports an `except` that runs the tool calls of a message again which the `try` may have run already, and loops that try
-all calls of one message again.
+Reports an `except` that runs the tool calls of a message again which the `try` may have run already, loops that try
+all calls of one message again, and turns that begin anew after an error, though their tools have run.
 
 ## Why is this bad
 When one tool fails, the others have done their work: the mail is sent, the order is placed. Running the whole message

@@ -28,6 +28,8 @@ _DUMPS = frozenset({"copy", "model_dump", "dict", "to_dict", "to_param", "model_
 _PASSES_ON = (cst.StarredElement, cst.List, cst.Tuple, cst.BooleanOperation, cst.NamedExpr, cst.Await)
 _DEEPEST = 12
 _ORDER: dict[str, int] = {"sent": 0, "stored": 1, "returned": 2}
+_OF_CALLS = frozenset({"tool_calls", "tool_call_id", "function_call"})
+"""Parts by which the API pairs calls and results (OpenAI API reference, chat completions)."""
 
 
 class Fates:
@@ -114,8 +116,11 @@ class Fates:
 
     def _looped(self, loop: cst.For, seen: frozenset[Slot]) -> Iterator[Place]:
         """`for m in xs: messages.append(m)`: they go where that list goes."""
-        names = ex.target_names(loop.target)
+        names = [*ex.target_names(loop.target)]
         for node in walk(loop.body):
+            if isinstance(node, cst.Assign) and (_same_message(node.value, names) or _has_role_of(node.value, names)):
+                names += (name for target in node.targets for name in ex.target_names(target.target)
+                          if _same_message(node.value, names) or _gets_call(loop.body, name))  # fmt: skip
             if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert"} and node.args:
                 base = ex.receiver(node)
                 if base is not None and _same_message(node.args[-1].value, names):
@@ -192,3 +197,15 @@ def _same_message(node: cst.BaseExpression, names: list[str]) -> bool:
     if isinstance(node, cst.Dict) and node.elements and isinstance(node.elements[0], cst.StarredDictElement):
         return _same_message(node.elements[0].value, names)
     return False
+
+
+def _has_role_of(node: cst.BaseExpression, names: list[str]) -> bool:
+    """`{"role": m["role"], ...}` of the message `m` that a loop variable stands for."""
+    pair = ex.member(ex.dict_items(node).get("role", node)) if isinstance(node, cst.Dict) else None
+    return pair is not None and pair[1] == "role" and isinstance(pair[0], cst.Name) and pair[0].value in names
+
+
+def _gets_call(body: cst.BaseSuite, name: str) -> bool:
+    """`m["tool_call_id"] = ...`: what is built there has a message's calls, or the id of the one that it answers."""
+    stores = (node.targets[0].target for node in walk(body) if isinstance(node, cst.Assign))
+    return any(ex.dotted(s.value) == name and ex.key(s) in _OF_CALLS for s in stores if isinstance(s, cst.Subscript))
