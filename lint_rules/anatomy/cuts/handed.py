@@ -25,7 +25,7 @@ from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.record import record
 
-What = Literal["history", "message", "role", "number", "result", "object", "other"]
+What = Literal["history", "message", "content", "role", "number", "result", "object", "other"]
 _HELD: tuple[Role, ...] = ("tool", "system")
 
 
@@ -35,9 +35,9 @@ class Handed:
 
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
-    message, a role, a `number`; with messages of these `roles`. It is `kept` when the function has ended, and an error
-    may be `taken`, and leaves it as it is. What comes back is `used` as a list of messages, or `mended`: somebody looks
-    there at what they are.
+    message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
+    has ended, and an error may be `taken`, and leaves it as it is. What comes back is `used` as a list of messages, or
+    `mended`: somebody looks there at what they are.
     """
 
     file: str
@@ -131,6 +131,8 @@ def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, 
     roles = {message.role for message in messages if not _is_legacy(message.node)}
     if messages:
         yield "message", frozenset(role for role in _HELD if role in roles and (first or role == "tool")), ""
+    elif anatomy.transcript.messages.answers(value):
+        yield "content", frozenset({"tool"}), ""
     cls = anatomy.facts.slots.instance(value)
     line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
     for slot, _ in anatomy.facts.histories():

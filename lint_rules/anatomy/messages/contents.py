@@ -150,7 +150,7 @@ class Contents:
                 parts = {self.facts.slots.of(part) for part in walk(arg.value) if type(part) is cst.Name}
                 for given in self.handed.keys() & (whole | parts):
                     told = self.handed[given]
-                    yield from (each for each in told if given in whole or each.what == "role")
+                    yield from (each for each in told if given in whole or each.what in {"role", "content"})
 
     @cached_property
     def handed(self) -> dict[Slot, list[Handed]]:

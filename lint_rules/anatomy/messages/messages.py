@@ -235,6 +235,10 @@ class Messages:
             return replace(message, calls=content)
         return message
 
+    def answers(self, content: cst.BaseExpression) -> bool:
+        """Whether a message with this content answers calls: its blocks are results."""
+        return bool(self._results(content, {}, 0))
+
     def _has_calls(self, content: cst.BaseExpression) -> bool:
         kinds = self.facts.kinds(content)
         if Kind.CALLS in kinds:
