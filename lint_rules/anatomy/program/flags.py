@@ -15,6 +15,8 @@ from lint_rules.syntax.walk import walk
 _CLAIMS = frozenset(
     {"add", "set", "append", "acquire", "put", "put_nowait", "setdefault", "update", "discard", "clear"}
 )
+_RELEASES = frozenset({"discard", "remove", "pop"})
+_TIMES = frozenset({"time", "monotonic", "now", "utcnow", "perf_counter"})
 
 
 class Flags:
@@ -82,11 +84,60 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
             claim
             for claim in claims
             if not anatomy.module.before(claim, test)
+            and _ends(anatomy, function, claim)
             and anatomy.leads(function, [test], [claim])
             and not _waits_between(anatomy, function, test, claim)
         ]
         if taking:
             yield test, taking
+
+
+def _ends(anatomy: Anatomy, function: Scope, claim: cst.CSTNode) -> bool:
+    """Whether what a claim takes is given back, where that does not go by itself: a counter, a mark among others.
+
+    Those that are never taken out tell messages apart that were seen, and a counter that only grows counts rounds:
+    neither says that a run is under way.
+    """
+    if isinstance(claim, cst.AugAssign):
+        others = (node for node in function.nodes_of(cst.Assign, cst.AugAssign) if node is not claim)
+        slot = anatomy.facts.slots.of(claim.target)
+        return any(slot in map(anatomy.facts.slots.of, ex.targets(other)) for other in others)
+    base = _marked(claim)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    return slot is None or any(slot == anatomy.facts.slots.of(place) for place in _given_back(anatomy))
+
+
+def _marked(claim: cst.CSTNode) -> cst.BaseExpression | None:
+    """`seen` of `seen.add(key)`, `seen[key] = True`, `seen[key] = time.time()`; not of `tasks[key] = task`."""
+    if isinstance(claim, cst.Call):
+        return ex.receiver(claim) if ex.called_name(claim) in {"add", "append"} else None
+    target = claim.targets[0].target if isinstance(claim, cst.Assign) else None
+    if not isinstance(claim, cst.Assign) or not isinstance(target, cst.Subscript):
+        return None
+    value = ex.inner(claim.value)
+    plain = ex.called_name(value) in _TIMES if isinstance(value, cst.Call) else ex.dotted(value) in ex.CONSTANTS
+    return target.value if plain else None
+
+
+def _given_back(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
+    """What something is taken out of, by its key; not what a loop clears of what is old."""
+    module = anatomy.module
+    for node in module.nodes_of(cst.Attribute, cst.Del, cst.Assign):
+        within = (
+            outer for outer in module.ancestors(node) if module.inside(outer, module.scope_of[node].function.node)
+        )
+        if any(isinstance(outer, cst.For) for outer in within):
+            continue
+        if isinstance(node, cst.Attribute):
+            call = module.parent[node]
+            named = node.attr.value in _RELEASES and not (
+                isinstance(call, cst.Call) and call.func is node and not call.args
+            )
+            yield from [node.value] if named else []
+        elif isinstance(node, cst.Del):
+            yield from [node.target.value] if isinstance(node.target, cst.Subscript) else []
+        elif isinstance(node, cst.Assign) and ex.dotted(node.value) in {"False", "None"}:
+            yield from (target.value for target in ex.targets(node) if isinstance(target, cst.Subscript))
 
 
 def _comes_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, node: cst.CSTNode) -> bool:
