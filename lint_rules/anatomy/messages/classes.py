@@ -87,7 +87,8 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     made = anatomy.defined_elsewhere(_global_name(anatomy, slot), "")
     itself = anatomy.defined_elsewhere(ex.dotted(base) or "", "class") if base is not None else None
     near = [itself, *(anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot))]
-    if not any(found[0].tells and found[0].defines("def", name) for found in (made, *near) if found is not None):
+    known = [found[0] for found in (made, *near) if found is not None]
+    if not any((each.tells or each.may_ask) and each.defines("def", name) for each in known):
         return None
     own = anatomy.imported_class(ex.dotted(base) or "") if itself is not None and base is not None else None
     classes = [own] if own is not None else _classes_of(anatomy, slot, asking=False)
@@ -125,7 +126,30 @@ def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
 def method_of(anatomy: Anatomy, cls: Scope, name: str) -> FoundClass | None:
     """The method that objects of a class have under a name, and its file: also of a base class in another file."""
     method = anatomy.module.method(cls, name)
-    return (anatomy, method) if method is not None else inherited(anatomy, cls, name)
+    if method is None:
+        return inherited(anatomy, cls, name)
+    return anatomy, _filled_in(anatomy, cls, name) or method if _says_only(method) else method
+
+
+def _filled_in(anatomy: Anatomy, cls: Scope, name: str) -> Scope | None:
+    """What a class of the same file does, that derives from `cls`, where that only says what a method is for."""
+    derived = (other for other in anatomy.module.classes if cls in anatomy.module.base_classes(other))
+    methods = (anatomy.module.method(other, name) for other in derived)
+    return next((method for method in methods if method is not None and not _says_only(method)), None)
+
+
+def _says_only(method: Scope) -> bool:
+    """Whether the body of a method is a docstring, `...`, `pass`, or an error."""
+    body = method.node.body if isinstance(method.node, cst.FunctionDef) else None
+    lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)] if body is not None else []
+    if body is None or len(lines) < len(body.body):
+        return False
+    said = (part for line in lines for part in line.body if isinstance(line, cst.SimpleStatementLine))
+    return all(
+        isinstance(part, (cst.Pass, cst.Raise))
+        or (isinstance(part, cst.Expr) and isinstance(part.value, (cst.BaseString, cst.Ellipsis)))
+        for part in said
+    )
 
 
 def inherited(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) -> FoundClass | None:
@@ -153,14 +177,14 @@ def bases_elsewhere(anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, s
 
 
 def given_elsewhere(anatomy: Anatomy, call: cst.Call) -> Slot | None:
-    """Where that lives, as this file has it, which a function of another gives back and keeps."""
+    """Where that lives, as this file has it, which a function of another gives back; the call itself if it is new."""
     found = _giver(anatomy, call)
     if found is None:
         return None
     there, function = found
     kept = there.aliases.of(("return", function))
     if root_object(kept)[0] not in {"attr", "var"} or not there.aliases.is_lasting(kept, function):
-        return None
+        return ("call", call)
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     return as_part_of(kept, anatomy.aliases.of(slot)) if slot is not None else kept
@@ -225,6 +249,8 @@ def _givers(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[cst.Call]
         for value in _values(anatomy, slot):
             for part in ex.alternatives(value):
                 inner = anatomy.facts.slots.of(part)
+                if type(part) is cst.Call and inner is not None and inner[0] == "item":
+                    yield part  # `talks.get(key)`: of a dict, or of a registry of the project
                 yield from _givers(anatomy, inner, seen) if inner is not None else ()
 
 

@@ -27,7 +27,7 @@ class Aliases:
     """The places of one file."""
 
     def __init__(self, graph: CallGraph, given_elsewhere: Callable[[cst.Call], Slot | None] = lambda _: None) -> None:
-        """`given_elsewhere` tells where that lives which a function of another file gives back."""
+        """`given_elsewhere` tells where that lives which a function of another file gives back: for itself, if new."""
         self.graph = graph
         self._given_elsewhere = given_elsewhere
         self.facts = graph.facts
@@ -128,7 +128,7 @@ class Aliases:
             values = [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
         else:
             values = self.facts.assigned(slot)
-        inner = (self.slots.of(part) for value in values for part in ex.alternatives(value))
+        inner = (self._given(part) for value in values for part in ex.alternatives(value))
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]
 
@@ -138,7 +138,7 @@ class Aliases:
         for part in (part for value in values for part in ex.alternatives(value)):
             if self._is_new(part):
                 continue
-            slot = self.slots.of(part)
+            slot = self._given(part)
             place = self.of(slot) if slot is not None else None
             if slot is not None and (place is None or not self.is_lasting(place, function)):
                 place = self._stored_at(slot, function) or (place if _is_part_of_parameter(place) else None)
@@ -146,6 +146,13 @@ class Aliases:
                 return None
             places.add(place)
         return places.pop() if len(places) == 1 else None
+
+    def _given(self, value: cst.BaseExpression) -> Slot | None:
+        """The slot of a value: `desks.get(key)` is an entry of a dict, or what the registry of another file gives."""
+        slot = self.slots.of(value)
+        if type(value) is cst.Call and slot is not None and slot[0] == "item":
+            return self._given_elsewhere(value) or slot
+        return slot
 
     def _stored_at(self, slot: Slot, function: Scope) -> Slot | None:
         """The lasting place that a name of a function is put into: `made = new(); self.talks[key] = made`."""

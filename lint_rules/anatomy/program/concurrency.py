@@ -32,7 +32,8 @@ class Passing:
     a part of the object that the run is of. `starts` are those of its file that come to it: their kind,
     whether several run at once, and whether they are on one event loop there. `callers` are the functions of its file
     that do, and whether in a thread of their own. `lasting` are the keywords and places of arguments that outlive it.
-    `handed_on`: it is no call, but hands the function to a thread, a task or a framework.
+    `handed_on`: it is no call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
+    in it.
     """
 
     file: str
@@ -46,6 +47,7 @@ class Passing:
     callers: dict[str, bool]
     lasting: frozenset[str | int] = frozenset()
     handed_on: bool = False
+    told: bool = False
 
 
 @record

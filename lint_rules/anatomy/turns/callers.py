@@ -48,6 +48,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 ),
                 callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
                 lasting=frozenset(_lasting(anatomy, call, where)),
+                told=anatomy.turns.are_seen_in(call),
             )
     yield from _handed_on(anatomy)
 

@@ -380,12 +380,16 @@ class Turns:
         names = (node for node in function.nodes if isinstance(node, (cst.Name, cst.Attribute)))
         return [node for node in names if self.facts.slots.of(node) == slot]
 
+    def are_seen_in(self, call: cst.Call) -> bool:
+        """Whether turns are seen in what a call runs in another file: what is asked there, and of what."""
+        found = run_elsewhere(self.anatomy, call, asking=True)
+        turns = found[0].turns.open_in(found[1]) if found is not None else []
+        roots = ((turn, root_object(turn.slot)) for turn in turns)
+        return any(turn.outside or root[0] == "attr" or root[1].kind == "module" for turn, root in roots)
+
     def are_told_by(self, start: Start) -> bool:
         """Whether the file that calls a function of this one shows its turns: it sees what is asked, and of what."""
-        if start.caller is None or start.caller.own or start.caller.passing.handed_on:
-            return False
-        roots = ((turn, root_object(turn.slot)) for turn in self.open_in(start.function))
-        return any(turn.outside or root[0] == "attr" or root[1] is self.module.top for turn, root in roots)
+        return start.caller is not None and not start.caller.own and start.caller.passing.told
 
     # -- what keeps turns apart --------------------------------------------------------------------------------
 
