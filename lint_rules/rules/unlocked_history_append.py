@@ -259,9 +259,12 @@ def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
         f"`{rewrite.name}` is saved here as a whole, from what was loaded in line {anatomy.line(rewrite.read)}:"
         " A loads · B loads · A saves · B saves, and A's messages are lost"
     )
-    notes = beside(rewrite.node, (Note(rewrite.read, "loaded here"), _other(rewrite)))
+    notes = [Note(rewrite.read, "loaded here"), _other(rewrite)]
+    if rewrite.there is not None:
+        module, node = rewrite.there
+        notes.append(Note(node, "written here", module))
     cure = "hold one lock for each key from the load to the save, or have the store append what is new"
-    return Draft(rewrite.node, message, cure, notes, rewrite.confidence)
+    return Draft(rewrite.node, message, cure, beside(rewrite.node, notes), rewrite.confidence)
 
 
 def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:

@@ -18,11 +18,11 @@ from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.storage import guards
+from lint_rules.anatomy.turns.storage import Place, Save, guards
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope, SourceModule, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -34,7 +34,7 @@ class Rewrite:
     """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it.
 
     `other` is a write, or the start of which several runs overlap. Threads need no `wait`. `stored`: what was read is
-    what a store outside the program had, and the whole of it is saved there again.
+    what a store outside the program had, and the whole of it is saved there again; `there`, if `node` calls what does.
     """
 
     node: cst.CSTNode
@@ -48,6 +48,7 @@ class Rewrite:
     who: str
     confidence: Confidence = "high"
     stored: bool = False
+    there: tuple[SourceModule, cst.CSTNode] | None = None
 
 
 def rewrites(races: Races) -> Iterator[Rewrite]:
@@ -336,16 +337,16 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     if not many or races.overlapping(function) is None or races.locks.at_entry(function):
         return
     told: set[cst.CSTNode] = set()
-    for load, save, value, is_one in _saved_whole(races, function):
+    for load, save, is_one in _saved_whole(races, function):
         start = next((s for s in many if s.kind == "handler" or is_one), None)
-        if start is not None and save not in told and not _kept_apart(races, function, load, save):
-            told.add(save)
-            name = ex.source(_unwrapped(value), 40)
-            yield Rewrite(save, function, None, name, load, load, "", start, "", "medium", stored=True)
+        if start is not None and save.node not in told and not _kept_apart(races, function, load, save.node):
+            told.add(save.node)
+            name = ex.source(_unwrapped(save.value), 40)
+            yield Rewrite(save.node, function, None, name, load, load, "", start, "", "medium", True, save.there)
 
 
-_Saved = tuple[cst.BaseExpression, cst.CSTNode, cst.BaseExpression, bool]
-"""What loads, what saves, the value that is saved, and whether all runs mean the same place."""
+_Saved = tuple[cst.BaseExpression, Save, bool]
+"""What loads, what saves, and whether all runs mean the same place."""
 
 
 def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
@@ -356,10 +357,11 @@ def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
             load = origin.load
             if load is not None and origin.history and load.place.is_rewritten_at(save.place):
                 if (load.outside and save.outside) or origin.encoded:
-                    yield load.node, save.node, save.value, load.place.is_one
+                    yield load.node, save, load.place.is_one
     for kept in races.anatomy.stored_turns.of(function):
         if kept.whole is not None and kept.load is not None:
-            yield kept.load, kept.saves[0], kept.whole, not kept.load.args
+            place = Place(("kept",), ())
+            yield kept.load, Save(kept.saves[0], place, kept.whole, kept.outside), not kept.load.args
 
 
 def _comes_between(start: Start, function: Scope) -> bool:

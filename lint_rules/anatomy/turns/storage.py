@@ -19,7 +19,8 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -84,12 +85,16 @@ class Load:
 
 @record
 class Save:
-    """`node` writes `value` to `place`, over what was there; `outside` as of a `Load`."""
+    """`node` writes `value` to `place`, over what was there; `outside` as of a `Load`.
+
+    `there`: where the function does it that `node` calls.
+    """
 
     node: cst.CSTNode
     place: Place
     value: cst.BaseExpression
     outside: bool
+    there: tuple[SourceModule, cst.CSTNode] | None = None
 
 
 @record
@@ -102,6 +107,10 @@ class Origin:
     encoded: bool
 
 
+_SavedBy = tuple[Place, Origin, bool, tuple[SourceModule, cst.CSTNode]]
+"""A place, what goes there, whether that certainly leaves the program, and where it is written."""
+
+
 class Storage:
     """The loads and saves of one file, and of the files that it imports."""
 
@@ -110,7 +119,7 @@ class Storage:
         self.facts = anatomy.facts
         self.module = anatomy.module
         self._returned: dict[Scope, list[Origin]] = {}
-        self._saved: dict[Scope, list[tuple[Place, Origin, bool]]] = {}
+        self._saved: dict[Scope, list[_SavedBy]] = {}
         self._saves: dict[tuple[Scope, int], list[Save]] = {}
         self._statements: dict[Slot, str | None] = {}
         self._holders = {
@@ -137,9 +146,9 @@ class Storage:
                 elif depth < _DEEPEST and run[1] is not function:
                     other, callee, given = run
                     forms = self._forms(given, function)
-                    for place, origin, outside in other.saved_by(callee, depth + 1):
+                    for place, origin, outside, there in other.saved_by(callee, depth + 1):
                         if origin.name in given:
-                            yield Save(node, place.put(forms), given[origin.name], outside)
+                            yield Save(node, place.put(forms), given[origin.name], outside, there)
             elif type(node) is cst.Assign:
                 yield from self._assigned(node, function)
 
@@ -152,12 +161,12 @@ class Storage:
     def _is_handed(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, (cst.Name, cst.Attribute)) and self.facts.slots.function(node) is not None
 
-    def saved_by(self, function: Scope, depth: int) -> list[tuple[Place, Origin, bool]]:
+    def saved_by(self, function: Scope, depth: int) -> list[_SavedBy]:
         """The places that a function writes to, each with the parameter that goes there."""
         if function not in self._saved:
             self._saved[function] = []
             self._saved[function] = [
-                (save.place, origin, save.outside or origin.encoded)
+                (save.place, origin, save.outside or origin.encoded, save.there or (self.module, save.node))
                 for save in self.saves(function, depth)
                 for origin in self.origins(save.value, function, depth)
                 if origin.load is None
@@ -366,15 +375,29 @@ class Storage:
         return None
 
     def _of_row(self, node: cst.Attribute, function: Scope) -> Place | None:
-        """A column of a row that a query has given, and that the query does not lock."""
+        """A column of a row that a query has given, and that the query does not lock, here or for who hands it on."""
         row = node.value
         if not isinstance(row, cst.Name):
             return None
-        given = self.anatomy.assigned(row)
-        called = ex.inner(given) if given is not None else None
-        if not isinstance(called, cst.Call) or self.facts.slots.constructed(called) is not None:
+        found = self._before_made(row)
+        if len(found) != 1 or not (found[0].kind == "parameter" or self._is_given(found[0].value)):
             return None
         return Place(("row", self.form(row, function)), (("column", node.attr.value),))
+
+    def _is_given(self, value: cst.BaseExpression | None) -> bool:
+        called = ex.inner(value) if value is not None else None
+        return isinstance(called, cst.Call) and self.facts.slots.constructed(called) is None
+
+    def _before_made(self, name: cst.Name) -> list[Definition]:
+        """What a name was bound to, but for a new row that takes the place of one that was not found."""
+        found = self.anatomy.definitions(name)
+        old = [each for each in found if each.value is None or not self._makes(each.value)]
+        return old or found
+
+    def _makes(self, value: cst.BaseExpression) -> bool:
+        """`Talk(owner=user)`: an object of a class, by its name."""
+        name = ex.called_name(value) if isinstance(value, cst.Call) else ""
+        return name[:1].isupper() and not name.isupper()
 
     # -- what a value was made of -----------------------------------------------------------------------------
 
@@ -512,7 +535,7 @@ class Storage:
         """What an expression says, with the names of this run replaced by what they were bound to."""
         node = ex.inner(node)
         if isinstance(node, cst.Name):
-            found = self.anatomy.definitions(node)
+            found = self._before_made(node)
             if any(definition.kind == "parameter" for definition in found) and len(found) == 1:
                 return ("parameter", node.value)
             if self.facts.slots.of(node) == ("var", self.module.top, node.value):
