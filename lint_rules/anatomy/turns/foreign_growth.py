@@ -14,7 +14,7 @@ from lint_rules.anatomy.messages.classes import given_when_made, run_elsewhere
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
-from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.foreign_stores import grows_what_it_is_given, store_of
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot, as_part_of, moved, root_object
 from lint_rules.syntax import expressions as ex
@@ -129,6 +129,12 @@ def _is_turn(there: Anatomy, callee: Scope, grown: Iterable[HistoryWrite]) -> bo
     nodes += [s.node for s in there.calls.calls[callee] if s.node not in asks and s.callee in writing]
     leads = there.leads
     return any(leads(callee, [n], asks) for n in nodes) and any(leads(callee, asks, [n]) for n in nodes)
+
+
+def makes_longer(there: Anatomy, function: Scope, parameter: Slot) -> bool:
+    """Whether a function makes a history longer that a parameter gets, or that the object keeps which it gets."""
+    grown = _grown(there, parameter, function, frozenset())
+    return bool(grown) or grows_what_it_is_given(there, function, parameter)
 
 
 def _begun_anew(anatomy: Anatomy, place: Slot, call: cst.Call, function: Scope) -> bool:

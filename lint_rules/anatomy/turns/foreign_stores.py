@@ -49,8 +49,21 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
         done = next(_done_by(*method, slot, depth), None)
         return done if done is None else replace(done, slot=_of_class(anatomy, done.slot, slot, own))
     place = anatomy.aliases.of(slot)
-    if not anatomy.aliases.is_lasting(place, function):
-        return None
+    return _done_to(anatomy, call, slot, place, depth) if anatomy.aliases.is_lasting(place, function) else None
+
+
+def grows_what_it_is_given(anatomy: Anatomy, function: Scope, parameter: Slot) -> bool:
+    """Whether a function makes a history longer that is kept by the object that a parameter gets: `talk.say(text)`."""
+    for call in function.nodes_of(cst.Call):
+        base = ex.receiver(call)
+        if base is not None and anatomy.facts.slots.of(base) == parameter:
+            done = _done_to(anatomy, call, parameter, parameter, 0)
+            if done is not None and done.grows:
+                return True
+    return False
+
+
+def _done_to(anatomy: Anatomy, call: cst.Call, slot: Slot, place: Slot, depth: int) -> Store | None:
     for found in classes_of(anatomy, slot):
         method = method_of(*found, ex.called_name(call))
         if method is not None:

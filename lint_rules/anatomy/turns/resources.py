@@ -20,6 +20,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
+_UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 2
@@ -30,13 +31,14 @@ _HOPS = 2
 class Touched:
     """`outside`: keys and files; `read` and `made`: tables and classes of rows; `inside`: attributes and globals.
 
-    A row that is written over is neither: whether that loses anything, `storage` tells.
+    `over`: tables of which rows are written over. That loses something only if it is more than a column of its own.
     """
 
     outside: frozenset[str] = frozenset()
     read: frozenset[str] = frozenset()
     made: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
+    over: frozenset[str] = frozenset()
 
     @property
     def lies_outside(self) -> bool:
@@ -44,9 +46,15 @@ class Touched:
 
     def is_read_again_after(self, save: Touched) -> bool:
         """Whether what this call gives may be what `save` has stored: as far as both tell where that is."""
+        if self.read and save.made:  # in whatever file the tables lie
+            return not self.read.isdisjoint(save.made)
         if self.lies_outside and save.lies_outside:
-            return not self.outside.isdisjoint(save.outside) or not self.read.isdisjoint(save.made)
+            return not self.outside.isdisjoint(save.outside)
         return not self.inside.isdisjoint(save.inside)
+
+    def is_put_back_by(self, save: Touched) -> bool:
+        """Whether `save` writes over the rows that this call reads."""
+        return not self.read.isdisjoint(save.over)
 
 
 class Resources:
@@ -97,6 +105,7 @@ def _joined(parts: list[Touched]) -> Touched:
         frozenset().union(*(part.read for part in parts)),
         frozenset().union(*(part.made for part in parts)),
         frozenset().union(*(part.inside for part in parts)),
+        frozenset().union(*(part.over for part in parts)),
     )
 
 
@@ -127,6 +136,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     outside: set[str] = set()
     read: set[str] = set()
     made: set[str] = set()
+    over: set[str] = set()
     base = ex.receiver(call)
     read_here = (one for one in walk(call) if isinstance(one, cst.Call) and _reads_member(anatomy, one))
     names = {arg.value for one in read_here for arg in one.args}
@@ -136,6 +146,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
                 for text in _texts(node):
                     read.update(name.lower() for name in _SELECTED.findall(text))
                     made.update(name.lower() for name in _INSERTED.findall(text))
+                    over.update(name.lower() for name in _UPDATED.findall(text))
                     outside.update([text] if _is_key(text) and not (node in names and text.isidentifier()) else ())
             elif isinstance(node, cst.Name) and _is_row(anatomy, node.value):
                 outer = anatomy.module.parent.get(node)
@@ -145,7 +156,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
                     made.add(node.value)
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
-    return Touched(frozenset(outside), frozenset(read), frozenset(made))
+    return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
 
 
 def _reads_member(anatomy: Anatomy, call: cst.Call) -> bool:

@@ -17,6 +17,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
+from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched, body
 from lint_rules.anatomy.values.kinds import Kind
@@ -95,9 +96,10 @@ class StoredTurns:
                 yield Kept(slot, ask, [row], load, holder)
                 return
             saves = [call for call in told if call is not load and self._is_told(call, load, ask, taken)]
-            kept = [save for save in saves if self._is_one(load, save, ask, function)]
+            whole_in = {save: _whole(save, self._holders(load) & taken) for save in saves}
+            kept = [save for save, whole in whole_in.items() if self._is_one(load, save, ask, function, whole=whole)]
             if kept and slot is not None:
-                whole = next(filter(None, (_whole(save, self._holders(load) & taken) for save in kept)), None)
+                whole = next(filter(None, (whole_in[save] for save in kept)), None)
                 yield Kept(slot, ask, kept, load, whole, self._resources.of(load).lies_outside)
                 return
 
@@ -226,11 +228,18 @@ class StoredTurns:
 
     def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
         """Whether what a call gave is asked with."""
-        return holds(_handed(ask), load, past)
+        return holds([*_handed(ask), *self._read_within(ask)], load, past)
+
+    def _read_within(self, ask: cst.Call) -> Iterator[cst.BaseExpression]:
+        """What a function of this file reads that what asks is handed: `await to_thread(answer)`."""
+        for arg in ask.args:
+            run = self._facts.slots.function(arg.value) if isinstance(arg.value, cst.Name) else None
+            if run is not None:
+                yield from (part.value for call in run.nodes_of(cst.Call) for part in call.args)
 
     def _taken(self, function: Scope, ask: cst.Call, past: set[str]) -> set[str]:
         """The names that hold what the model says; of what was loaded, those that it is put into by some method."""
-        names = self._places.derived(function, ask, grown=True)
+        names = self._places.derived(function, ask, grown=True) | set(self._put_into(ask, past))
         for node in function.nodes_of(cst.Expr):
             call = ex.inner(node.value)
             root = ex.receiver(call) if isinstance(call, cst.Call) else None
@@ -240,6 +249,14 @@ class StoredTurns:
                 if holds([arg.value for arg in call.args], ask, names):
                     names.add(root.value)
         return names
+
+    def _put_into(self, ask: cst.Call, past: set[str]) -> Iterator[str]:
+        """The names of what was loaded that what asks is handed, and makes longer itself: `answer(talk, text)`."""
+        found = body(self._anatomy, ask)
+        for parameter, value in found[0].facts.slots.bindings(ask, found[1]) if found is not None else ():
+            if found is not None and isinstance(value, cst.Name) and value.value in past:
+                if makes_longer(*found, parameter):
+                    yield value.value
 
     def _holders(self, load: cst.Call) -> set[str]:
         """The names that are bound to what a call gives, not to a part of it."""
@@ -265,9 +282,18 @@ class StoredTurns:
     # -- whether both mean one history --------------------------------------------------------------------------
 
     def _is_one(
-        self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope, outer: Scope | None = None
+        self,
+        load: cst.Call,
+        save: cst.Call,
+        ask: cst.Call,
+        function: Scope,
+        outer: Scope | None = None,
+        whole: cst.Name | None = None,
     ) -> bool:
-        """Whether a call in `function` stores messages where another one, maybe of an `outer` function, loaded them."""
+        """Whether a call in `function` stores messages where another one, maybe of an `outer` function, loaded them.
+
+        `whole` is what it stores, if that is all that was loaded.
+        """
         where = outer or function
         one, other = self._resources.of(load), self._resources.of(save)
         loads, saves = self._resources.runs(load), self._resources.runs(save)
@@ -280,7 +306,7 @@ class StoredTurns:
                 return True
         if (
             (known and loads is saves)
-            or not one.is_read_again_after(other)
+            or not (one.is_read_again_after(other) or (whole is not None and one.is_put_back_by(other)))
             or not self._outlives(one, other, place, save)
         ):
             return False
@@ -288,7 +314,9 @@ class StoredTurns:
 
     def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
-        return (one.lies_outside and other.lies_outside) or (place is not None and self._module.is_statement(save))
+        return (one.lies_outside and bool(other.lies_outside or other.over)) or (
+            place is not None and self._module.is_statement(save)
+        )
 
     def _handles(self, call: cst.Call, function: Scope) -> set[str]:
         """The objects of which methods are called, also in a function of this file, that `function` was given.
@@ -349,7 +377,8 @@ class StoredTurns:
         if any(_is_listed(value, load, names) for value in sent) or self._gives_history(load):
             return True
         known = [load, *(name for name in function.nodes_of(cst.Name) if name.value in names)]
-        return any(Kind.HISTORY in self._facts.kinds(node) for node in known)
+        grown = any(self._put_into(ask, names))
+        return grown or any(Kind.HISTORY in self._facts.kinds(node) for node in known)
 
     def _gives_history(self, load: cst.Call) -> bool:
         """Whether the function of a call gives back a history, or makes messages of what it has read."""
@@ -428,7 +457,7 @@ def _whole(save: cst.Call, past: set[str]) -> cst.Name | None:
 
 
 def _shares_key(one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None) -> bool:
-    """Whether two calls are given the same name or attribute; or the first gets nothing.
+    """Whether two calls are given the same name or attribute; or the first gets none.
 
     `given` says what the names of the other one stand for where the first is called.
     """
@@ -436,7 +465,7 @@ def _shares_key(one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpr
     told = [node for arg in other.args for node in _plain(arg.value)]
     if given is not None:
         told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
-    return not one.args or any(ex.dotted(node) in keys for node in told)
+    return not keys or any(ex.dotted(node) in keys for node in told)
 
 
 def _plain(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -141,8 +141,10 @@ class Turns:
     @cached_property
     def _reaching(self) -> set[Scope]:
         """The functions that run one of another file which asks a model."""
-        running = (call for call in self.module.nodes_of(cst.Call) if self._runs_asker(call))
-        return self.graph.with_callers(self.module.scope_of[call].function for call in running)
+        calls, scopes = self.module.nodes_of(cst.Call), self.module.scope_of
+        direct = self.graph.with_callers(scopes[call].function for call in calls if self._runs_elsewhere(call))
+        awaiting = (scopes[call].function for call in calls if self._awaits_asker(call, direct))
+        return direct | self.graph.with_callers(awaiting)
 
     def requests(self, function: Scope) -> list[cst.Call]:
         """The calls of a function that ask a model, here or in another file."""
@@ -156,13 +158,15 @@ class Turns:
 
     def _runs_asker(self, call: cst.Call) -> bool:
         """Whether what a call runs in another file asks a model."""
+        return self._runs_elsewhere(call) or self._awaits_asker(call, self._reaching)
+
+    def _runs_elsewhere(self, call: cst.Call) -> bool:
         if call not in self._run:
             found = run_elsewhere(self.anatomy, call, asking=True)
-            asks = found is not None and found[0].turns.runs_model(found[1])
-            self._run[call] = asks or self._awaits_asker(call)
+            self._run[call] = found is not None and found[0].turns.runs_model(found[1])
         return self._run[call]
 
-    def _awaits_asker(self, call: cst.Call) -> bool:
+    def _awaits_asker(self, call: cst.Call, asking: Container[Scope]) -> bool:
         """`await to_thread(lambda: ask(history))`: what is handed on asks, and is waited for."""
         if not isinstance(self.module.parent[call], cst.Await):
             return False
@@ -174,7 +178,7 @@ class Turns:
             for value in handed
             if isinstance(value, (cst.Lambda, cst.Name, cst.Attribute))
         )
-        return any(run is not None and self.graph.reaches_llm(run) for run in runs)
+        return any(run is not None and (self.graph.reaches_llm(run) or run in asking) for run in runs)
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
