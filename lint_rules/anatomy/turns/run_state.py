@@ -38,6 +38,9 @@ class RunState:
     starter: cst.CSTNode | None = None
 
 
+_Kept = cst.Assign | cst.AnnAssign | cst.Call
+
+
 class RunStates:
     """Finds them in one file, at most one of each form for a function."""
 
@@ -231,16 +234,17 @@ class RunStates:
                     yield found
 
     @cached_property
-    def _kept(self) -> dict[Scope, list[tuple[cst.Assign | cst.Call, Slot]]]:
+    def _kept(self) -> dict[Scope, list[tuple[_Kept, Slot]]]:
         """Where methods store on an object what they were given, and functions in a global, and the slots."""
-        found: dict[Scope, list[tuple[cst.Assign | cst.Call, Slot]]] = {}
-        for node in self.module.nodes_of(cst.Assign):
-            target = node.targets[0].target
+        found: dict[Scope, list[tuple[_Kept, Slot]]] = {}
+        for node in self.module.nodes_of(cst.Assign, cst.AnnAssign):
+            target = ex.targets(node)[0]
             function = self.module.scope_of[node].function
             of_object = type(target) is cst.Attribute and function.owner is not None
             slot = self.facts.slots.of(target) if of_object or type(target) is cst.Name else None
             lasts = slot is not None and (slot[0] == "attr" if of_object else slot[:2] == ("var", self.module.top))
-            if slot is not None and lasts and function.kind == "function" and self._is_given(node.value, function):
+            given = node.value is not None and self._is_given(node.value, function)
+            if slot is not None and lasts and function.kind == "function" and given:
                 found.setdefault(function, []).append((node, slot))
         for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
             globals_set = [slot for node, slot in kept if slot[0] == "var" and not self._held(node, function)]
@@ -253,7 +257,7 @@ class RunStates:
         for node, slot in self._kept[function]:
             if self._held(node, function):
                 continue
-            name = ex.source(node.targets[0].target, 40) if isinstance(node, cst.Assign) else describe(slot)
+            name = describe(slot) if isinstance(node, cst.Call) else ex.source(ex.targets(node)[0], 40)
             for wait in self._waits(function):
                 if not self.anatomy.leads(function, [node], [wait]):
                     continue
@@ -278,6 +282,8 @@ class RunStates:
                 return read
         call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
         callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        if isinstance(call, cst.Call) and self.asks(call) and (read := self._read_by_tool(slot)) is not None:
+            return read
         if callee is None or not self.anatomy.calls.reaches_llm(callee):
             return None
         for inside in self.anatomy.calls.reachable(callee):
@@ -287,9 +293,19 @@ class RunStates:
                     return node
         return None
 
+    def _read_by_tool(self, slot: Slot) -> cst.CSTNode | None:
+        """Where a tool reads a place, which the model may have run, whoever calls it then."""
+        for tool in self.anatomy.tools:
+            inner = [n for here in self.anatomy.calls.reachable(tool) for n in here.nodes]
+            if not any(self._writes(n, slot) for n in inner):
+                for node in inner:
+                    if self._reads(node, slot):
+                        return node
+        return None
+
     def _read_in_call(self, node: cst.CSTNode, slot: Slot) -> cst.CSTNode | None:
-        """Where what a call runs reads a global, and nothing in there sets it."""
-        callee = self.facts.slots.callee(node) if slot[0] == "var" and isinstance(node, cst.Call) else None
+        """Where what a call runs reads a place, and nothing in there sets it."""
+        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
         inner = [n for here in self.anatomy.calls.reachable(callee) for n in here.nodes] if callee is not None else []
         if any(self._writes(n, slot) for n in inner):
             return None
@@ -303,7 +319,7 @@ class RunStates:
         )
 
     def _writes(self, node: cst.CSTNode, slot: Slot) -> bool:
-        return isinstance(node, cst.Assign) and any(self.facts.slots.of(t.target) == slot for t in node.targets)
+        return isinstance(node, (cst.Assign, cst.AnnAssign)) and slot in map(self.facts.slots.of, ex.targets(node))
 
 
 def _rooted_in(node: cst.BaseExpression, own: str | None) -> bool:
