@@ -134,7 +134,9 @@ class ErrorAnswers:
         asks = {source.given, *(text.request for text in source.texts)}
         for kept in anatomy.stored_turns.of(function):
             if kept.ask in asks:
-                yield from (save for save in kept.saves if source.is_in(anatomy, _values(save)))
+                for save in kept.saves:
+                    if isinstance(save, cst.Call) and source.is_in(anatomy, _values(save)):
+                        yield save
 
     # -- where a text of an error takes the place of an answer -------------------------------------------------
 

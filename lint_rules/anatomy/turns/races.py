@@ -72,7 +72,7 @@ class Races:
             places[growth.write.slot].append(growth.write)
         kept: dict[Slot, list[HistoryWrite]] = defaultdict(list)
         for place, writes in places.items():
-            if self._is_shared(place, writes) and self.is_list(place, writes):
+            if self.is_shared(place, {write.function for write in writes}) and self.is_list(place, writes):
                 kept[self._given_to.get(place, place)] += [w for w in writes if not self._is_unseen(w)]
         for writes in kept.values():
             if len(writes) > 1:
@@ -146,8 +146,8 @@ class Races:
             if any(self.facts.slots.of(value) == parameter for value in self.facts.assigned(slot))
         ]
 
-    def _is_shared(self, slot: Slot, writes: list[HistoryWrite]) -> bool:
-        """Whether a place with these writes can be seen by more than one run of a function."""
+    def is_shared(self, slot: Slot, writing: set[Scope]) -> bool:
+        """Whether a place that these functions write to can be seen by more than one run of a function."""
         root = root_object(slot)
         if root[0] == "attr":
             return True
@@ -162,9 +162,9 @@ class Races:
         if slot is not root and self.ownership.is_connection(scope, name):
             return False
         if scope.kind == "module":
-            return any(w.function is not self.module.top for w in writes)
+            return writing != {self.module.top}
         if slot is root:
-            return any(w.function is not scope for w in writes)
+            return writing != {scope}
         if any(name == p.name.value and p.star != "**" for p in parameters(scope)):  # `**kwargs` is the call's own
             return not self._is_of_each_run(scope, name)
         return False

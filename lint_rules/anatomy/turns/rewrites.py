@@ -359,7 +359,7 @@ def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
                 if (load.outside and save.outside) or origin.encoded:
                     yield load.node, save, load.place.is_one
     for kept in races.anatomy.stored_turns.of(function):
-        if kept.whole is not None and kept.load is not None:
+        if kept.whole is not None and isinstance(kept.load, cst.Call):
             place = Place(("kept",), ())
             yield kept.load, Save(kept.saves[0], place, kept.whole, kept.outside), not kept.load.args
 

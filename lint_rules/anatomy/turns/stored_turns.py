@@ -15,15 +15,17 @@ from itertools import islice
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.foreign_growth import makes_longer
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched, body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import (
+    ASKING,
     CONFIGURED,
     CONFIGURED_KEYS,
     CONVERSATIONS,
@@ -35,9 +37,10 @@ from lint_rules.anatomy.vocabulary import (
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 _DEEPEST = 4
+_RUNS = frozenset({"run", "arun"})
 _BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "uuid4"))
 
 
@@ -47,14 +50,16 @@ class Kept:
 
     `load` gave what is sent; None where the provider keeps it, or its library. `whole`: all that was loaded goes with
     it, and takes the place of what is there by then. `outside`: it lies outside of the program, or with the provider.
+    `question`: what was asked is stored before.
     """
 
     slot: Slot
     ask: cst.Call
-    saves: list[cst.Call]
-    load: cst.Call | None = None
+    saves: list[cst.CSTNode]
+    load: cst.BaseExpression | None = None
     whole: cst.Name | None = None
     outside: bool = True
+    question: bool = False
 
 
 class StoredTurns:
@@ -76,7 +81,7 @@ class StoredTurns:
             after = [call for call in calls if call not in asks and self._is_done(call)]
             told = [call for call in after if self._anatomy.leads(function, [ask], [call])]
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
-            here = list(self._kept(ask, loads, told, function))
+            here = list(self._kept(ask, loads, told, function)) or list(self._put_back(ask, function))
             yield from here or islice(self._handed_down(ask, told, function), 1)
         for call in calls:
             named = self._named(call, function)
@@ -100,8 +105,91 @@ class StoredTurns:
             kept = [save for save, whole in whole_in.items() if self._is_one(load, save, ask, function, whole=whole)]
             if kept and slot is not None:
                 whole = next(filter(None, (whole_in[save] for save in kept)), None)
-                yield Kept(slot, ask, kept, load, whole, self._resources.of(load).lies_outside)
+                yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
                 return
+
+    def _put_back(self, ask: cst.Call, function: Scope) -> Iterator[Kept]:
+        """`talk.append((text, ask(talk)))`: a place that lasts, by its use alone, whatever its elements are.
+
+        What is asked must be put there, too, before or beside the answer: else it is no conversation.
+        """
+        for place, grown in self._grown(function).items():
+            reads = [node for node in self._reads(function, place) if self._module.before(node, ask)]
+            past = {n for r in reads for n in self._places.derived(function, r, grown=True, until=ask)}
+            load = next((read for read in reads if self._is_sent(read, ask, past)), None)
+            names = self._places.derived(function, ask, grown=True) - past
+            after = {node: value for node, value in grown.items() if self._follows(node, ask, function)}
+            saves = [node for node, value in after.items() if holds([value], ask, names)]
+            before = [node for node in grown if node not in after and self._anatomy.leads(function, [node], [ask])]
+            beside = any(self._is_beside(ask, function, after[node], names) for node in saves)
+            if load is not None and saves and (before or beside) and self._anatomy.races.is_shared(place, {function}):
+                yield Kept(place, ask, saves, load, None, outside=False, question=bool(before))
+                return
+
+    def _follows(self, node: cst.CSTNode, ask: cst.Call, function: Scope) -> bool:
+        return self._module.inside(ask, node) or self._anatomy.leads(function, [ask], [node])
+
+    def _grown(self, function: Scope) -> dict[Slot, dict[cst.CSTNode, cst.BaseExpression]]:
+        """What gets longer in a function that is there before and after it: where, and by what."""
+        found: dict[Slot, dict[cst.CSTNode, cst.BaseExpression]] = {}
+        for node in function.nodes_of(cst.Call, cst.AugAssign, cst.Assign):
+            if isinstance(node, cst.Call):
+                target = ex.receiver(node) if ex.called_name(node) in GROWERS and node.args else None
+                value: cst.BaseExpression = node.args[-1].value if node.args else node
+            elif isinstance(node, (cst.AugAssign, cst.Assign)):
+                target, value = ex.targets(node)[0], node.value
+            else:
+                continue
+            place = self._lasting(target, function) if target is not None else None
+            if place is not None and (not isinstance(node, cst.Assign) or self._is_longer(place, node, function)):
+                found.setdefault(place, {})[node] = value
+        return found
+
+    def _is_longer(self, place: Slot, node: cst.Assign, function: Scope) -> bool:
+        """`self.said = self.said + [text]`: something is added to what was there, and takes its place."""
+        if not isinstance(ex.inner(node.value), (cst.BinaryOperation, cst.List, cst.BaseString)):
+            return False
+        parts = (part for part in walk(node.value) if isinstance(part, cst.BaseExpression))
+        again = any(self._lasting(part, function) == place for part in parts)
+        local = self._facts.slots.of(ex.targets(node)[0])
+        return again and not (local is not None and local[:2] == ("var", function) and local != place)
+
+    def _lasting(self, node: cst.BaseExpression, function: Scope) -> Slot | None:
+        slot = self._facts.slots.of(node)
+        place = self._anatomy.aliases.of(slot) if slot is not None else None
+        return place if place is not None and self._anatomy.aliases.is_lasting(place, function) else None
+
+    def _reads(self, function: Scope, place: Slot) -> Iterator[cst.BaseExpression]:
+        for node in function.nodes_of(cst.Name, cst.Attribute, cst.Subscript, cst.Call):
+            if isinstance(node, cst.BaseExpression) and self._lasting(node, function) == place:
+                yield node
+
+    def _is_beside(self, ask: cst.Call, function: Scope, value: cst.BaseExpression, names: set[str]) -> bool:
+        """Whether something that the model was sent is put somewhere together with its answer, which `names` hold."""
+        sent = self._sent(ask, function)
+        return any(path in sent and root not in names for path, root in _paths(value).items())
+
+    def _sent(self, ask: cst.Call, function: Scope) -> set[str]:
+        """What the model is sent, as it is written: in the request, or in what its names are bound to."""
+        queue: list[cst.CSTNode] = [*_handed(ask)]
+        sent: set[str] = set()
+        for here in queue:
+            new = set(_paths(here)) - sent
+            sent |= new
+            queue += [v for name in new if name.isidentifier() for v in bound_values(function, name)]
+        return sent
+
+    def _tells_both(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
+        """Whether what was asked is stored, too, in one call with the answer or in another one: not only its key."""
+        names, keys = (
+            self._places.derived(function, ask, grown=True),
+            {p for arg in load.args for p in _paths(arg.value)},
+        )
+        sent, read = self._sent(ask, function) - keys, self._resources.of(load).read
+        others = (call for call in function.nodes_of(cst.Call) if self._is_done(call) and call not in {load, ask})
+        made = (call for call in others if call is save or not read.isdisjoint(self._resources.of(call).made))
+        stored = (item for call in made for arg in call.args for item in _paths(arg.value).items())
+        return any(path in sent and root not in names for path, root in stored)
 
     def _handed_down(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
         """`stream(key, store.history(key))`, `def generate(): ...`: what a caller loads, or the function around one."""
@@ -122,7 +210,7 @@ class StoredTurns:
                     read = self._resources.of(load).read
                     kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
                 if kept and slot is not None:
-                    yield Kept(slot, ask, kept, load, None, self._resources.of(load).lies_outside)
+                    yield Kept(slot, ask, [*kept], load, None, self._resources.of(load).lies_outside)
 
     def _begun_from(self, function: Scope) -> Iterator[tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]]:
         """The functions that call one, or define it within themselves: where, and what its names stand for there."""
@@ -148,13 +236,23 @@ class StoredTurns:
         return None
 
     def _held(self, call: cst.Call, function: Scope) -> Slot | None:
-        """Where the object of a library lives that keeps the conversation with which a call goes on."""
+        """Where the object of a library lives that keeps the conversation with which a call goes on.
+
+        Or where that lives which such an object was given to keep: `Chain(memory=memories[key]).run(text)`.
+        """
         base = ex.receiver(call)
         slot = self._facts.slots.of(base) if base is not None and call.args else None
         for place in self._anatomy.aliases.may_be(slot) if slot is not None else ():
             if self._anatomy.aliases.is_lasting(place, function) and self._holds_session(place):
                 return place
-        return None
+        if ex.called_name(call) not in ASKING | CONFIGURED | _RUNS or base is None:
+            return None
+        made = [base] if isinstance(base, cst.Call) else self._facts.assigned(slot) if slot is not None else []
+        given = (arg.value for value in made if isinstance(inner := ex.inner(value), cst.Call) for arg in inner.args)
+        places = (self._lasting(value, function) for value in given)
+        kept = (place for place in places if place is not None and self._holds_session(place))
+        lasting = self._lasting(base, function)
+        return next(kept, lasting if lasting is not None and self._holds_session(lasting, given=True) else None)
 
     def _naming(self, call: cst.Call) -> list[cst.BaseExpression]:
         """What tells the provider, or its library, which conversation a call goes on with."""
@@ -194,17 +292,29 @@ class StoredTurns:
             given.update(self._facts.members(slot) if slot is not None else {})
         return given
 
-    def _holds_session(self, slot: Slot, depth: int = 0) -> bool:
-        """Whether a library has made what lives in a slot, and keeps a conversation in it."""
+    def _holds_session(self, slot: Slot, depth: int = 0, *, given: bool = False) -> bool:
+        """Whether a library has made what lives in a slot, and keeps a conversation in it.
+
+        With `given`, also if it was given an object to keep that does so: `AgentExecutor(memory=memory)`.
+        """
         returns = slot[1].nodes_of(cst.Return) if slot[0] == "return" else []
         values = [*self._facts.assigned(slot), *(node.value for node in returns if node.value is not None)]
         for part in (part for value in values for part in ex.alternatives(value)):
             inner = self._facts.slots.of(part)
             if isinstance(part, cst.Call) and keeps_conversation(self._module, part):
                 return True
-            if inner is not None and inner != slot and depth < _DEEPEST and self._holds_session(inner, depth + 1):
-                return True
+            if inner is not None and inner != slot and depth < _DEEPEST:
+                if self._holds_session(inner, depth + 1, given=given):
+                    return True
+            if given and isinstance(part, cst.Call) and self._facts.slots.callee(part) is None:
+                if any(self._is_session(arg.value, depth) for arg in part.args):
+                    return True
         return False
+
+    def _is_session(self, value: cst.BaseExpression, depth: int) -> bool:
+        slot = self._facts.slots.of(value)
+        made = isinstance(value, cst.Call) and keeps_conversation(self._module, value)
+        return made or (slot is not None and depth < _DEEPEST and self._holds_session(slot, depth + 1))
 
     # -- what becomes of what it gave ---------------------------------------------------------------------------
 
@@ -226,7 +336,7 @@ class StoredTurns:
         formed = formed or self._module.imports.resolve(name) in ENCODERS
         return formed or made_class(self._anatomy, call) is not None or name in vars(builtins)
 
-    def _is_sent(self, load: cst.Call, ask: cst.Call, past: set[str]) -> bool:
+    def _is_sent(self, load: cst.BaseExpression, ask: cst.Call, past: set[str]) -> bool:
         """Whether what a call gave is asked with."""
         return holds([*_handed(ask), *self._read_within(ask)], load, past)
 
@@ -310,7 +420,9 @@ class StoredTurns:
             or not self._outlives(one, other, place, save)
         ):
             return False
-        return self._is_history(load, ask, where) or self._says_role(save)
+        if self._is_history(load, ask, where) or self._says_role(save):
+            return True
+        return bool(one.read & other.made) and where is function and self._tells_both(load, save, ask, function)
 
     def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
@@ -419,6 +531,36 @@ def _handed(call: cst.Call) -> list[cst.BaseExpression]:
     """What a call is made with: its arguments, and the object of which it is a method."""
     base = ex.receiver(call)
     return [*(arg.value for arg in call.args), *([base] if base is not None else [])]
+
+
+def _paths(value: cst.CSTNode) -> dict[str, str]:
+    """What a value is made of, each as it is written, with the name at its root: `event["text"]`, `message.content`."""
+    found: dict[str, str] = {}
+    queue = [value]
+    for node in queue:
+        root, path = _root(node), node
+        if isinstance(root, cst.Name) and isinstance(path, cst.BaseExpression):
+            found[ex.source(path).replace('"', "'")] = root.value
+        elif isinstance(node, cst.Call):
+            base = ex.receiver(node)
+            queue += [*(arg.value for arg in node.args), *([base] if base is not None else [])]
+        else:
+            queue += children(node)
+    return found
+
+
+def _root(node: cst.CSTNode) -> cst.CSTNode:
+    """The name at the root of a place, or of a part of it that a text picks: `request.json.get("text")`."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        if isinstance(node, cst.Call):
+            picks = ex.called_name(node) == "get" and node.args and ex.text(node.args[0].value) is not None
+            base = ex.receiver(node) if picks else None
+            if base is None:
+                return node
+            node = base
+        else:
+            node = node.value
+    return node
 
 
 def _is_listed(value: cst.BaseExpression, load: cst.Call, names: set[str]) -> bool:

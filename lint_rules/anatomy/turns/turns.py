@@ -106,11 +106,8 @@ class Turns:
         """`history = store.get(key)`, `store.add(key, ask(history))`, of whatever store; or what the provider keeps."""
         for kept in self.anatomy.stored_turns.of(function):
             if kept.whole is None:
-                here, by = kept.outside, kept.load is None
-                saves: list[cst.CSTNode] = [*kept.saves]
-                yield Turn(
-                    function, kept.slot, [kept.ask], saves, False, answers=True, loaded=True, outside=here, kept=by
-                )
+                here, by, before = kept.outside, kept.load is None, kept.question
+                yield Turn(function, kept.slot, [kept.ask], kept.saves, False, before, True, not before, here, by)
 
     def _only_calls(self, turn: Turn) -> bool:
         """Whether the function only leads to one that runs the turn: no model is asked in it otherwise."""
