@@ -76,6 +76,9 @@ def always_comes_to(anatomy: Anatomy, write: HistoryWrite) -> bool:
     return any(flow.dominates(point, flow.exit) for point in anatomy.points(write.function, [write.node]))
 
 
+_RULES = "system"
+
+
 def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
     """Whether a write begins a history anew, maybe behind its first message: `h.clear()`, `del h[1:]`, `h[:] = new`."""
     if isinstance(write.node, cst.Call):
@@ -85,7 +88,21 @@ def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
         place is not None and place.upper is None and (place.lower is None or ex.integer(place.lower) in {0, 1})
     ):
         return False
-    return write.kind == "cut" or (write.value is not None and not reads(anatomy, write.value, write.slot))
+    if write.kind == "cut" or write.value is None:
+        return write.kind == "cut"
+    return keeps_rules_only(write.value) or not reads(anatomy, write.value, write.slot)
+
+
+def keeps_rules_only(value: cst.BaseExpression) -> bool:
+    """`[m for m in messages if m["role"] == "system"]`: of a conversation nothing is left."""
+    value = ex.inner(value)
+    tests = [each.test for each in value.for_in.ifs] if isinstance(value, cst.ListComp) else []
+    for test in tests:
+        if isinstance(test, cst.Comparison):
+            _, operator, right = ex.compared(test)
+            if isinstance(operator, cst.Equal) and _RULES in {ex.text(right), ex.last_name(right).lower()}:
+                return True
+    return False
 
 
 def takes_last(write: HistoryWrite) -> bool:

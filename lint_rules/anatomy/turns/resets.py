@@ -12,7 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import methods_elsewhere
-from lint_rules.anatomy.messages.growth import grows, resets, takes_last
+from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, resets, takes_last
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.turns import Turn, are_answered
@@ -235,6 +235,8 @@ def _is_fresh(anatomy: Anatomy, value: cst.BaseExpression, slot: Slot, depth: in
 
 def _is_fresh_part(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot, depth: int) -> bool:
     made = sources(part)
+    if keeps_rules_only(part):
+        return True
     if made or isinstance(part, cst.List):
         return all(_is_fresh(anatomy, each, slot, depth + 1) for each in made)
     if isinstance(part, cst.Call):
