@@ -24,7 +24,7 @@ from lint_rules.limits import too_many
 from lint_rules.options import Neighbours, Options
 from lint_rules.program.modules import Program, indexed
 from lint_rules.program.values import Values
-from lint_rules.project import MOST_HOPS, Project, direct_importers, importers_of, is_project
+from lint_rules.project import MOST_HOPS, Project, direct_importers, importers_of, is_imported, is_project
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW, levels_of_text
 from lint_rules.syntax.module import SourceModule
@@ -130,7 +130,11 @@ def anatomy_of(
     def tools() -> set[str]:
         return _read_by_models(module, options, neighbours)
 
-    return Anatomy(module, options.vocabulary, neighbour, called, given, tools)
+    def serves() -> bool:
+        known = is_project(neighbours) and direct_importers(module.path, neighbours)
+        return not known or is_imported(module.path, neighbours)
+
+    return Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves)
 
 
 def _nearby(

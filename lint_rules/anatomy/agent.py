@@ -105,9 +105,11 @@ class Anatomy:
         callers: Callable[[], list[Caller]] | None = None,
         handed: Callable[[], list[Handed]] | None = None,
         tools: Callable[[], set[str]] | None = None,
+        serves: Callable[[], bool] = lambda: True,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
-        they hand to it, and `tools` what they tell a model of it. Without, it is unknown.
+        they hand to it, `tools` what they tell a model of it, and `serves` whether one serves others. Without, it is
+        unknown.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -115,6 +117,7 @@ class Anatomy:
         self._callers = callers
         self._handed = handed
         self._tools = tools
+        self._serves = serves
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -155,6 +158,11 @@ class Anatomy:
     def handed(self) -> list[Handed]:
         """What files that import this one hand to its functions, and put into its objects."""
         return self._handed() if self._handed is not None else []
+
+    @cached_property
+    def serves(self) -> bool:
+        """Whether a file that imports this one may run it for others, who come and go; or none is known."""
+        return self._serves()
 
     @cached_property
     def tools(self) -> list[Scope]:

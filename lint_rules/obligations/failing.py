@@ -31,6 +31,7 @@ from lint_rules.syntax.walk import last_statement, walk, walk_scope
 _MALFORMED = frozenset({"JSONDecodeError", "ValueError"})
 _UNKNOWN_TOOL = frozenset({"KeyError", "LookupError"})
 _STOPS = frozenset({"KeyboardInterrupt", "CancelledError"})
+_LEFT = frozenset({"GeneratorExit"})
 _NONE_LEFT = frozenset({"StopIteration"})
 _TOO_LATE = frozenset({"TimeoutError", "OSError"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
@@ -52,6 +53,7 @@ class Fault:
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
     tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
+    It is `left` where it is a `yield`: who reads the turn may not come back.
     """
 
     node: cst.CSTNode
@@ -60,6 +62,7 @@ class Fault:
     parsing: bool = False
     tool: bool = False
     stops: bool = False
+    left: bool = False
 
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
@@ -95,6 +98,7 @@ class Fault:
     def _lands_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
         """Where a turn that is stopped goes on: `except Exception` takes none, and a task hears of it in its words."""
         name = "CancelledError" if module.scope_of[node].function.is_async else "KeyboardInterrupt"
+        name = "GeneratorExit" if self.left else name
         for guard in exceptions.guards(module, node):
             if isinstance(guard, cst.With):
                 continue
@@ -155,6 +159,8 @@ class Failing:
             for node in walk(part):
                 if type(node) is cst.Call and self._may_be_stopped(hand, node, function):
                     yield Fault(node, node, _STOPS, stops=True)
+                if type(node) is cst.Yield and not isinstance(node.value, cst.From):
+                    yield Fault(node, node, _LEFT, stops=True, left=True)
                 if type(node) is cst.Subscript:
                     if self._is_looked_up(hand, node) and not self._is_tested(function, node.value):
                         yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
@@ -198,13 +204,14 @@ class Failing:
         found = run_elsewhere(self._anatomy, call) if callee is None and handed else None
         if found is not None:
             callee, there = found[1], self._elsewhere.setdefault(found[0], Failing(found[0]))
-        if callee is None or (callee.is_async and not self._is_awaited(call, function)):
+        read = callee is not None and bool(callee.nodes_of(cst.Yield))
+        if callee is None or (callee.is_async and not read and not self._is_awaited(call, function)):
             return
         for slot, value in there._facts.slots.bindings(call, callee):
             inside = there._raised_by(callee, slot) if hand.is_given(value) else None
-            if inside is not None:
+            if inside is not None and not (inside.left and not function.nodes_of(cst.Yield)):
                 cause = inside.cause if there is self else call
-                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops)
+                yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
                 return
 
     def _asks_server(self, hand: InHand, call: cst.Call) -> bool:

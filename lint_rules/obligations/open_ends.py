@@ -206,7 +206,7 @@ class OpenEnds:
                     return REFUSED
                 continue
             after = after or here in self.stores
-            outcome = self._flagged(here.statement, flags)
+            outcome = self.flagged(here.statement, flags)
             for target, kind in here.successors:
                 if kind == "exception" or target in inside or (target, after) in seen:
                     continue
@@ -240,7 +240,8 @@ class OpenEnds:
                     queue.append(source)
         return False
 
-    def _flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
+    def flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
+        """What the test of a statement gives where these names and tests have a known value."""
         return truth(node.test, flags) if flags and isinstance(node, (cst.If, cst.While)) else None
 
     def _lives_on(self, surely: bool) -> str | None:

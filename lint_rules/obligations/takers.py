@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.finding import Related
@@ -40,8 +41,11 @@ def takers(
 
     A store outside of the program keeps it in any case.
     """
-    again = anatomy.calls.with_callers({function})
     histories = list(histories)
+    if fault.left:
+        yield from _readers(anatomy, function, histories)
+        return
+    again = anatomy.calls.with_callers({function})
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
     seen = {function: histories}
     while queue:
@@ -68,6 +72,23 @@ def takers(
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
+
+
+def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
+    """Who reads what a function yields, may leave it there, and goes on with the history; or nobody is known."""
+    says = "who reads the turn here may leave it, and the chat goes on"
+    for site in anatomy.calls.sites[function]:
+        owner = ex.receiver(site.node)
+        holder = anatomy.facts.slots.of(owner) if owner is not None else None
+        kept = [holder if root_object(s)[0] == "attr" else anatomy.transcript.seen_from(site.node, s) for s in slots]
+        if any(slot is not None and Behind(anatomy, site.node, site.caller).is_left(slot) for slot in kept):
+            yield Taker(site.node, says, BROKEN)
+    told = [each for each in anatomy.handed if each.owner == function.qualname and each.what in {"object", "history"}]
+    for each in told:
+        if each.left:
+            yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
+    if not any(each.kept for each in told) and anatomy.serves and _is_turn(anatomy, function, slots):
+        yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)
 
 
 def _beyond(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:

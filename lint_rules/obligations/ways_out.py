@@ -34,6 +34,7 @@ from lint_rules.obligations.waiting import (
     stored_calls,
 )
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -153,13 +154,37 @@ class WaysOut:
         """What may fail before the call is answered, with where the error lands."""
         if not self._is_stored(taken):
             return
-        for point in taken.region.unsettled:
+        waiting = taken.region.unsettled
+        for point in (*waiting, *self._held(taken)):
             for fault in self._failing.at(taken.hand, point, self.function):
                 if taken.asked is not None and not _is_about_calls(fault, point, taken.asked):
                     continue
+                if point not in waiting and not fault.left:
+                    continue
+                if fault.left and taken.loop is None and taken.asked is None:
+                    continue  # a comprehension, of which something is yielded, is over by then
                 landed = fault.lands(self.anatomy.module, self.ends.graph, point, self.ends.mends)
                 if landed is not None:
                     yield fault, landed
+
+    def _held(self, taken: Taken) -> list[Point]:
+        """Where something is yielded while results are there, and wait in a list of their own to be stored."""
+        given = self.function.nodes_of(cst.Yield) if taken.loop is not None else []
+        lists = {slot for point in taken.region.answering for slot in taken.region.grown(point)} if given else set()
+        later = self.ends.histories - lists
+        stored = (each.node for each in self.ends.stored if each.answers and each.slot in later)
+        ends = self.anatomy.points(self.function, stored)
+        if not ends or not lists:
+            return []
+        graph, answered = self.ends.graph, taken.region.answering
+        filled = {slot[2]: True for slot in lists if isinstance(slot, tuple) and slot[0] == "var"}
+        empty: set[tuple[Point, Edge]] = {
+            (point, "false" if outcome else "true")
+            for point in graph.points
+            if (outcome := self.ends.flagged(point.statement, filled)) is not None
+        }
+        here = self.anatomy.points(self.function, given)
+        return [p for p in here if graph.path(answered, p, ends, exceptions=False, closed=empty) is not None]
 
     def _is_kept_beyond(self, first: Scope) -> bool:
         """Whether `first` comes here, and a history is there when its run has ended."""
@@ -309,7 +334,8 @@ def _rarity(found: tuple[Fault, Point]) -> tuple[bool, bool]:
 
 def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
     """Whether what fails behind a stored reply fails where there are calls, and not for the form of what it says."""
-    return not fault.parsing and (not isinstance(fault.node, cst.Raise) or asked.knows([point]))
+    anyway = fault.left or isinstance(fault.node, cst.Raise)
+    return not fault.parsing and (not anyway or asked.knows([point]))
 
 
 def _gives_something(escape: Escape) -> bool:

@@ -68,7 +68,9 @@ here, in a caller, or in a file that imports this one; to a chat framework, whic
 of an object that keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows,
 keys, files, or to an object of another file: what it gives is sent again, with its calls, and an error leaves them open
 there, whoever takes it. So it is where somebody stops the turn while a tool runs: a person, with the keys, or another
-task, if a handler that names that goes on. A loop that only puts calls aside for another one counts as that one; a list
+task, if a handler that names that goes on; and a `yield` between the stored calls and their results, where who reads
+the turn may leave, and comes back to the history: for whom a framework reads it, or the socket that is sent each piece.
+A loop that only puts calls aside for another one counts as that one; a list
 that is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if it
 is returned, yielded or given to a future; a question about calls, of a function that only looks at them, or puts a text
 together, settles none; and calls are followed into a function that chooses some of them, up to the callers that have
@@ -228,6 +230,7 @@ def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
     for fault, taker in ways.raised(taken):
         what = "an unknown tool raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
         what = "who stops this leaves the turn" if fault.stops else what
+        what = "who reads this may not come back" if fault.left else what
         message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"
         notes: list[Note | Related] = [taker.elsewhere or Note(taker.node, taker.says)]
         if fault.cause is not fault.node:

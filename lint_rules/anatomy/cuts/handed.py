@@ -36,8 +36,8 @@ class Handed:
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
-    has ended, and an error may be `taken`, and leaves it as it is. What comes back is `used` as a list of messages, or
-    `mended`: somebody looks there at what they are.
+    has ended, and an error may be `taken`, and leaves it as it is; or who reads what is yielded may have `left`. What
+    comes back is `used` as a list of messages, or `mended`: somebody looks there at what they are.
     """
 
     file: str
@@ -53,6 +53,7 @@ class Handed:
     number: int | None = None
     kept: bool = False
     taken: bool = False
+    left: bool = False
 
     @property
     def holder(self) -> str:
@@ -68,6 +69,7 @@ class _Told(NamedTuple):
     number: int | None = None
     kept: bool = False
     taken: bool = False
+    left: bool = False
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -89,7 +91,9 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
         told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
         base = ex.receiver(call)
         if base is not None:
-            told.append(_Told(None, "object", frozenset(), kept=behind.keeps(base), taken=behind.is_taken(base)))
+            slot = anatomy.facts.slots.of(base)
+            kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
+            told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.is_taken(base), left=left))
         used = fates.of(call, function) is not None
         mended = alignment.of_result(call, function)
         for path, name in run:
@@ -101,8 +105,8 @@ def _said(
     anatomy: Anatomy, where: tuple[str, str], told: _Told, node: cst.CSTNode, *, used: bool, mended: bool
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    part, what, roles, inside, number, kept, taken = told
-    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken)
+    part, what, roles, inside, number, kept, taken, left = told
+    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left)
 
 
 def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:

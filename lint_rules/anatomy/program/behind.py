@@ -18,6 +18,8 @@ from lint_rules.syntax.walk import walk_scope
 _TAKING = exceptions.CATCH_ALL | {"ValueError", "KeyError", "LookupError", "TypeError", "RuntimeError"}
 _DEEPEST = 3
 """So many callers are looked at, one behind the other."""
+_READERS = frozenset({"list", "tuple", "sorted", "set", "join", "next", "enumerate", "anext", "run"})
+"""Who reads all that a generator yields, or goes on to read it where it stands."""
 
 
 class Behind:
@@ -41,13 +43,57 @@ class Behind:
     def is_taken(self, value: cst.BaseExpression) -> bool:
         """Whether an error of the call ends here, and what a value is will be there, as the error has left it."""
         slot = self.anatomy.facts.slots.of(value)
-        if slot is None:
-            return False
+        return slot is not None and self._is_taken(slot)
+
+    def _is_taken(self, slot: Slot) -> bool:
         if self._handler is not None:
             return self._goes_on(self._handler, slot) and not self._is_renewed(self._handler, slot)
         if self.function in self.anatomy.calls.servings:
             return self._outlives(slot)
-        return any(above.is_taken(given or value) for above, given in self._above(slot))
+        slots = self.anatomy.facts.slots
+        above = ((above, slots.of(given) if given is not None else slot) for above, given in self._above(slot))
+        return any(other is not None and caller._is_taken(other) for caller, other in above)
+
+    def is_left(self, slot: Slot) -> bool:
+        """Whether who reads what the call yields may leave before its end, and what is in a slot will be there.
+
+        A framework does, to which it is handed on; and who sends each piece to somebody who may be gone.
+        """
+        if self._loop is None:
+            return self._is_handed_on and self._outlives(slot)
+        body = list(walk_scope(self._loop.body))
+        if any(type(node) is cst.Yield for node in body):
+            return any(above.is_left(outer) for above, outer in self._readers(slot))
+        return any(type(node) is cst.Await for node in body) and self._is_taken(slot)
+
+    def _readers(self, slot: Slot) -> Iterator[tuple[Behind, Slot]]:
+        """The calls of the function, which yields what it reads, in this file; with the slot as each names it."""
+        own = self.anatomy.module.self_name(self.function)
+        slots = self.anatomy.facts.slots
+        for site in self.anatomy.calls.sites[self.function] if self._depth < _DEEPEST else ():
+            outer = self.anatomy.transcript.seen_from(site.node, slot)
+            if own is not None and slot == slots.parameter(self.function, own):
+                owner = ex.receiver(site.node)
+                outer = slots.of(owner) if owner is not None else None
+            if outer is not None:
+                yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), outer
+
+    @cached_property
+    def _loop(self) -> cst.For | None:
+        """The loop that reads what the call yields."""
+        for outer in self.anatomy.module.ancestors(self.call):
+            if isinstance(outer, cst.For):
+                return outer if self.anatomy.module.inside(self.call, outer.iter) else None
+            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                return None
+        return None
+
+    @cached_property
+    def _is_handed_on(self) -> bool:
+        """Whether what the call yields is read by what it is handed to, and that by others: `Streaming(pieces())`."""
+        outer = self.anatomy.module.parent[self.call]
+        taker = self.anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
+        return isinstance(taker, cst.Call) and ex.called_name(taker) not in _READERS
 
     def _above(self, slot: Slot) -> Iterator[tuple[Behind, cst.BaseExpression | None]]:
         """The calls of the function in this file, each with what it gives where a parameter is asked for."""
