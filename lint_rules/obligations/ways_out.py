@@ -301,10 +301,16 @@ class WaysOut:
     # -- what speaks against it -------------------------------------------------------------------------------
 
     def _is_owned(self, escape: Escape) -> bool:
-        """Errors of parsing arguments that are dropped: AGL501 reports them. Not where the tool runs there, too."""
+        """Errors of parsing arguments that are dropped: AGL501 reports them.
+
+        Not where the tool runs there, too, nor where the model is told in a message of another kind.
+        """
         handler = escape.handler
         guard = self.anatomy.module.parent.get(handler) if handler is not None else None
-        if not isinstance(guard, cst.Try):
+        if not isinstance(guard, cst.Try) or handler is None:
+            return False
+        stored = self.anatomy.transcript.stored(self.function)
+        if any(each.slot in self.ends.histories and self.anatomy.module.inside(each.node, handler) for each in stored):
             return False
         facts, calls = self.anatomy.facts, [node for node in walk(guard.body) if isinstance(node, cst.Call)]
         parses = [

@@ -190,7 +190,22 @@ class Messages:
         answers = [_given(self.facts.slots, keys.items[key], arguments) for key in _ANSWERED if key in keys.items]
         contents = self.facts.assigned(("member", slot, "content")) or ([content] if content is not None else [])
         made = [self._with_content(message, each, arguments, depth) for each in contents[:_MOST]] or [message]
+        made = [self._with_parts(each, slot, arguments, depth) for each in made]
         return [replace(each, answers=(*each.answers, *answers)) for each in made]
+
+    def _with_parts(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> Message:
+        """A message with what is added to its lists after it was made: `m["tool_calls"].append(...)`."""
+        calls = self.facts.appended(("member", slot, "tool_calls"))
+        if calls and message.calls is None:
+            message = replace(message, calls=calls[0], role=message.role or "assistant")
+        parts = [part for key in ("content", "parts") for part in self.facts.appended(("member", slot, key))]
+        results = tuple(answer for part in parts for answer in self._answered(part, arguments, depth))
+        if results:
+            return replace(message, role="tool", answers=(*message.answers, *results))
+        calls = [part for part in parts if Kind.CALL in self.facts.kinds(part)]
+        if calls and message.role == "assistant" and message.calls is None:
+            message = replace(message, calls=calls[0])
+        return message
 
     def _known(self, node: cst.BaseExpression) -> list[Message]:
         """What only the facts know: a reply's message carries the calls that the model made of it."""
@@ -246,23 +261,28 @@ class Messages:
         for source in sources(content):
             if self._has_calls(source):
                 return True
-        return any(Kind.CALL in self.facts.kinds(part) for part in self._elements(content))
+        return any(Kind.CALL in self.facts.kinds(part) or self._says_call(part) for part in self._elements(content))
+
+    def _says_call(self, part: cst.BaseExpression) -> bool:
+        """Whether a part is made of the id and the arguments of a call, whatever its type is said to be."""
+        items = ex.dict_items(part)
+        pair = ex.member(items["id"]) if "id" in items and "input" in items else None
+        return pair is not None and Kind.CALL in self.facts.kinds(pair[0])
 
     def _results(self, content: cst.BaseExpression, arguments: Arguments, depth: int) -> list[cst.BaseExpression]:
         """The ids of the calls that the parts of a content answer; the parts themselves where they show no id."""
-        found: list[cst.BaseExpression] = []
-        for part in self._parts(content) if depth < _DEEPEST else ():
-            if isinstance(part, cst.Call) and "function_response" in ex.called_name(part):
-                found.append(part)
-                continue
-            items = ex.dict_items(part)
-            wrapped = next((items[key] for key in _RESULT_PARTS if key in items), None)
-            if wrapped is not None:
-                inside = ex.dict_items(wrapped)
-                found.append(next((inside[key] for key in _ANSWERED if key in inside), part))
-                continue
-            found.extend(a for m in self.of(part, arguments, depth + 1) if m.role == "tool" for a in m.answers)
-        return found
+        parts = self._parts(content) if depth < _DEEPEST else ()
+        return [answer for part in parts for answer in self._answered(part, arguments, depth)]
+
+    def _answered(self, part: cst.BaseExpression, arguments: Arguments, depth: int) -> list[cst.BaseExpression]:
+        if isinstance(part, cst.Call) and "function_response" in ex.called_name(part):
+            return [part]
+        items = ex.dict_items(part)
+        wrapped = next((items[key] for key in _RESULT_PARTS if key in items), None)
+        if wrapped is not None:
+            inside = ex.dict_items(wrapped)
+            return [next((inside[key] for key in _ANSWERED if key in inside), part)]
+        return [a for m in self.of(part, arguments, depth + 1) if m.role == "tool" for a in m.answers]
 
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The elements of a content; what a name stands for where it is bound once."""
