@@ -154,12 +154,24 @@ def left_out(anatomy: Anatomy, taken: Taken, ends: OpenEnds) -> cst.BaseExpressi
 
 
 def _part(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The expression that takes a part of a list of calls, behind one name."""
+    """The expression that takes a part of a list of calls, behind one name.
+
+    That may be the name of all of them until then: `if len(calls) > most: calls = calls[:most]`.
+    """
     slot = anatomy.facts.slots.of(value) if type(value) is cst.Name else None
     values = anatomy.facts.assigned(slot) if slot is not None else [value]
-    if len(values) != 1:
-        return None
-    made = ex.inner(values[0])
+    made = [each for each in map(ex.inner, values) if len(values) == 1 or anatomy.facts.slots.of(_whole(each)) == slot]
+    return _part_made(anatomy, made[0]) if len(made) == 1 else None
+
+
+def _whole(made: cst.BaseExpression) -> cst.BaseExpression:
+    """`calls` of `calls[:3]` and `[c for c in calls if c.name in known]`."""
+    if isinstance(made, cst.ListComp):
+        return made.for_in.iter
+    return made.value if isinstance(made, cst.Subscript) else made
+
+
+def _part_made(anatomy: Anatomy, made: cst.BaseExpression) -> cst.BaseExpression | None:
     if isinstance(made, cst.Subscript) and anatomy.facts.is_kind(made.value, Kind.CALLS):
         cut = ex.slice_of(made)
         return made if cut is not None and cut.lower is None and cut.upper is not None and _is_many(cut.upper) else None
@@ -193,7 +205,8 @@ def _is_stored(anatomy: Anatomy, taken: Taken) -> bool:
         parts = (n for calls in carried for n in walk(calls) if isinstance(n, cst.Subscript))
         return any(ex.source(node, 200) == taken_part for node in parts)
     for stored in anatomy.transcript.stored(taken.function):
-        if stored.calls is not None and any(slots.of(n) == part for n in walk(stored.calls) if type(n) is cst.Name):
+        carried = [stored.calls, *anatomy.facts.values_of(stored.calls)] if stored.calls is not None else []
+        if any(slots.of(n) == part for value in carried for n in walk(value) if type(n) is cst.Name):
             return True
     return any(
         slots.of(node.value) == part
