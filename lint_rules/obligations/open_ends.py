@@ -266,8 +266,9 @@ class OpenEnds:
             return True
         if any(slot == self.anatomy.facts.slots.parameter(owner, p.name.value) for p in parameters(owner)):
             return self._callers_keep(slot, owner, depth, surely)
-        values = self.anatomy.facts.assigned(slot)
-        return any(self._is_kept(value, owner, depth) for value in values) or self._is_moved(slot, owner, depth)
+        values = [(value, owner) for value in self.anatomy.facts.assigned(slot)]
+        values += self.anatomy.aliases.given_back(slot) if depth < _DEEPEST else []
+        return any(self._is_kept(value, of, depth) for value, of in values) or self._is_moved(slot, owner, depth)
 
     def _is_moved(self, slot: Slot, owner: Scope, depth: int) -> bool:
         """Whether all messages of a local list are put into one that lives on."""

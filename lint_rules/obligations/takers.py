@@ -41,7 +41,7 @@ def takers(
 
     A store outside of the program keeps it in any case.
     """
-    histories = list(histories)
+    histories = _kept_as(anatomy, histories)
     if fault.left:
         yield from _readers(anatomy, function, histories)
         return
@@ -50,7 +50,8 @@ def takers(
     seen = {function: histories}
     while queue:
         site, below = queue.pop(0)
-        slots = [slot for inside in below if (slot := anatomy.transcript.seen_from(site.node, inside)) is not None]
+        named = (anatomy.transcript.seen_from(site.node, inside) for inside in below)
+        slots = _kept_as(anatomy, (slot for slot in named if slot is not None))
         if site.caller in seen or not slots:
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
@@ -72,6 +73,16 @@ def takers(
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
+
+
+def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:
+    """Lists as a function names them, and the attributes of its object that they are."""
+    found: dict[Slot, None] = {}
+    for slot in slots:
+        given = [anatomy.facts.slots.of(part) for part, _ in anatomy.aliases.given_back(slot)]
+        same = [place for place in (anatomy.aliases.of(slot), *given) if place is not None and place[0] == "attr"]
+        found.update(dict.fromkeys((slot, *same)))
+    return list(found)
 
 
 def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:

@@ -132,6 +132,23 @@ class Aliases:
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]
 
+    def given_back(self, slot: Slot) -> list[tuple[cst.BaseExpression, Scope]]:
+        """What functions of the file give back in the place of a tuple that a name is bound to, each with its function.
+
+        `messages, reply = self.ask(text)`, where `ask` ends with `return self.messages, reply`.
+        """
+        found = []
+        for node in slot[1].nodes_of(cst.Assign) if slot[0] == "var" and slot[1].kind == "function" else ():
+            call = ex.inner(node.value.expression) if isinstance(node.value, cst.Await) else ex.inner(node.value)
+            callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+            targets = ex.targets(node)[0]
+            names = [part.value for part in targets.elements] if isinstance(targets, cst.Tuple) else []
+            places = [at for at, name in enumerate(names) if self.slots.of(name) == slot]
+            for given in callee.nodes_of(cst.Return) if callee is not None and places else ():
+                parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
+                found += [(parts[places[0]].value, callee)] if len(parts) == len(names) and callee is not None else []
+        return found
+
     def _one(self, values: Iterable[cst.BaseExpression], function: Scope) -> Slot | None:
         """The lasting place that values live in: new ones may be among them, but no other place."""
         places: set[Slot] = set()
