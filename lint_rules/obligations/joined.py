@@ -326,9 +326,10 @@ class Joins:
             there, callee = found
             given = dict(there.slots.bindings(call, callee))
             for one in there.anatomy.transcript.stored(callee):
-                if one.kind in GROWING and one.role in _SAYS and one.slot in given and one.message is not None:
+                if one.kind in GROWING and one.role in _SAYS and one.slot is not None and one.message is not None:
                     content = there._parameter(one.message.content, callee)
-                    slot = self.slots.of(given[one.slot])
+                    held = one.slot if one.slot in given else there.anatomy.transcript.parameter(one.slot, callee)
+                    slot = self.slots.of(given[held]) if held in given else None
                     if content in given and slot is not None and there._is_certain(one):
                         message = replace(one.message, node=call, content=given[content])
                         yield Stored(call, function, slot, "append", message, None)

@@ -76,8 +76,8 @@ keeps the rule silent, and so do fixed texts, which may be repeated on purpose. 
 Bedrock, Ollama and LangChain are known.
 
 ## Known problems
-Two names for one list (but for a list that a helper hands back), a store that removes doubles by id, and a save in a
-caller of what loads the history, are not seen.
+Two names for one list (but for one that a helper hands back, or is given: `messages = history or []`), a store that
+removes doubles by id, and a save in a caller of what loads the history, are not seen.
 Errors are followed from requests, tools, JSON and what is awaited only.
 
 ## Fix safety

@@ -19,7 +19,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.dicts import Arguments
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, Slots
+from lint_rules.anatomy.values.slots import Slot, Slots, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -166,13 +166,20 @@ class Transcript:
             return None if base is None else (slot[0], base, *slot[2:])
         if slot[0] != "var" or slot[1] is not callee:
             return slot
-        found: Slot | None = slot
+        found = begun = slot if slot in arguments else self.parameter(slot, callee)
         for _ in range(_DEEPEST + 1):  # a parameter that holds a parameter of the function in between
             given = arguments.get(found) if found is not None else None
             if given is None:
                 break
             found = self.facts.slots.of(given)
-        return None if found == slot else found
+        return None if found == begun else found
+
+    def parameter(self, slot: Slot, function: Scope) -> Slot | None:
+        """The parameter that a name of a function stands for, unless nothing was given: `messages = history or []`."""
+        values = [part for value in self.facts.assigned(slot) for part in ex.alternatives(value)]
+        named = [part for part in values if not (isinstance(part, cst.List) and not part.elements)]
+        given = self.facts.slots.of(named[0]) if len(named) == 1 and isinstance(named[0], cst.Name) else None
+        return given if given is not None and given[:2] == ("var", function) and is_parameter(given) else None
 
     # -- through functions of other files ---------------------------------------------------------------------
 
