@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
@@ -45,7 +46,8 @@ class Unhanded:
     """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
 
     On the way "early" that is where a reply is put into the list, after the hand-over. On the way "error" that is the
-    hand-over, and `handover` the request whose error does not come to it.
+    hand-over, and `handover` the request whose error does not come to it. `told`: the list is never handed over, and
+    at `handover` what lasts is told how the turn ended.
     """
 
     leaves: cst.CSTNode
@@ -54,6 +56,7 @@ class Unhanded:
     stored: Stored
     handover: cst.CSTNode
     function: Scope
+    told: bool = False
 
 
 def unhanded_turns(anatomy: Anatomy) -> Iterator[Unhanded]:
@@ -88,11 +91,22 @@ class _Search:
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
+                ran = [one for one in stored if self._tools_ran(one)]
                 if handovers:
                     yield from self._lost(function, slot, stored, handovers)
-                elif loads == [] and (told := self._told(function, stored)):
-                    again, barred = Again(self.anatomy, function), set(self.anatomy.points(function, told))
-                    yield from self._thrown(again, slot, stored, told, barred, told[-1])
+                elif loads is not None and ran:
+                    yield from self._untold(function, slot, ran)
+
+    def _untold(self, function: Scope, slot: Slot, ran: list[Stored]) -> Iterator[Unhanded]:
+        """A list that goes nowhere, where what lasts is told how the turn ended, but not on each way."""
+        told = self._told(function, ran, replies=True)
+        same = self._of_same_store(function, told)
+        lost = [replace(each, told=True) for each in self._lost(function, slot, ran, told, same)] if told else []
+        reports = self._told(function, ran, replies=False) if told and not lost else []
+        if reports:
+            again, barred = Again(self.anatomy, function), set(self.anatomy.points(function, reports))
+            lost = list(self._thrown(again, slot, ran, reports, barred, reports[-1]))
+        yield from lost
 
     def _is_reply(self, one: Stored) -> bool:
         return one.role == "assistant" or self._run_of(one) is not None
@@ -133,7 +147,7 @@ class _Search:
         if slot[0] != "var" or slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}:
             return None
         values = [part for value in self.anatomy.facts.assigned(slot) for part in ex.alternatives(value)]
-        rest = [value for value in values if not isinstance(value, cst.List) and not sources(value)]
+        rest = [value for value in values if not isinstance(value, cst.List | cst.ListComp) and not sources(value)]
         loads = [value for value in rest if type(value) is cst.Call and not self._gives_what_lasts(value, function)]
         return loads if values and len(loads) == len(rest) else None
 
@@ -175,25 +189,56 @@ class _Search:
         more = [save.node for save in saves if save.node not in found and self._holds(save.value, slot)]
         return [*found, *more]
 
-    def _told(self, function: Scope, stored: list[Stored]) -> list[cst.CSTNode]:
-        """Where a history that lasts is told of results in a list that goes nowhere, once the rounds are over.
+    def _told(self, function: Scope, ran: list[Stored], *, replies: bool) -> list[cst.CSTNode]:
+        """Where what lasts is told how a turn ended whose rounds are in a list that goes nowhere.
 
-        `log.append(report(results))`.
+        Of the results: `log.append(report(results))`; or of what the model said, too: `store.add(key, reply)`. Nowhere
+        where it is told in each round.
         """
-        contents = [one.message.content for one in stored if one.message is not None and one.answers]
-        names = {
+        asks = self.anatomy.turns.requests(function)
+        contents = [one.message.content for one in ran if one.message is not None]
+        results = {
             node.value for value in contents if value is not None for node in walk(value) if type(node) is cst.Name
         }
-        asks = [call for call in function.nodes_of(cst.Call) if self.anatomy.turns.reaches_model(call)]
-        names = self.places.derived(function, function.node, grown=True, known=names, others=asks) if names else names
-        again, rounds = Again(self.anatomy, function), [loop_around(self.anatomy, ask) for ask in asks]
-        return [
+        names = (
+            self.places.derived(function, function.node, grown=True, known=results, others=asks) if results else set()
+        )
+        names = names.union(*(self.places.derived(function, ask) for ask in asks if replies))
+        again = Again(self.anatomy, function)
+        told: list[cst.CSTNode] = [
             one.node
             for one in self.anatomy.transcript.stored(function)
             if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
-            and not any(loop is not None and self.anatomy.module.inside(one.node, loop) for loop in rounds)
             and any(type(node) is cst.Name and node.value in names for node in walk(one.node))
         ]  # fmt: skip
+        turns = (turn for turn in self.anatomy.stored_turns.of(function) if replies and turn.load is not None)
+        told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
+        asking = set(self.anatomy.points(function, asks))
+        loops = [loop for ask in asks if isinstance(loop := loop_around(self.anatomy, ask), cst.For | cst.While)]
+        each = (
+            again.leads(again.points(node), asking, again.outside(loop), exceptions=False)
+            for node in told
+            for loop in loops
+            if self.anatomy.module.inside(node, loop)
+        )
+        return [] if any(each) else told
+
+    def _of_same_store(self, function: Scope, told: list[cst.CSTNode]) -> set[Point]:
+        """Where what is told at some places is told anything, by the same function or object, or in the same list."""
+        slots = self.anatomy.facts.slots
+        known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
+        owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
+        stored = self.anatomy.transcript.stored(function)
+        lists = {one.slot for one in stored if one.node in told}
+        same: list[cst.CSTNode] = [one.node for one in stored if one.slot in lists]
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            owner = slots.of(base) if base is not None else None
+            if self.anatomy.module.is_statement(call) and (
+                ex.dotted(call.func) in known or (owner is not None and owner in owners)
+            ):
+                same.append(call)
+        return set(self.anatomy.points(function, same))
 
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
         if isinstance(node, cst.Assign):
@@ -299,19 +344,26 @@ class _Search:
         return any(type(n) is cst.Name and self.anatomy.facts.slots.of(n) in slots for n in walk(value))
 
     def _lost(
-        self, function: Scope, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode]
+        self,
+        function: Scope,
+        slot: Slot,
+        stored: list[Stored],
+        handovers: list[cst.CSTNode],
+        told: set[Point] | None = None,
     ) -> Iterator[Unhanded]:
+        """`told` are the points at which what lasts is told of the turn, where the list itself is never handed over."""
         again = Again(self.anatomy, function)
         flow = self.anatomy.flow(function)
         starts = self.anatomy.points(function, [s.node for s in stored])
         ends = set(self.anatomy.points(function, handovers))
         if not again.leads(starts, ends, exceptions=False):
-            yield from self._too_early(again, slot, stored, handovers)
+            if told is None:
+                yield from self._too_early(again, slot, stored, handovers)
             return
         loops = self._loops_over(slot, handovers)
         ends.update(self.anatomy.points(function, loops))
         around, given_back = self._around(function, handovers, stored, loops), self._given_back(function, slot)
-        barred = ends | around | given_back
+        barred = ends | around | given_back | (told or set())
         path = again.path(starts, {flow.exit}, barred, exceptions=False)
         passed = self._leaves(path, exceptions=False) if path is not None else None
         rounds = [one.node for one in stored if type(one.node) is cst.Call and self.late.fails(one.node)]
@@ -325,7 +377,11 @@ class _Search:
         closed = next(self._closed(function, slot, stored, handovers, barred), None)
         if closed is not None:
             yield closed
-        elif not around and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return))):
+        elif (
+            told is None
+            and not around
+            and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
+        ):
             yield from self._thrown(again, slot, stored, handovers, barred, (loops or handovers)[-1])
 
     def _too_early(

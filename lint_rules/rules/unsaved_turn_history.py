@@ -73,9 +73,10 @@ is stored at one place at least that they reach. A list that was loaded counts w
 file or table; one that lives on in a store of the project does not wait. A way out counts when it passes by each of
 these, and does not give the list to the caller. An error that leaves the function counts where it is raised there or
 is one of a request, also in a function of the project that runs the rounds, or while the pieces of an answer come in,
-and follows a tool run; the messages are kept nowhere else as they come. Where the list goes nowhere, what is made of
-the results in it and told to a history that lasts is looked for in its place. Not reported is that only the user's
-words are lost, nor the text of a stream that was not read to its end.
+and follows a tool run; the messages are kept nowhere else as they come. Where the list goes nowhere, what a history
+or a store that lasts is told of the turn, of its results or of the answer, is looked for in its place: a way out counts
+when a tool has run, and it is told nothing; where it is told of the answer alone, not if the error leaves the function.
+Not reported is that only the user's words are lost, nor the text of a stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
@@ -274,12 +275,12 @@ def _waiting(found: Unhanded) -> Draft:
         )
         cure = f"write `{waiting}` again behind this"
         return Draft(found.leaves, message, cure, (Note(found.handover, "written here"),))
-    how = _HOW[found.way]
+    how, what = _HOW[found.way], "anything of it" if found.told else f"`{waiting}`"
     message = (
-        f"{how} before `{waiting}` is stored: the replies and tool results in it are lost,"
+        f"{how} before {what} is stored: the replies and tool results in it are lost,"
         " and the next turn does not know what was done"
     )
-    cure = f"store `{waiting}` in a `finally`, or each message as it comes"
+    cure = f"store {'what was done' if found.told else what} in a `finally`, or each message as it comes"
     notes = (
         Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
         Note(found.handover, "stored here"),

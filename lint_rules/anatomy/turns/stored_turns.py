@@ -9,7 +9,7 @@ lasting place holds the object, or what names the conversation.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import libcst as cst
@@ -510,10 +510,20 @@ class StoredTurns:
         """The names that hold what a call gives, or lists with its elements; not what is made of their texts."""
         names = self._holders(load)
         for _ in range(_DEEPEST):
-            for node in function.nodes_of(cst.Assign, cst.AnnAssign):
-                if node.value is not None and _is_listed(node.value, load, names):
-                    names.update(target.value for target in ex.targets(node) if isinstance(target, cst.Name))
+            for value, targets in self._bound(function):
+                if _is_listed(value, load, names):
+                    names.update(target.value for target in targets if isinstance(target, cst.Name))
         return names
+
+    def _bound(self, function: Scope) -> Iterator[tuple[cst.BaseExpression, Sequence[cst.BaseExpression]]]:
+        """What a function binds, and to what; also `messages.extend(store.history(key))`."""
+        for node in function.nodes_of(cst.Assign, cst.AnnAssign):
+            if node.value is not None:
+                yield node.value, ex.targets(node)
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call) if ex.called_name(call) == "extend" and call.args else None
+            if base is not None:
+                yield call.args[0].value, [base]
 
     def _says_role(self, call: cst.Call) -> bool:
         """`store.note(key, "assistant", reply)`, also in what a function of this file does."""
