@@ -44,7 +44,8 @@ texts out of the blocks and passes the others over (`if block.type == "text"`). 
 program: their schemas stand in the file, or another reply to a request with the same tools is looked through for calls,
 or this one is, in vain; or another function of a file that has calls in hand offers them, too. So it is with what
 nobody knows but that it answers the history that it is handed: where it has given calls for the same words, it was
-offered tools. A request may be spread from a dict, be the body of an HTTP request, or be made in a thread or once more
+offered tools; and with the tools that a method gets, where another method of its class gets some and looks for calls.
+A request may be spread from a dict, be the body of an HTTP request, or be made in a thread or once more
 after an error; tools that it gets only where there are some (`if tools: request["tools"] = tools`) are those. Tools
 that run on the provider's servers, requests with `tool_choice`, and tools that may be None are left alone. Chat
 completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are known.
@@ -97,7 +98,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for offer, what in zip(offered, read, strict=True):
         if what.calls or what.handed_on or what.text is None:
             continue
-        handled = next((other for other, r in zip(offered, read, strict=True) if r.calls and other.same(offer)), None)
+        looked_through = (other for other, r in zip(offered, read, strict=True) if r.calls)
+        handled = next((other for other in looked_through if other.same(offer, anatomy)), None)
         known = offer.functions or handled is not None or what.seen is not None
         if known or is_answered_elsewhere(anatomy, offer):
             draft = _draft(anatomy, offer, what.text, handled)

@@ -11,7 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import ENDPOINTS, LANGCHAIN_CALLS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -46,9 +46,17 @@ class Offer:
     def what(self) -> str:
         return f"`{ex.source(self.tools, 30)}`" if isinstance(self.tools, (cst.Name, cst.Attribute)) else "tools"
 
-    def same(self, other: Offer) -> bool:
-        """Whether two requests offer the same tools, as far as the code says."""
-        return ex.source(self.tools, 200) == ex.source(other.tools, 200)
+    def same(self, other: Offer, anatomy: Anatomy) -> bool:
+        """Whether two requests offer the same tools, as far as the code says; or what methods of a class get."""
+        given = self._given_to(anatomy)
+        return ex.source(self.tools, 200) == ex.source(other.tools, 200) or (
+            given is not None and given is other._given_to(anatomy)
+        )
+
+    def _given_to(self, anatomy: Anatomy) -> Scope | None:
+        """The class whose method gets the tools as a parameter."""
+        function, slot = anatomy.module.scope_of[self.request].function, anatomy.facts.slots.of(self.tools)
+        return function.owner if slot is not None and is_parameter(slot) else None
 
 
 def offers(anatomy: Anatomy) -> Iterator[Offer]:
