@@ -52,7 +52,8 @@ completions, the Responses API, LiteLLM, Ollama and LangChain's `bind_tools` are
 
 Where a test of why a reply has ended tells whether there are calls (`stop_reason == "tool_use"`), and its tokens are
 limited, a reply that is cut off within a call is followed as well: on its way, no text may be returned or stored as the
-answer. Calls that are stored there are AGL601's business, and who asks for such an end (`"max_tokens"`) sees to it.
+answer. Calls that are stored there are AGL601's business, and who asks for such an end (`"max_tokens"`) sees to it. So
+is a reply with text and calls, where a test of its text leads it to where that is returned.
 
 ## Known problems
 A function of the file that makes the request and returns the reply is followed to its callers; one that does more than
@@ -69,7 +70,7 @@ of another API, or with a `**`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -79,16 +80,21 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.offers import Offer, is_answered_elsewhere, offers
 from lint_rules.anatomy.rounds.replies import read_of
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.ignored_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
-from lint_rules.syntax.module import Scope
-from lint_rules.syntax.truth import truth
+from lint_rules.syntax.truth import evaluate, truth
 from lint_rules.syntax.ways import Ways
 
 _HELP = (
     'go round again while the reply has calls; where this is to be the last word, send no tools or `tool_choice="none"`'
 )
 
+_CUT_SHORT = (
+    "a reply whose tokens run out within a call passes this test: its calls are lost, and what it has said until then"
+    " passes for the answer"
+)
+_BOTH = "a reply with text and calls passes this test: its calls are lost, and what it says before them is the answer"
 _CUT = "ask for the calls of the reply, not why it has ended, or ask again with more room where its tokens ran out"
 
 
@@ -105,46 +111,83 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             draft = _draft(anatomy, offer, what.text, handled)
             seen = [Note(what.seen, "the calls are seen here, and nothing is done")] if what.seen is not None else []
             yield replace(draft, related=(*draft.related, *seen))
-    asking = [anatomy.module.scope_of[o.call].function for o, r in zip(offered, read, strict=True) if r.calls]
-    for function in dict.fromkeys(asking):
-        found = _cut_short(anatomy, function)
-        if found is not None:
-            test, given = found
-            message = (
-                "a reply whose tokens run out within a call passes this test: its calls are lost, and what it has said"
-                " until then passes for the answer"
-            )
-            yield Draft(test, message, _CUT, (Note(given, "the text is taken here"),))
+    yield from _led_past(anatomy, [offer for offer, what in zip(offered, read, strict=True) if what.calls])
 
 
-def _cut_short(anatomy: Anatomy, function: Scope) -> tuple[cst.BaseExpression, cst.CSTNode] | None:
+def _led_past(anatomy: Anatomy, offered: list[Offer]) -> Iterator[Draft]:
+    """Tests that lead some replies with calls past the code that looks for these."""
+    seen: set[cst.CSTNode] = set()
+    for offer in offered:
+        told = ToldByReply(anatomy, anatomy.module.scope_of[offer.call].function)
+        for message, cure, judge in ((_CUT_SHORT, _CUT, _cut_short), (_BOTH, _HELP, _both)):
+            found = judge(anatomy, told, offer)
+            if found is not None and found[0] not in seen:
+                seen.add(found[0])
+                yield Draft(found[0], message, cure, (Note(found[1], "the text is taken here"),))
+
+
+def _cut_short(anatomy: Anatomy, told: ToldByReply, offer: Offer) -> tuple[cst.BaseExpression, cst.CSTNode] | None:
     """The test of why a reply has ended that leads one to where its text is taken, and that place; None without one.
 
-    Calls that are stored are AGL601's; who asks for such an end sees to it.
+    Who asks for such an end sees to it.
     """
-    told = ToldByReply(anatomy, function)
     flags = told.cut_off
     if not flags or told.asks_for_cut:
         return None
 
-    def says(node: cst.CSTNode) -> bool | None:
-        test = node.test if isinstance(node, (cst.If, cst.While)) else None
-        return None if test is None else (v if (v := truth(test, flags)) is not None else told.outcome(node))
+    def says(test: cst.BaseExpression) -> bool | None:
+        return truth(test, flags)
 
-    graph = anatomy.flow(function)
-    stored = anatomy.transcript.stored(function)
+    return next((led for led in _led_to_text(anatomy, told, offer, says)), None)
+
+
+def _both(anatomy: Anatomy, told: ToldByReply, offer: Offer) -> tuple[cst.BaseExpression, cst.CSTNode] | None:
+    """The test of a reply's text that leads one with calls to where the text is returned, and that place."""
+
+    def atom(part: cst.BaseExpression) -> bool | None:
+        kinds = anatomy.facts.kinds(part)
+        return True if Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds else told.truth(part)
+
+    def says(test: cst.BaseExpression) -> bool | None:
+        value = evaluate(test, atom)
+        return value if value is not None and told.truth(test) is None else None
+
+    led = next((led for led in _led_to_text(anatomy, told, offer, says, surely=True)), None)
+    return led if led is not None and isinstance(led[1], cst.Return) else None
+
+
+def _led_to_text(
+    anatomy: Anatomy,
+    told: ToldByReply,
+    offer: Offer,
+    says: Callable[[cst.BaseExpression], bool | None],
+    *,
+    surely: bool = False,
+) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """The test that leads a reply with calls past them, by what `says` knows of it, and where its text is taken then.
+
+    Calls that are stored on the way are AGL601's. `surely`: nothing else is asked on the way.
+    """
+    function = told.function
+
+    def outcome(node: cst.CSTNode) -> bool | None:
+        if not isinstance(node, (cst.If, cst.While)):
+            return None
+        known = says(node.test)
+        return told.outcome(node) if known is None else known
+
+    graph, stored = anatomy.flow(function), anatomy.transcript.stored(function)
     kept = set(anatomy.points(function, [s.node for s in stored if s.calls is not None]))
     over = {p for p in graph.points if p in kept or told.asks(p) or told.settles(p)}
     texts = {s.node for s in stored if s.role == "assistant"}
     given = [n for n in function.nodes_of(cst.Return, cst.Yield) if n.value is not None and told.mentions(n.value)]
     goals = set(anatomy.points(function, [*texts, *given])) - over
-    starts = anatomy.points(function, [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)])
-    way = Ways(anatomy.module, function, graph).path(starts, goals, over, says=says) or []
-    for point in way:
-        node = point.statement
-        if isinstance(node, (cst.If, cst.While)) and truth(node.test, flags) is not None:
-            return node.test, cast(cst.CSTNode, way[-1].statement)
-    return None
+    starts = anatomy.points(function, [offer.call])
+    way = Ways(anatomy.module, function, graph).path(starts, goals, over, says=outcome) or []
+    asked = [p.statement for p in way if isinstance(p.statement, (cst.If, cst.While))]
+    if surely and any(outcome(node) is None for node in asked):
+        return
+    yield from ((node.test, cast(cst.CSTNode, way[-1].statement)) for node in asked if says(node.test) is not None)
 
 
 def _is_handled_inside(anatomy: Anatomy, offer: Offer) -> bool:

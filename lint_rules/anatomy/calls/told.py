@@ -119,7 +119,7 @@ class ToldByReply:
         return False
 
     def outcome(self, node: cst.CSTNode) -> bool | None:
-        return self._truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
+        return self.truth(node.test) if isinstance(node, (cst.If, cst.While)) else None
 
     def undecided(self, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The parts of a test that a reply with calls leaves open: `last_round` of `not calls or last_round`."""
@@ -128,7 +128,7 @@ class ToldByReply:
             yield from self.undecided(test.expression)
         elif isinstance(test, cst.BooleanOperation):
             for side in (test.left, test.right):
-                if self._truth(side) is None:
+                if self.truth(side) is None:
                     yield from self.undecided(side)
         else:
             yield test
@@ -136,7 +136,7 @@ class ToldByReply:
     def tells(self, test: cst.BaseExpression) -> bool:
         """Whether one side of a test says that there are calls before the other is asked: `not calls or old(calls)`."""
         test = ex.inner(test)
-        return isinstance(test, cst.BooleanOperation) and (self._truth(test.left) is not None or self.tells(test.left))
+        return isinstance(test, cst.BooleanOperation) and (self.truth(test.left) is not None or self.tells(test.left))
 
     @cached_property
     def cut_off(self) -> dict[str, bool]:
@@ -275,7 +275,8 @@ class ToldByReply:
         if self._is_handed(value):
             return True
         if type(value) is cst.Name:
-            return self.anatomy.facts.slots.of(value) in self.derived
+            is_text = Kind.MODEL_TEXT in self.anatomy.facts.kinds(value)
+            return not is_text and self.anatomy.facts.slots.of(value) in self.derived
         parts = children(value) if isinstance(value, _HOLDERS) else []
         return any(isinstance(part, cst.BaseExpression) and self._gives(part) for part in parts) or any(
             self._gives(part.value) for part in parts if isinstance(part, (cst.Element, cst.DictElement, cst.Arg))
@@ -285,22 +286,22 @@ class ToldByReply:
         kinds = self.anatomy.facts.kinds(value)
         return bool(_HANDED & kinds.keys())
 
-    def _truth(self, test: cst.BaseExpression) -> bool | None:
+    def truth(self, test: cst.BaseExpression) -> bool | None:
         """What a test gives for a reply with calls."""
         test = ex.inner(test)
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-            value = self._truth(test.expression)
+            value = self.truth(test.expression)
             return None if value is None else not value
         if isinstance(test, cst.BooleanOperation):
             either = isinstance(test.operator, cst.Or)
-            sides = [self._truth(test.left), self._truth(test.right)]
+            sides = [self.truth(test.left), self.truth(test.right)]
             if either in sides:
                 return either
             return (not either) if sides == [not either] * 2 else None
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             return self._compared(test)
         if isinstance(test, cst.Call) and ex.dotted(test.func) in {"len", "bool"} and test.args:
-            return self._truth(test.args[0].value)
+            return self.truth(test.args[0].value)
         asked = ex.asked(test)
         if asked is not None and isinstance(test, cst.Call):
             return True if asked[1] in {"tool_calls", "content"} else None
@@ -312,7 +313,7 @@ class ToldByReply:
             return True
         if slot is not None and slot in self.derived and slot not in self._traced:
             self._traced.add(slot)  # `name = name or piece.name` is made of itself
-            values = {self._truth(value) for value in self.anatomy.facts.assigned(slot)}
+            values = {self.truth(value) for value in self.anatomy.facts.assigned(slot)}
             self._traced.discard(slot)
             return values.pop() if len(values) == 1 else None
         return None
@@ -333,17 +334,17 @@ class ToldByReply:
             return positive if asked[1] in self.anatomy.facts.call_attributes else None
         if positive or isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             if ex.dotted(right) == "None":
-                value = self._truth(left)
+                value = self.truth(left)
                 return None if value is None else value is not positive
             said = _said(test)
             if said & _WITH_CALLS:
                 return positive
             if said and said <= _NO_CALLS:
                 return not positive
-            if ex.integer(right) == 0 and self._truth(left) is True:
+            if ex.integer(right) == 0 and self.truth(left) is True:
                 return not positive
             return None
-        if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self._truth(left) is True:
+        if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self.truth(left) is True:
             return True if ex.integer(right) in {0, 1} else None
         return None
 
