@@ -42,6 +42,7 @@ _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
 _BINDING: tuple[type[cst.CSTNode], ...] = (
     cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor,
 )  # fmt: skip
+_VERDICTS = frozenset({"startswith", "endswith", "isinstance", "hasattr", "len", "bool", "any", "all", "count", "find"})
 
 
 class ReplyPlaces:
@@ -244,15 +245,29 @@ def _roots(target: cst.CSTNode) -> Iterator[str]:
 
 
 def _reads(value: cst.CSTNode, names: set[str]) -> bool:
-    """Whether a value is made of what these names hold; what a response says of itself is not the reply."""
+    """Whether a value is made of what these names hold; what a response says of itself is not the reply.
+
+    Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`.
+    """
     stack = [value] if names else []
     while stack:
         node = stack.pop()
         if type(node) is cst.Name and node.value in names:
             return True
-        if type(node) is not cst.Attribute or node.attr.value not in _ABOUT:
+        if type(node) is cst.IfExp:
+            stack += [node.body, node.orelse]
+        elif not _is_verdict(node) and (type(node) is not cst.Attribute or node.attr.value not in _ABOUT):
             stack.extend(children(node))
     return False
+
+
+def _is_verdict(node: cst.CSTNode) -> bool:
+    """Whether a value is true or false, or a number, of something (Python documentation, "Built-in Functions")."""
+    if isinstance(node, cst.Call):
+        return ex.called_name(node) in _VERDICTS
+    return isinstance(node, cst.Comparison) or (
+        isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
+    )
 
 
 def _mentions(value: cst.CSTNode, names: set[str]) -> bool:
