@@ -105,15 +105,25 @@ def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> 
 def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> Iterator[FoundClass]:
     """The methods of other files that a call may run, and their files: also one that a class of this file inherits."""
     base, name = ex.receiver(call), ex.called_name(call)
-    if base is None or anatomy.facts.slots.callee(call) is not None:
+    if anatomy.facts.slots.callee(call) is not None:
         return
-    cls, slot = own_class(anatomy, base), anatomy.facts.slots.of(base)
+    cls = own_class(anatomy, base) if base is not None else None
     if cls is not None:
         methods = iter([inherited(anatomy, cls, name, asking=asking)])
     else:
+        slot = anatomy.facts.slots.of(base) if base is not None else None
         objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
         methods = (method_of(*found, name) for found in objects)
-    yield from (found for found in methods if found is not None)
+    found = [method for method in methods if method is not None]
+    yield from found or _called(anatomy, call, asking=asking)
+
+
+def _called(anatomy: Anatomy, call: cst.Call, *, asking: bool) -> Iterator[FoundClass]:
+    """`self.oracle(talk)`: the method that is run if an object of another file is called itself."""
+    slot = anatomy.facts.slots.of(call.func) if isinstance(call.func, (cst.Name, cst.Attribute)) else None
+    objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
+    methods = (method_of(*each, "__call__") for each in objects)
+    yield from (method for method in methods if method is not None)
 
 
 def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
