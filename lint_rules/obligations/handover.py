@@ -38,6 +38,8 @@ _WHOLE = re.compile(
     r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
 )
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
+_MOST = 8
+"""A function with more requests has no turn that ends in one answer."""
 Way = Literal["leaves", "handler", "yield", "error", "early"]
 
 
@@ -196,6 +198,8 @@ class _Search:
         where it is told in each round.
         """
         asks = self.anatomy.turns.requests(function)
+        if len(asks) > _MOST:
+            return []
         contents = [one.message.content for one in ran if one.message is not None]
         results = {
             node.value for value in contents if value is not None for node in walk(value) if type(node) is cst.Name
