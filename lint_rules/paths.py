@@ -66,3 +66,9 @@ def upwards(folder: str) -> Iterator[str]:
         if parent == folder:
             return
         folder = parent
+
+
+def is_test_file(path: str) -> bool:
+    """Whether pytest collects a file of this name (its documentation, "Conventions for Python test discovery")."""
+    name = os.path.basename(path)
+    return name.startswith("test_") or name.endswith("_test.py")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeGuard
 
 from lint_rules.gate.needs import runs_beside
 from lint_rules.options import Neighbours
+from lint_rules.paths import is_test_file
 
 MOST_HOPS = 3
 """How many imports lie, at most, between a file and those that start its functions."""
@@ -74,8 +74,7 @@ def direct_importers(path: str, project: Project) -> list[tuple[str, bytes]]:
 
 def _is_test(path: str, source: bytes) -> bool:
     """Whether pytest collects a file: what a test starts at once, nobody else does."""
-    name = os.path.basename(path)
-    return (name.startswith("test_") or name.endswith("_test.py")) and b"def test" in source
+    return is_test_file(path) and b"def test" in source
 
 
 def is_imported(path: str, neighbours: Neighbours | None, leads: Callable[[bytes], bool] = runs_beside) -> bool:

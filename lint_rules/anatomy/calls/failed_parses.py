@@ -25,7 +25,7 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
     if handling.ending is Ending.DROPS:
         return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
     if handling.ending is Ending.TELLS:
-        return _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
+        return _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling)
     neutral, target = handling.neutral, handling.target
     if neutral is None:
         return None
@@ -98,7 +98,7 @@ def _is_parsed(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> b
                for part in ex.alternatives(value))  # fmt: skip
 
 
-def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
+def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
     """`args = {"raw": text}`: what no tool has asked for goes on where it is run, and nobody looks for the key."""
     line = _only_line(handling)
     name = ex.dotted(line.targets[0].target) if isinstance(line, cst.Assign) else None
