@@ -64,7 +64,10 @@ class _Told:
         for frame in queue:
             if frame.module is not self._module:
                 found[frame] = None
-            for further in (f for value in frame.returned for f in self._runs(value, frame)):
+            passed_on = [f for value in frame.returned for f in self._runs(value, frame)]
+            if type(frame.node) is ast.Lambda:  # what it runs is the tool
+                found |= dict.fromkeys(passed_on)
+            for further in passed_on:
                 if further not in seen and len(queue) < _MOST:
                     seen.add(further)
                     queue.append(further)
@@ -95,8 +98,8 @@ class _Told:
                     yield from self._functions(given, frame)
                 elif type(node) is ast.Dict:  # `{"read": read_file}`
                     yield from self._functions([v for k, v in items.items() if k in self._declared], frame)
-                elif self._declared.intersection(map(_text, node.args)):  # `add("read", read_file)`
-                    yield from self._functions(node.args, frame)
+                elif self._declared.intersection(map(_text, (*node.args, *items.values()))):  # `add("read", read_file)`
+                    yield from self._functions((*node.args, *items.values()), frame)
 
     def _by_decorator(self) -> Iterator[Frame]:
         for frame in self._module.frames:
