@@ -171,10 +171,12 @@ class WaysOut:
         """Where something is yielded while results are there, and wait in a list of their own to be stored."""
         given = self.function.nodes_of(cst.Yield) if taken.loop is not None else []
         lists = {slot for point in taken.region.answering for slot in taken.region.grown(point)} if given else set()
+        if not lists:
+            return []
         later = self.ends.histories - lists
         stored = (each.node for each in self.ends.stored if each.answers and each.slot in later)
         ends = self.anatomy.points(self.function, stored)
-        if not ends or not lists:
+        if not ends:
             return []
         graph, answered = self.ends.graph, taken.region.answering
         filled = {slot[2]: True for slot in lists if isinstance(slot, tuple) and slot[0] == "var"}
