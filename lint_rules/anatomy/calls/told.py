@@ -72,7 +72,7 @@ class ToldByReply:
         if calls is None or message is None:
             return
         self._stored.update(walk(calls))
-        if store.write is not None:  # another file may do more with them
+        if store.write is not None and self._only_puts(store.node):  # another file may do more with them
             self._stored.add(store.node)
             if isinstance(message.node, cst.Call) and self.anatomy.facts.slots.callee(message.node) is None:
                 self._stored.add(message.node)
@@ -218,14 +218,23 @@ class ToldByReply:
         )
         return bool(asking) and shown
 
-    def _only_looks(self, call: cst.Call) -> bool:
-        """Whether a function of the project gives the calls that it gets to nobody."""
+    def _only_puts(self, store: cst.CSTNode) -> bool:
+        """Whether what stores a reply gives its calls to lists, and to nobody else."""
+        callee = self.anatomy.facts.slots.callee(store) if isinstance(store, cst.Call) else None
+        return callee is None or (isinstance(store, cst.Call) and self._only_looks(store, GROWERS))
+
+    def _only_looks(self, call: cst.Call, besides: frozenset[str] = frozenset()) -> bool:
+        """Whether a function of the project gives the calls that it gets to nobody; `besides` are names that may."""
         callee = self.anatomy.facts.slots.callee(call)
         found = (self.anatomy, callee) if callee is not None else run_elsewhere(self.anatomy, call)
         if found is None:
             return False
         there, run = found
-        inside = (node for node in run.nodes_of(cst.Call) if ex.called_name(node) not in READERS)
+        inside = (
+            node
+            for node in run.nodes_of(cst.Call)
+            if ex.called_name(node) not in READERS | besides and there.facts.slots.constructed(node) is None
+        )
         return not any(
             _HANDED & there.facts.kinds(arg.value).keys()
             for node in inside
