@@ -163,6 +163,8 @@ class WaysOut:
                     continue
                 if fault.left and taken.loop is None and taken.asked is None:
                     continue  # a comprehension, of which something is yielded, is over by then
+                if fault.left and point in waiting and point not in taken.region.hopeful:
+                    continue  # who reads on finds the call open, too
                 landed = fault.lands(self.anatomy.module, self.ends.graph, point, self.ends.mends)
                 if landed is not None:
                     yield fault, landed
