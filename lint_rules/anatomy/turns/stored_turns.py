@@ -121,7 +121,7 @@ class StoredTurns:
             after = {node: value for node, value in grown.items() if self._follows(node, ask, function)}
             saves = [node for node, value in after.items() if holds([value], ask, names)]
             before = [node for node in grown if node not in after and self._anatomy.leads(function, [node], [ask])]
-            beside = any(self._is_beside(ask, function, after[node], names) for node in saves)
+            beside = any(self._is_beside(ask, function, after[node], names | past) for node in saves)
             if load is not None and saves and (before or beside) and self._anatomy.races.is_shared(place, {function}):
                 yield Kept(place, ask, saves, load, None, outside=False, question=bool(before))
                 return
@@ -165,7 +165,10 @@ class StoredTurns:
                 yield node
 
     def _is_beside(self, ask: cst.Call, function: Scope, value: cst.BaseExpression, names: set[str]) -> bool:
-        """Whether something that the model was sent is put somewhere together with its answer, which `names` hold."""
+        """Whether something that the model was sent is put somewhere together with its answer, and is not old.
+
+        `names` hold the answer, and what was there before.
+        """
         sent = self._sent(ask, function)
         return any(path in sent and root not in names for path, root in _paths(value).items())
 
@@ -180,11 +183,13 @@ class StoredTurns:
         return sent
 
     def _tells_both(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
-        """Whether what was asked is stored, too, in one call with the answer or in another one: not only its key."""
-        names, keys = (
-            self._places.derived(function, ask, grown=True),
-            {p for arg in load.args for p in _paths(arg.value)},
-        )
+        """Whether what was asked is stored, too, in one call with the answer or in another one.
+
+        That is neither a key nor what was loaded: marks for rows that wait for them are no conversation.
+        """
+        past = self._places.derived(function, load, grown=True, until=ask)
+        names = self._places.derived(function, ask, grown=True) | past
+        keys = {p for arg in load.args for p in _paths(arg.value)}
         sent, read = self._sent(ask, function) - keys, self._resources.of(load).read
         others = (call for call in function.nodes_of(cst.Call) if self._is_done(call) and call not in {load, ask})
         made = (call for call in others if call is save or not read.isdisjoint(self._resources.of(call).made))
