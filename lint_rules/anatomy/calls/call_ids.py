@@ -122,12 +122,14 @@ def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None
 
 
 def _constant(value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
-    """`{"id": "call_0", "name": name, ...}`: the id is a text, and the name is not, as it is in an example."""
+    """`{"id": "call_0", "name": name, ...}`: the id is a text, and the name is not, as it is in an example.
+
+    Not where it stands in for an id that is missing: an item of the Responses API is told by its `call_id`.
+    """
     named = items.get("name")
-    texts = [part for part in ex.alternatives(value) if ex.text(part)]
-    if named is None or ex.text(named) is not None or not texts or items.get("id") is not value:
+    if named is None or ex.text(named) is not None or not ex.text(value) or items.get("id") is not value:
         return None
-    return SharedId(value, "constant", texts[0])
+    return SharedId(value, "constant", value)
 
 
 def position_in(loop: cst.For | cst.CompFor) -> cst.Name | None:
