@@ -22,6 +22,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_store, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
+from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
@@ -37,9 +38,8 @@ _NOT_YET = frozenset({"user", "system"})
 _WHOLE = re.compile(
     r"append|save|store|record|remember|persist|extend|commit|upsert|histor|messages|turn|all|many|dump"
 )
+_MOST_CALLS = 150
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match})
-_MOST = 8
-"""A function with more requests has no turn that ends in one answer."""
 Way = Literal["leaves", "handler", "yield", "error", "early"]
 
 
@@ -198,7 +198,7 @@ class _Search:
         where it is told in each round.
         """
         asks = self.anatomy.turns.requests(function)
-        if len(asks) > _MOST:
+        if len(asks) > MOST_REQUESTS:
             return []
         contents = [one.message.content for one in ran if one.message is not None]
         results = {
@@ -215,7 +215,8 @@ class _Search:
             if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
             and any(type(node) is cst.Name and node.value in names for node in walk(one.node))
         ]  # fmt: skip
-        turns = (turn for turn in self.anatomy.stored_turns.of(function) if replies and turn.load is not None)
+        kept = self.anatomy.stored_turns.of(function) if replies and self._is_short(function) else []
+        turns = (turn for turn in kept if turn.load is not None)
         told += [save for turn in turns if turn.whole is None for save in turn.saves if save not in told]
         asking = set(self.anatomy.points(function, asks))
         loops = [loop for ask in asks if isinstance(loop := loop_around(self.anatomy, ask), cst.For | cst.While)]
@@ -226,6 +227,10 @@ class _Search:
             if self.anatomy.module.inside(node, loop)
         )
         return [] if any(each) else told
+
+    def _is_short(self, function: Scope) -> bool:
+        """Whether its calls may be looked at, each with each other."""
+        return len(function.nodes_of(cst.Call)) <= _MOST_CALLS
 
     def _of_same_store(self, function: Scope, told: list[cst.CSTNode]) -> set[Point]:
         """Where what is told at some places is told anything, by the same function or object, or in the same list."""

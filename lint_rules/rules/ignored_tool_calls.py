@@ -70,6 +70,7 @@ of another API, or with a `**`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
@@ -80,9 +81,11 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.offers import Offer, is_answered_elsewhere, offers
 from lint_rules.anatomy.rounds.replies import read_of
+from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.repairs.ignored_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate, truth
 from lint_rules.syntax.ways import Ways
 
@@ -117,8 +120,11 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _led_past(anatomy: Anatomy, offered: list[Offer]) -> Iterator[Draft]:
     """Tests that lead some replies with calls past the code that looks for these."""
     seen: set[cst.CSTNode] = set()
+    of_function: defaultdict[Scope, list[Offer]] = defaultdict(list)
     for offer in offered:
-        told = ToldByReply(anatomy, anatomy.module.scope_of[offer.call].function)
+        of_function[anatomy.module.scope_of[offer.call].function].append(offer)
+    few = ((function, made) for function, made in of_function.items() if len(made) <= MOST_REQUESTS)
+    for told, offer in ((ToldByReply(anatomy, function), offer) for function, made in few for offer in made):
         for message, cure, judge in ((_CUT_SHORT, _CUT, _cut_short), (_BOTH, _HELP, _both)):
             found = judge(anatomy, told, offer)
             if found is not None and found[0] not in seen:

@@ -112,7 +112,7 @@ def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None
     texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
     made = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
     slots = {anatomy.facts.slots.of(only) for only in made if isinstance(only, cst.Name)}
-    for loop in anatomy.module.nodes_of(cst.For, cst.CompFor):
+    for loop in anatomy.module.nodes_of(cst.For, cst.CompFor) if slots else ():
         position = position_in(loop)
         if position is None or anatomy.facts.slots.of(position) not in slots or not isinstance(loop.iter, cst.Call):
             continue

@@ -21,6 +21,7 @@ from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import Resources, Touched, body
+from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -41,6 +42,10 @@ from lint_rules.syntax.walk import children, walk
 
 _DEEPEST = 4
 _RUNS = frozenset({"run", "arun"})
+_MOST_LOADS = 40
+"""Of a function with more calls that may load something, none is known to load the talk."""
+_NEWEST = 8
+"""So many reads of a place before a request are followed: those nearest to it."""
 _BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "uuid4"))
 
 
@@ -81,7 +86,8 @@ class StoredTurns:
             after = [call for call in calls if call not in asks and self._is_done(call)]
             told = [call for call in after if self._anatomy.leads(function, [ask], [call])]
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
-            here = list(self._kept(ask, loads, told, function)) or list(self._put_back(ask, function))
+            here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
+            here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
             yield from here or islice(self._handed_down(ask, told, function), 1)
         for call in calls:
             named = self._named(call, function)
@@ -114,7 +120,7 @@ class StoredTurns:
         What is asked must be put there, too, before or beside the answer: else it is no conversation.
         """
         for place, grown in self._grown(function).items():
-            reads = [node for node in self._reads(function, place) if self._module.before(node, ask)]
+            reads = [node for node in self._reads(function, place) if self._module.before(node, ask)][-_NEWEST:]
             past = {n for r in reads for n in self._places.derived(function, r, grown=True, until=ask)}
             load = next((read for read in reads if self._is_sent(read, ask, past)), None)
             names = self._places.derived(function, ask, grown=True) - past

@@ -26,6 +26,8 @@ from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
+MOST_REQUESTS = 8
+"""A function with more has no turn that ends in one answer."""
 _MOST_NOTES = 3
 
 
