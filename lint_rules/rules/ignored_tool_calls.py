@@ -123,13 +123,16 @@ def _led_past(anatomy: Anatomy, offered: list[Offer]) -> Iterator[Draft]:
     of_function: defaultdict[Scope, list[Offer]] = defaultdict(list)
     for offer in offered:
         of_function[anatomy.module.scope_of[offer.call].function].append(offer)
-    few = ((function, made) for function, made in of_function.items() if len(made) <= MOST_REQUESTS)
-    for told, offer in ((ToldByReply(anatomy, function), offer) for function, made in few for offer in made):
-        for message, cure, judge in ((_CUT_SHORT, _CUT, _cut_short), (_BOTH, _HELP, _both)):
-            found = judge(anatomy, told, offer)
-            if found is not None and found[0] not in seen:
-                seen.add(found[0])
-                yield Draft(found[0], message, cure, (Note(found[1], "the text is taken here"),))
+    for function, made in of_function.items():
+        if len(made) > MOST_REQUESTS:
+            continue
+        told = ToldByReply(anatomy, function)
+        for offer in made:
+            for message, cure, judge in ((_CUT_SHORT, _CUT, _cut_short), (_BOTH, _HELP, _both)):
+                found = judge(anatomy, told, offer)
+                if found is not None and found[0] not in seen:
+                    seen.add(found[0])
+                    yield Draft(found[0], message, cure, (Note(found[1], "the text is taken here"),))
 
 
 def _cut_short(anatomy: Anatomy, told: ToldByReply, offer: Offer) -> tuple[cst.BaseExpression, cst.CSTNode] | None:
@@ -144,7 +147,7 @@ def _cut_short(anatomy: Anatomy, told: ToldByReply, offer: Offer) -> tuple[cst.B
     def says(test: cst.BaseExpression) -> bool | None:
         return truth(test, flags)
 
-    return next((led for led in _led_to_text(anatomy, told, offer, says)), None)
+    return next(_led_to_text(anatomy, told, offer, says), None)
 
 
 def _both(anatomy: Anatomy, told: ToldByReply, offer: Offer) -> tuple[cst.BaseExpression, cst.CSTNode] | None:
@@ -158,7 +161,7 @@ def _both(anatomy: Anatomy, told: ToldByReply, offer: Offer) -> tuple[cst.BaseEx
         value = evaluate(test, atom)
         return value if value is not None and told.truth(test) is None else None
 
-    led = next((led for led in _led_to_text(anatomy, told, offer, says, surely=True)), None)
+    led = next(_led_to_text(anatomy, told, offer, says, surely=True), None)
     return led if led is not None and isinstance(led[1], cst.Return) else None
 
 

@@ -82,9 +82,8 @@ def _only_part(value: cst.BaseExpression) -> cst.BaseExpression | None:
     if isinstance(value, cst.FormattedString):
         parts = [part.expression for part in value.parts if isinstance(part, cst.FormattedStringExpression)]
         return parts[0] if len(parts) == 1 else None
-    if isinstance(value, cst.Call) and ex.dotted(value.func) == "str" and len(value.args) == 1:
-        return value.args[0].value
-    return value if ex.reads_place(value) else None
+    unwrapped = _unwrapped(value)
+    return unwrapped if unwrapped is not value or ex.reads_place(value) else None
 
 
 def _is_name_of_call(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

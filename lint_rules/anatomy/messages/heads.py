@@ -380,18 +380,10 @@ class Heads:
             told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
             return ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str")
         if isinstance(value, cst.Name):
-            return any(self._makes_text(part) for given in self._unpacked(value) for part in self._values(given))
+            slot = self.facts.slots.of(value)
+            given = self.anatomy.aliases.given_back(slot) if slot is not None else []
+            return any(self._makes_text(part) for each, _ in given for part in self._values(each))
         return isinstance(value, _STRINGS)
-
-    def _unpacked(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
-        """What a function of this file gives at the place of a name in a tuple: `code, text = run(it)`."""
-        for bound in self.module.scope_of[name].function.nodes_of(cst.Assign):
-            target, call = bound.targets[0].target, ex.inner(bound.value)
-            names = [ex.dotted(e.value) for e in target.elements] if isinstance(target, cst.Tuple) else []
-            callee = self.facts.slots.callee(call) if name.value in names and isinstance(call, cst.Call) else None
-            for given in (r.value for r in callee.nodes_of(cst.Return)) if callee is not None else ():
-                if isinstance(given, cst.Tuple) and len(given.elements) == len(names):
-                    yield given.elements[names.index(name.value)].value
 
     def keeps_tail(self, head: Head) -> bool:
         """Whether the same function takes the end of the same text as well."""
