@@ -24,7 +24,7 @@ def _growth() -> ModuleType:
 
 
 growth = _growth()
-SMALL, TIMES, MOST, FEW = 300, 4, 10, 600
+SMALL, TIMES, MOST, FEW = 200, 4, 10, 600
 """Lines of the small file, how much longer the large one is, how many times as often it may call a function, and so
 many calls of one function that nobody minds them: what looks at everything once for each thing calls 16 times as often.
 """
