@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules.gate import mentions
@@ -44,9 +45,11 @@ def formed(
     has_parts = is_lowered = False
     if seen.has_own_words():
         from lint_rules.anatomy.dialect import lower
+        from lint_rules.project import direct_importers, is_project
 
         own = own or ast.parse(source)
-        is_lowered, has_parts = lower(own, source, path, neighbours)
+        importing = partial(direct_importers, project=neighbours) if is_project(neighbours) else None
+        is_lowered, has_parts = lower(own, source, path, neighbours, importing)
         seen = seen.again(own) if is_lowered else seen
     knows_all = has_parts or mentions.user_words(source, options.vocabulary)
     speaking = options.codes if knows_all else seen.speaking(options.codes)

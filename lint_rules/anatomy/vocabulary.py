@@ -142,6 +142,7 @@ CALL_TYPES = frozenset(
 
 CALLS_ATTRIBUTES = frozenset({"tool_calls"})
 CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call"})
+RESULT_TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
 """Values of `.type` that mark a block of a reply as a tool call."""
 
 HISTORY_NAMES = frozenset(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lint_rules.syntax.below import BELOW
+from lint_rules.syntax.below import BELOW, walk
 
 Find = Callable[[str, str], "tuple[str, bytes] | None"]
 """(path of the importing file, module as written) -> (path, source), None for what is not of the project."""
@@ -151,11 +151,48 @@ class Module:
         """By the last name of what is called."""
         _Walk(self).block(tree.body, self.top)
 
+    @cached_property
+    def narrowed(self) -> dict[ast.AST, ast.expr]:
+        """The names that stand where a test has told their class, each with that: `if isinstance(x, C): x.y`."""
+        if "isinstance" not in self.calls:
+            return {}
+        return {
+            name: cls
+            for node in walk(self.tree)
+            for test, parts in _tested(node)
+            for tested, cls in _told_by(test)
+            for part in parts
+            for name in walk(part)
+            if type(name) is ast.Name and name.id == tested
+        }
+
     def close(self) -> None:
         """Unties frames, which hold each other. Nothing can be asked afterwards."""
         for frame in self.frames:
             vars(frame).clear()
         vars(self).clear()
+
+
+def _tested(node: Any) -> Iterator[tuple[ast.expr, list[Any]]]:
+    """The tests of a statement or expression, each with what is only run if it holds."""
+    if isinstance(node, (ast.If, ast.While)):
+        yield node.test, node.body
+    elif isinstance(node, ast.IfExp):
+        yield node.test, [node.body]
+    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        yield node.values[0], node.values[1:]
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        yield from ((test, [node.elt]) for inside in node.generators for test in inside.ifs)
+
+
+def _told_by(test: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names of which a test tells the class, if it holds."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from _told_by(part)
+    elif isinstance(test, ast.Call) and getattr(test.func, "id", "") == "isinstance" and len(test.args) == 2:
+        if isinstance(test.args[0], ast.Name):
+            yield test.args[0].id, test.args[1]
 
 
 class _Walk:

@@ -111,6 +111,15 @@ class Values:
         """The classes of which the value of an expression may be an object."""
         return [thing.cls for thing in self.of(node, frame) if isinstance(thing, Instance)]
 
+    def owners(self, node: ast.Attribute, frame: Frame) -> list[ClassFrame]:
+        """The classes of the objects of which an attribute may be read: of several only those that have it."""
+        found = self.instances(node.value, frame)
+        having = [cls for cls in found if self._has(cls, node.attr)] if len(found) > 1 else found
+        return having or found
+
+    def _has(self, cls: ClassFrame, name: str) -> bool:
+        return any(name in here.bound or name in here.attributes for here in (cls, *self.bases(cls)))
+
     def elements(self, node: ast.AST | None, frame: Frame) -> list[ClassFrame]:
         """The classes of the objects that a container may hold."""
         return [thing.cls for thing in _elements(self.of(node, frame)) if isinstance(thing, Instance)]
@@ -143,6 +152,10 @@ class Values:
         owner = frame.owner
         if owner is not None and node.id == frame.self_name:
             return frozenset({ClassObject(owner) if "classmethod" in frame.decorators else Instance(owner)})
+        told = self.of(frame.module.narrowed.get(node), frame)
+        classes = told | {thing for pair in told if isinstance(pair, Pair) for part in pair.parts for thing in part}
+        if instances := frozenset(Instance(thing.cls) for thing in classes if isinstance(thing, ClassObject)):
+            return instances
         around = frame.lookup(node.id)
         return UNKNOWN if around is None else self.variable(around, node.id)
 

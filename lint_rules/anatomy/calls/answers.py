@@ -26,7 +26,6 @@ from lint_rules.syntax.walk import walk_scope
 
 _RESULT_KEYS = frozenset({"content", "output", "result", "response", "error", "value"})
 _WRAPPERS = frozenset({"toolResult", "functionResponse", "function_response", "tool_result"})
-TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
 ROLES = frozenset({"tool", "function"})
 _MADE = re.compile(
     r"^(Beta)?(Tool|Function)(Message$|((Call|Use|Execution)?(Response|Result|Return|Output|Answer)\w*$))"
@@ -142,7 +141,7 @@ def _is_answer_dict(items: dict[str, cst.BaseExpression]) -> bool:
         return True
     kind = items.get("type")
     tag = ex.text(kind) if kind is not None else None
-    if tag in TAGS:
+    if tag in words.RESULT_TAGS:
         return True
     return bool(words.ANSWERED & items.keys()) and bool(_RESULT_KEYS & items.keys()) and tag is None
 

@@ -13,6 +13,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.walk import walk_scope
+from lint_rules.syntax.word import meaning
 
 _SETTLING = frozenset({"append", "add", "put", "put_nowait", "appendleft", "insert", "extend", "setdefault", "push"})
 _ID_PARTS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
@@ -258,8 +259,8 @@ class InHand:
         if name == "isinstance" and len(test.args) == 2 and self.is_whole(test.args[0].value):
             types = test.args[1].value
             named = [e.value for e in types.elements] if isinstance(types, cst.Tuple) else [types]
-            last = [(ex.dotted(t) or "").rpartition(".")[2] for t in named]
-            if any(("Tool" in t or "Function" in t) and "Result" not in t for t in last):
+            last = [ex.last_name(t) for t in named]
+            if any(map(_is_of_calls, last)):
                 return True, True
             if all(t[:1].isupper() for t in last):
                 return False, True
@@ -282,10 +283,14 @@ class InHand:
     def _is_class(self, pattern: cst.MatchPattern) -> bool | None:
         """What `case ToolCall():`, `case TextPart() | ImagePart():` give."""
         listed = pattern.patterns if isinstance(pattern, cst.MatchOr) else [pattern]
-        names = [
-            (ex.dotted(p.cls) or "").rpartition(".")[2] for p in _patterns(listed) if isinstance(p, cst.MatchClass)
-        ]
-        return any("Call" in name or "ToolUse" in name for name in names) if names else None
+        names = [ex.last_name(p.cls) for p in _patterns(listed) if isinstance(p, cst.MatchClass)]
+        return any(map(_is_of_calls, names)) if names else None
+
+
+def _is_of_calls(name: str) -> bool:
+    """Whether a class is one of tool calls: as its objects are sent as such, or as its name says."""
+    said = any(word in name for word in ("Tool", "Function", "Call"))
+    return meaning(name) == "class of call" or (said and "Result" not in name)
 
 
 class CallsInHand(InHand):

@@ -79,7 +79,7 @@ def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
         ids = [value for key, value in items.items() if key in words.ANSWERED]
         if ids:
             yield from ids
-        elif role in answers.ROLES or kind in answers.TAGS:
+        elif role in answers.ROLES or kind in words.RESULT_TAGS:
             yield from items.values()
     elif isinstance(node, cst.Call):
         keywords = ex.keywords(node)

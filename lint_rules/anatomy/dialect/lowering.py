@@ -88,7 +88,7 @@ class Lowering:
                 self._rename(node, "id", renamed[node.id])
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> None:
-        known = [self._parts.words.get(cls) for cls in self._values.instances(node.value, frame)]
+        known = [self._parts.words.get(cls) for cls in self._values.owners(node, frame)]
         named = {found.get(node.attr, node.attr) if found is not None else node.attr for found in known}
         word = named.pop() if len(named) == 1 else node.attr
         self._rename(node, "attr", word, self._means(self._values.of(node, frame)))

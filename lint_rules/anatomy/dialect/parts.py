@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from lint_rules.anatomy import vocabulary as words
@@ -98,7 +98,7 @@ class Parts:
     def _fields_in(self, node: ast.AST | None, frame: Frame) -> list[tuple[ClassFrame, str]]:
         """The fields of objects of the project that a value is, or is made of in one step."""
         if isinstance(node, ast.Attribute):
-            return [(cls, node.attr) for cls in self._values.instances(node.value, frame)]
+            return [(cls, node.attr) for cls in self._values.owners(node, frame)]
         if isinstance(node, ast.BoolOp):
             return self._fields_in(node.values[0], frame)
         if isinstance(node, ast.IfExp):
@@ -117,9 +117,7 @@ class Parts:
                 self._vote(items.get(part), frame, part)
             role = items["role"]
             if type(role) is ast.Constant and role.value in words.ROLES:
-                answering = {cls for cls, _ in self._fields_in(items.get("tool_call_id"), frame)}
-                for cls in answering & {cls for cls, _ in self._fields_in(items.get("content"), frame)}:
-                    self._fixed[cls].add(str(role.value))
+                self._answer(items, frame, str(role.value))
         function = items.get("function")
         inner = _items(function) if type(function) is ast.Dict else {}
         if {"name", "arguments"} <= inner.keys():
@@ -129,6 +127,18 @@ class Parts:
         if type(tag) is ast.Constant and tag.value in words.CALL_TAGS:
             for key, part in _BLOCK.items():
                 self._vote(items.get(key), frame, part)
+        elif type(tag) is ast.Constant and tag.value in words.RESULT_TAGS:
+            answered = next((value for key, value in items.items() if key in words.ANSWERED), None)
+            shown = {"tool_call_id": answered, "content": items.get("content", items.get("output"))}
+            for part, value in shown.items():
+                self._vote(value, frame, part)
+            self._answer(shown, frame, "tool")
+
+    def _answer(self, items: Mapping[str, ast.expr | None], frame: Frame, role: str) -> None:
+        """What is sent with the id of a call and a content, always under one role."""
+        answering = {cls for cls, _ in self._fields_in(items.get("tool_call_id"), frame)}
+        for cls in answering & {cls for cls, _ in self._fields_in(items.get("content"), frame)}:
+            self._fixed[cls].add(role)
 
     def _assignment(self, node: ast.Assign, frame: Frame) -> None:
         """`message["tool_calls"] = ...`, where messages are sent as they are."""
@@ -311,9 +321,11 @@ class Parts:
         parts = set(chosen.values())
         if "role" in parts or cls in self.roles:
             for name in fields:
-                if "tool_calls" not in parts and any(self._is_call(found.get(c)) for c in self._held(cls, name)):
-                    chosen[name] = "tool_calls"
-                    parts.add("tool_calls")
+                held = [self._is_call(found.get(part)) for part in self._held(cls, name)]
+                part = "tool_calls" if all(held) else "content"  # blocks of several kinds
+                if any(held) and part not in parts:
+                    chosen[name] = part
+                    parts.add(part)
             texts = [name for name in fields if name not in chosen and self._texts[cls, name]]
             if "content" not in parts and texts:
                 chosen[max(texts, key=lambda name: self._texts[cls, name])] = "content"

@@ -217,9 +217,15 @@ class Transcript:
             if arg.keyword is not None and arg.keyword.value in _ID_KEYWORDS:
                 return arg.value
             made = self.messages.of(arg.value) if self.messages.may_answer else ()
-            if made and made[0].answers:
+            if made and made[0].answers and not self._only_shows(made[0]):
                 return made[0].answers[0]
         return None
+
+    def _only_shows(self, message: Message) -> bool:
+        """Whether it says nothing but what the call says itself: `{"id": call.id, "name": call.name}` for approval."""
+        pairs = [ex.member(value) for value in ex.dict_items(message.node).values() if ex.text(value) is None]
+        slots = {self.facts.slots.of(pair[0]) if pair is not None else None for pair in pairs}
+        return len(pairs) > 1 and len(slots) == 1 and None not in slots
 
 
 def _arguments_of(node: cst.BaseExpression) -> list[cst.Arg]:
