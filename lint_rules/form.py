@@ -11,10 +11,11 @@ from lint_rules.options import Neighbours, Options
 if TYPE_CHECKING:
     import ast
 
+    from lint_rules.anatomy.dialect import Lowered
     from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.parse import Tree
 
-__all__ = ["Form", "formed"]
+__all__ = ["Form", "bring_in_form", "formed"]
 
 
 class Form(NamedTuple):
@@ -44,12 +45,8 @@ def formed(
     own = tree if is_ours else None
     has_parts = is_lowered = False
     if seen.has_own_words():
-        from lint_rules.anatomy.dialect import lower
-        from lint_rules.project import direct_importers, is_project
-
         own = own or ast.parse(source)
-        importing = partial(direct_importers, project=neighbours) if is_project(neighbours) else None
-        is_lowered, has_parts = lower(own, source, path, neighbours, importing)
+        is_lowered, has_parts = _lower(own, source, path, neighbours)
         seen = seen.again(own) if is_lowered else seen
     knows_all = has_parts or mentions.user_words(source, options.vocabulary)
     speaking = options.codes if knows_all else seen.speaking(options.codes)
@@ -66,3 +63,25 @@ def formed(
         seen = seen.again(own)
         speaking |= seen.speaking(options.codes - speaking)
     return Form(speaking, seen.levels, own, altered or is_lowered)
+
+
+def bring_in_form(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> bool:
+    """Brings the tree of a file in its form, in place, whatever rules say of it; whether it stands otherwise there."""
+    from lint_rules.gate.speaking import Gate
+    from lint_rules.syntax.normal import normalize
+
+    def nearby(module: str) -> bytes | None:
+        found = neighbours(path, module) if neighbours is not None else None
+        return found[1] if found is not None else None
+
+    seen = Gate(tree, nearby)
+    is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours).is_changed
+    return normalize(tree, (seen.again(tree) if is_lowered else seen).nodes) or is_lowered
+
+
+def _lower(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> Lowered:
+    from lint_rules.anatomy.dialect import lower
+    from lint_rules.project import direct_importers, is_project
+
+    importing = partial(direct_importers, project=neighbours) if is_project(neighbours) else None
+    return lower(tree, source, path, neighbours, importing or getattr(neighbours, "importing", None))

@@ -16,6 +16,7 @@ from lint_rules.anatomy.calls.tools import told_of
 from lint_rules.anatomy.cuts.handed import Handed, handed
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
+from lint_rules.form import bring_in_form
 from lint_rules.gate import mentions
 from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
@@ -150,7 +151,10 @@ def _nearby(
         tree = parse(source)
         if levels(source, tree) > SHALLOW or _is_large(tree, options):
             return None
-        return anatomy_of(read(source, path, tree), options, neighbours, read, hops, around)
+        if read is not read_bare or not isinstance(tree, ast.Module):
+            return anatomy_of(read(source, path, tree), options, neighbours, read, hops, around)
+        altered = bring_in_form(tree, source, path, neighbours)
+        return anatomy_of(read_bare(source, path, tree, altered=altered), options, neighbours, read, hops, around)
     except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
         return None
 
@@ -210,20 +214,30 @@ def _summary(
     key = what, path, source
     if key not in project.summaries:
         noting = _Noting(project)
-        project.summaries[key] = work(path, source, noting), noting.asked
+        project.summaries[key] = work(path, source, noting), noting.asked, noting.sharing
     found: Told
-    found, asked = project.summaries[key]
+    found, asked, sharing = project.summaries[key]
     for asking, module in asked:
         project(asking, module)
+    for shared in sharing:
+        project.importers(shared)
     return found
 
 
 class _Noting:
-    """Neighbours that note what is asked of them: whoever uses what came of that has asked it, too."""
+    """Neighbours that note what is asked of them: whoever uses what came of that has asked it, too.
 
-    def __init__(self, neighbours: Neighbours) -> None:
-        self._neighbours = neighbours
+    They tell who imports a file only to find out what its classes are.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._neighbours = project
         self.asked: dict[tuple[str, str], None] = {}
+        self.sharing: dict[str, None] = {}
+
+    def importing(self, path: str) -> list[tuple[str, bytes]]:
+        self.sharing[path] = None
+        return direct_importers(path, self._neighbours)
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
         self.asked[path, module] = None

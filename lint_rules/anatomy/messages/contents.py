@@ -166,7 +166,8 @@ class Contents:
     def arrives(self, handed: Handed) -> Iterator[Slot]:
         """The slots in which what another file hands to this one arrives."""
         cls = self.module.class_named(handed.owner.removesuffix(".__init__"))
-        function = next((f for f in self.module.functions if f.qualname == handed.owner), None)
+        named = (f for f in self.module.functions if f.qualname == handed.owner and f.kind == "function")
+        function = next(named, None)
         if function is None:
             if cls is not None and isinstance(handed.part, str):
                 yield self.facts.slots.attribute(cls, handed.part)

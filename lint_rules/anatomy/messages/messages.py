@@ -145,7 +145,8 @@ class Messages:
         made = self.facts.slots.constructed(node)
         if made is not None:
             keys = replace(keys, items={**dict(zip(fields(made), ex.positional(node), strict=False)), **keys.items})
-        if "role" in keys.items or ("type" in keys.items and made is None):
+        is_answer = name[:1].isupper() and not keys.items.keys().isdisjoint(_ANSWERED) and "content" in keys.items
+        if "role" in keys.items or ("type" in keys.items and made is None) or is_answer:
             one = self._of_keys(node, keys, arguments, depth)
             if one is not None:
                 return [one]
