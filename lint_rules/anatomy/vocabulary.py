@@ -101,6 +101,9 @@ ASKING = frozenset(
 
 LANGCHAIN_CALLS = frozenset({"invoke", "ainvoke", "stream", "astream"})
 MODEL_FACTORIES = frozenset({"init_chat_model", "bind_tools", "with_structured_output"})
+SESSION_CALLS = frozenset({"send_message", "send_message_async", "send_message_stream"})
+SESSION_FACTORIES = ("start_chat", "chats.create")
+"""What goes on with a chat of Gemini's SDKs, and the ends of the dotted names of what begins one."""
 
 MESSAGE_CLASSES = frozenset(
     {

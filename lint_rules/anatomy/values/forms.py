@@ -22,6 +22,7 @@ _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS) | word
 _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
 _MODEL_STARTS = ("Chat", "create_react")
+_SESSION_ENDS = frozenset(name.rpartition(".")[2] for name in words.SESSION_FACTORIES)
 _TELLING = frozenset(
     {"dict", "json", "next", "pop", "popleft", "replace"}
     | words.MESSAGE_CLASSES
@@ -223,6 +224,8 @@ class Forms(Known):
         return self.of(("item", slot)) if slot is not None else {}
 
     def _makes_model(self, node: cst.Call) -> bool:
+        if (ex.dotted(node.func) or ex.called_name(node)).endswith(words.SESSION_FACTORIES):
+            return True
         if not ex.called_name(node).startswith(_MODEL_STARTS):
             return False
         return self.module.imports.resolve(ex.dotted(node.func) or "").startswith(("langchain", "langgraph"))
@@ -263,7 +266,7 @@ class Forms(Known):
 @lru_cache(maxsize=4096)
 def _may_tell(name: str) -> bool:
     """Whether the name of a function or class may tell what it gives back."""
-    return name in _TELLING or name[:1].isupper() or name.startswith(_TELLING_STARTS)
+    return name in _TELLING or name in _SESSION_ENDS or name[:1].isupper() or name.startswith(_TELLING_STARTS)
 
 
 def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:

@@ -95,13 +95,18 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
 
 
 def _bodies(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[dict[str, cst.BaseExpression]]:
-    """The bodies of requests that a value may be: as JSON, under a name, or as a parameter that callers here give."""
+    """The bodies of requests that a value may be: as JSON, under a name, given by callers, or by a function here."""
     value = _written(value, facts)
+    slot = facts.slots.of(value)
     items = ex.dict_items(value)
     if words.is_request(items):
         yield items
-    slot = facts.slots.of(value) if depth < _MOST_NAMES else None
-    for other in [*facts.assigned(slot), *facts.given(slot)] if slot is not None else ():
+    if depth >= _MOST_NAMES:
+        return
+    maker = facts.slots.callee(value) if type(value) is cst.Call else None
+    returned = [n.value for n in maker.nodes if type(n) is cst.Return and n.value is not None] if maker else []
+    named = [*facts.assigned(slot), *facts.given(slot)] if slot is not None else []
+    for other in [*named, *returned]:
         yield from _bodies(other, facts, depth + 1)
 
 
@@ -149,7 +154,7 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return None
     asks = _asks(name)
     takes_messages, sends_items = "messages" in given, words.sent_under(given) == "input"
-    if not (asks or takes_messages or sends_items or name in words.LANGCHAIN_CALLS):
+    if not (asks or takes_messages or sends_items or name in words.LANGCHAIN_CALLS | words.SESSION_CALLS):
         return None
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
         return None
@@ -162,6 +167,8 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
+    if name in words.SESSION_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
+        return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
     if not asks:
         return None
     sent = _sent(call, ("messages", "history", "conversation"), facts)
