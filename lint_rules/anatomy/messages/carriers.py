@@ -62,7 +62,8 @@ class Carriers:
         seen: set[Slot] = set()
         while queue:
             *parts, slot = whole_of(queue.pop())
-            if slot in seen or any(Kind.HISTORY in self._facts.of(part) for part in (*parts, slot)):
+            stored = (part for part in (*parts, slot) if part[0] != "call")  # whoever asks may give a reply in pieces
+            if slot in seen or any(Kind.HISTORY in self._facts.of(part) for part in stored):
                 continue
             seen.add(slot)
             if slot[0] == "call":

@@ -42,14 +42,14 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         known = callee is not None and not _is_bodiless(callee)
         if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
-        carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call)
+        carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
         if not carried and not answers:
             continue
         found = run_elsewhere(anatomy, call, asking=True)
         if found is not None:
-            request = _by_body(anatomy, call, *found)
+            request = _by_body(call, *found, answers)
         else:
-            request = _by_use(anatomy, call, carried) if answers or call in carriers.answered else None
+            request = _by_use(anatomy, call, carried) if answers else None
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])
             yield request
@@ -74,10 +74,10 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
                 yield from ((("call", call), kind, evidence) for kind in given if kind in _PARTS)
 
 
-def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) -> LLMCall | None:
+def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> LLMCall | None:
     """A function that sends what it is handed, and gives back what the model says; not one that runs a whole turn.
 
-    Or what it sends is kept there, and what it gives back is read as a reply here.
+    Or what it sends is kept there, and what it gives back is read as a reply here: it `answers`.
     """
     facts = there.facts
     given = _SAID & facts.of(("return", function)).keys()
@@ -87,12 +87,13 @@ def _by_body(anatomy: Anatomy, call: cst.Call, there: Anatomy, function: Scope) 
     for slot, value in facts.slots.bindings(call, function):
         if Kind.HISTORY in facts.of(slot) and given:
             return LLMCall(call, ex.called_name(call), reason, None, value, given)
-    is_read = Kind.REPLY in anatomy.facts.kinds(call)
-    return LLMCall(call, ex.called_name(call), reason) if is_read else None
+    return LLMCall(call, ex.called_name(call), reason) if answers else None
 
 
 def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function stores messages in what it was given, in its object or in a global."""
+    """Whether a function goes round by itself, or stores messages in what it was given, its object or a global."""
+    if any(rounds.function is function for rounds in anatomy.rounds) or anatomy.kept_elsewhere.of(function):
+        return True
     grown = (write.slot for write in anatomy.writes.reached_from(function) if write.kind in GROWING)
     return any(made_in(slot) is None for slot in grown)
 

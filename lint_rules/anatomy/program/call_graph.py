@@ -12,6 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.program.serving import Serving
@@ -75,7 +76,17 @@ class CallGraph:
                 if site.caller not in reaching:
                     reaching[site.caller] = site.node
                     queue.append(site.caller)
+            handed_to = self._handed_to(function)
+            if handed_to is not None and function.parent is not None and function.parent.function not in reaching:
+                reaching[function.parent.function] = handed_to
+                queue.append(function.parent.function)
         return reaching
+
+    def _handed_to(self, function: Scope) -> cst.Call | None:
+        """The call that a lambda is written for, which may well run it: `traced(lambda: ask(history))`."""
+        arg = self.facts.module.parent[function.node] if function.kind == "lambda" else None
+        call = self.facts.module.parent[arg] if isinstance(arg, cst.Arg) else None
+        return call if isinstance(call, cst.Call) else None
 
     def with_callers(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and those of this file that run one of them by calls."""
@@ -96,7 +107,14 @@ class CallGraph:
         if call in self.facts.calls:
             return True
         callee = self.facts.slots.callee(call)
-        return callee is not None and self.reaches_llm(callee)
+        if callee is not None:
+            return self.reaches_llm(callee)
+        return any(map(self.asks, self.handed(call)))
+
+    def handed(self, call: cst.Call) -> list[cst.Call]:
+        """The calls in lambdas that are written for a call, which may well run them."""
+        lambdas = (arg.value for arg in call.args if type(arg.value) is cst.Lambda)
+        return [node for each in lambdas for node in walk(each.body) if type(node) is cst.Call]
 
     def reachable(self, function: Scope) -> frozenset[Scope]:
         """`function` and every function of this file it may run, through calls and nested functions it defines.

@@ -275,8 +275,11 @@ class Limits:
         for call in self.anatomy.calls.calls_within(self.node, self.function):
             if not self.anatomy.calls.asks(call):
                 continue
-            given = self.anatomy.transcript.messages.dicts.made(call, {}).items
-            for part in self.slice.of([value for key, value in given.items() if OFFERS.search(key)]):
+            made = self.anatomy.transcript.messages.dicts.made
+            given = [item for each in (call, *self.anatomy.calls.handed(call)) for item in made(each, {}).items.items()]
+            told = [value for key, value in given if OFFERS.search(key)]
+            tests = [test for value in told for test in self.slice.tests(value, self.function)]
+            for part in self.slice.of([*told, *tests]):
                 found = self.bounds.limit_in(part)
                 if found is not None:
                     return found
