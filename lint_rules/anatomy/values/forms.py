@@ -12,6 +12,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
 from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sources
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
 from lint_rules.syntax.names import written
@@ -122,7 +123,13 @@ class Forms(Known):
         """Whether a value is one of the `parts` that a content of Gemini has (Gemini API reference, `Part`)."""
         slot = self.slots.of(node)
         slot = self._elements.get(slot, slot) if slot is not None else None
-        return slot is not None and slot[0] == "item" and slot[1][0] == "member" and slot[1][2] == "parts"
+        return slot is not None and slot[0] == "item" and self._holds_parts(slot[1])
+
+    def _holds_parts(self, slot: Slot) -> bool:
+        if slot[0] == "member":
+            return bool(slot[2] == "parts")
+        bound = (ex.member(part) for value in self.assigned(slot) for part in ex.alternatives(value))
+        return any(pair is not None and pair[1] == "parts" for pair in bound)
 
     def _asked(self, node: cst.BaseExpression) -> Kinds:
         """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
