@@ -9,6 +9,7 @@ from lint_rules import check, files
 from lint_rules.errors import describe, reason
 from lint_rules.files import Trouble
 from lint_rules.finding import NOT_ANALYSED
+from lint_rules.importers import Given
 from lint_rules.notebook import Cells
 from lint_rules.output.cells import in_cells
 from lint_rules.output.page import Page
@@ -24,6 +25,7 @@ def sheets(tasks: Sequence[Task], outcomes: Sequence[Outcome]) -> Iterator[Sheet
 
     Of many files, most are no agents: what does not pass the gate is not drawn. A single file is, whatever it is.
     """
+    project = Given([task.path for task in tasks])
     for task, outcome in zip(tasks, outcomes, strict=True):
         unread = next((found.message for found in outcome.findings if found.code == NOT_ANALYSED), outcome.error)
         if unread is not None:
@@ -32,8 +34,8 @@ def sheets(tasks: Sequence[Task], outcomes: Sequence[Outcome]) -> Iterator[Sheet
         try:
             source = files.read_program(task.path, task.options.limits.bytes)
             is_asked = len(tasks) == 1
-            if is_asked or check.passes_gate(source, task.path, task.options, neighbours=files.neighbours):
-                yield _sheet(task, source, outcome)
+            if is_asked or check.passes_gate(source, task.path, task.options, neighbours=project):
+                yield _sheet(task, source, outcome, project)
             else:
                 yield Sheet(task.path)
         except (OSError, ValueError) as error:
@@ -42,9 +44,9 @@ def sheets(tasks: Sequence[Task], outcomes: Sequence[Outcome]) -> Iterator[Sheet
             yield Trouble(task.path, f"looplint itself failed on this file: {describe(error)}")
 
 
-def _sheet(task: Task, source: bytes, outcome: Outcome) -> Sheet:
+def _sheet(task: Task, source: bytes, outcome: Outcome, project: Given) -> Sheet:
     found = outcome.findings
-    sheet = check.map_source(source, task.path, task.options, neighbours=files.neighbours, findings=found)
+    sheet = check.map_source(source, task.path, task.options, neighbours=project, findings=found)
     return _in_cells(sheet, files.decode(source)) if is_notebook(task.path) else sheet
 
 

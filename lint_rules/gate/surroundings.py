@@ -103,7 +103,13 @@ class Surroundings(Evidence):
                 return True
         if "role" in self.keywords and any(map(_gives_role, nodes[ast.keyword])):
             return True
-        return self._makes_elsewhere()
+        return self._makes_elsewhere() or self._names_calls()
+
+    def _names_calls(self) -> bool:
+        """An annotation, or a test, names a class of the project that may be one of tool calls, by its fields."""
+        tested = [call.args[1] for _, call in self.calls_ending({"isinstance"}) if len(call.args) == 2]
+        named = self._named | {part.id for part in tested if isinstance(part, ast.Name)}
+        return any(_OF_CALLS.search(source) for source in self._sources_of(named))
 
     def _makes_elsewhere(self) -> bool:
         """A plain function or method of another file that is called here, and makes, sends or stores messages."""
@@ -281,6 +287,12 @@ def seen(source: bytes) -> Seen:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Seen()
     return Seen(evidence.agent, evidence.asks, evidence.message_fields)
+
+
+_OF_CALLS = re.compile(
+    rb"^[ \t]+name[ \t]*:[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+(?:input|arguments|args)[ \t]*:", re.MULTILINE
+)
+"""Fields of a class as a provider calls those of a tool call."""
 
 
 _GROWERS = frozenset({"append", "extend", "insert"})
