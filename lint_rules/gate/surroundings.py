@@ -289,9 +289,7 @@ def seen(source: bytes) -> Seen:
     return Seen(evidence.agent, evidence.asks, evidence.message_fields)
 
 
-_OF_CALLS = re.compile(
-    rb"^[ \t]+name[ \t]*:[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+(?:input|arguments|args)[ \t]*:", re.MULTILINE
-)
+_OF_CALLS = re.compile(rb"^[ \t]+name[ \t]*:(?:[^\n]*\n){1,9}?[ \t]+(?:input|arguments|args)[ \t]*:", re.MULTILINE)
 """Fields of a class as a provider calls those of a tool call."""
 
 
