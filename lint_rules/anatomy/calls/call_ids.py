@@ -30,11 +30,14 @@ class SharedId:
 
 
 def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
-    """Ids of calls and of their results that are names, positions or the same for all."""
+    """Ids of calls and of their results that are names, positions or the same for all; under a name the first only."""
+    told: set[Slot] = set()
     for _, items in anatomy.made:
         for value in _ids(items):
+            slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
             shared = _by_name(anatomy, value, items) or _by_position(anatomy, value) or _constant(value, items)
-            if shared is not None:
+            if shared is not None and slot not in told:
+                told.update([slot] if slot is not None else [])
                 yield shared
 
 
@@ -115,9 +118,19 @@ def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None
         position = position_in(loop)
         if position is None or anatomy.facts.slots.of(position) not in slots or not isinstance(loop.iter, cst.Call):
             continue
-        if anatomy.facts.is_kind(loop.iter.args[0].value, Kind.CALLS):
+        if anatomy.facts.is_kind(loop.iter.args[0].value, Kind.CALLS) and not _makes_messages(anatomy, loop):
             return SharedId(value, "position", loop.iter)
     return None
+
+
+def _makes_messages(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
+    """Whether each turn of a loop makes a message of its own with one call, and nothing comes back to the loop."""
+    if isinstance(loop, cst.CompFor) or any(anatomy.module.inside(loop, rounds.node) for rounds in anatomy.rounds):
+        return False
+    shown = [ex.dict_items(node) for node in anatomy.module.nodes_of(cst.Dict) if anatomy.module.inside(node, loop)]
+    shown += [ex.keywords(node) for node in anatomy.module.nodes_of(cst.Call) if anatomy.module.inside(node, loop)]
+    calls = (items["tool_calls"] for items in shown if "tool_calls" in items)
+    return any(isinstance(each, cst.List) and len(each.elements) == 1 for each in calls)
 
 
 def _constant(value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
