@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
+import libcst as cst
 import pytest
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.drawing import draw
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.output.maps.text import render
 from lint_rules.syntax.module import SourceModule
@@ -36,6 +38,10 @@ ASKED = {
     "attribute": "class A:\n def f(self, log):\n  self.client.chat.completions.create(model='m', messages=log)",
     "unpacked request": "def f(c, log):\n    r = {'model': 'm', 'messages': log}\n    c.chat.completions.create(**r)",
     "plain http": "import requests\ndef f(log):\n    requests.post('u', json={'model': 'm', 'messages': log})",
+    "body of a function": (
+        "import requests\ndef body(log):\n    b = {'model': 'm', 'messages': log}\n    return b\n"
+        "def f(log):\n    b = body(log)\n    requests.post('u', json=b)"
+    ),
     "own wrapper": "def f(brain, log, tools):\n    r = brain.chat_with_tools(log, tools)\n    return r.tool_calls",
 }
 
@@ -230,3 +236,21 @@ def test_texts_that_are_a_conversation_or_unknown_stay_a_history(growth: str) ->
         """
     )
     assert "log" in values(text, "history")
+
+
+@pytest.mark.parametrize(
+    "begun", ["model.start_chat()", "genai.Client().chats.create(model='m')", "model.start_chat() if new else None"]
+)
+def test_a_chat_session_is_asked_and_a_bot_is_not(begun: str) -> None:
+    asked = f"class A:\n def __init__(self, model, new):\n  self.chat = {begun}\n def f(self, text):\n  {{}}(text)"
+    assert "`A.f` reaches a model" in outline(asked.format("self.chat.send_message"))
+    assert "reaches a model" not in outline(asked.format("self.bot.send_message"))
+
+
+def test_how_a_file_is_written_tells_not_which() -> None:
+    source = (
+        "def f(path, text):\n    open(path, mode='a', encoding='utf-8').write(text.encode('utf-8'))\n    get('a:b')"
+    )
+    anatomy = Anatomy(SourceModule(source, "agent.py"), Vocabulary())
+    calls = anatomy.module.nodes_of(cst.Call)
+    assert set().union(*(Resources(anatomy).of(call).outside for call in calls)) == {"a:b"}

@@ -22,6 +22,8 @@ from lint_rules.syntax.walk import walk
 _SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
 _UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
+_OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
+"""Keywords of `open` that tell of no place."""
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 2
 """Into how many files a call is followed."""
@@ -138,10 +140,13 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     made: set[str] = set()
     over: set[str] = set()
     base = ex.receiver(call)
-    read_here = (one for one in walk(call) if isinstance(one, cst.Call) and _reads_member(anatomy, one))
-    names = {arg.value for one in read_here for arg in one.args}
+    inner = [one for one in walk(call) if isinstance(one, cst.Call)]
+    names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
+    forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
         for node in walk(value):
+            if node in forms:
+                continue
             if isinstance(node, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)):
                 for text in _texts(node):
                     read.update(name.lower() for name in _SELECTED.findall(text))
@@ -157,6 +162,11 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
     return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
+
+
+def _says_form(call: cst.Call, arg: cst.Arg) -> bool:
+    """`open(path, encoding="utf-8")`, `text.encode("utf-8")`: how something is written, and not where."""
+    return (arg.keyword is not None and arg.keyword.value in _OF_FORM) or ex.called_name(call) in {"encode", "decode"}
 
 
 def _reads_member(anatomy: Anatomy, call: cst.Call) -> bool:
