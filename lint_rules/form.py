@@ -76,7 +76,8 @@ def bring_in_form(tree: ast.Module, source: bytes, path: str, neighbours: Neighb
 
     seen = Gate(tree, nearby)
     is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours).is_changed
-    return normalize(tree, (seen.again(tree) if is_lowered else seen).nodes) or is_lowered
+    nodes = (seen.again(tree) if is_lowered else seen).nodes
+    return normalize(tree, nodes, seen.defined_elsewhere()) or is_lowered
 
 
 def _lower(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> Lowered:

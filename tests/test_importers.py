@@ -217,6 +217,34 @@ def test_functions_that_are_handed_on(start: str, workers: str, told: list[str])
     assert [finding.code for finding in report.findings] == told
 
 
+@pytest.mark.parametrize(("called", "told"), [("await to_thread({})", ["AGL101"]), ("{}()", [])])
+def test_a_thread_that_a_coroutine_waits_for(called: str, told: list[str]) -> None:
+    """On one event loop nobody gets between two lines that do not wait; in threads somebody does."""
+    desk = """
+from openai import OpenAI
+
+talk = []
+
+
+def hear():
+    reply = OpenAI().chat.completions.create(model="gpt-4o", messages=talk).choices[0].message
+    talk.append(reply)
+
+
+def trim():
+    global talk
+    talk = talk[-9:]
+"""
+    bot = (
+        "from asyncio import to_thread\nfrom fastapi import FastAPI\nfrom desk import hear, trim\n"
+        "app = FastAPI()\n\n\n"
+        f"@app.post('/')\nasync def post():\n    {called.format('hear')}\n    {called.format('trim')}\n"
+    )
+    given = written({"desk.py": desk, "bot.py": bot})
+    report = check_source(desk.encode(), "desk.py", RACE, neighbours=given)
+    assert sorted({finding.code for finding in report.findings}) == told
+
+
 # -- the cache ----------------------------------------------------------------------------------------------------
 
 

@@ -170,6 +170,10 @@ class Surroundings(Evidence):
             _DECODES.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
         )
 
+    def defined_elsewhere(self) -> set[str]:
+        """The names of the functions of the modules of the project that this file imports."""
+        return {name for _, source in self._sources() for name in _defined(source)}
+
     def _sources(self) -> Iterator[tuple[str, bytes]]:
         """The modules of the project that this file imports, with their sources."""
         for module in self._modules() if self._nearby is not None else ():

@@ -8,6 +8,7 @@ place from which it comes. What a program does, and in which order, stays.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from lint_rules.syntax.normal import (
     aliases,
@@ -26,12 +27,13 @@ from lint_rules.syntax.normal.names import Nodes, in_each, scopes
 __all__ = ["normalize"]
 
 
-def normalize(tree: ast.Module, nodes: Nodes) -> bool:
-    """Brings a tree into normal form, in place; whether anything was written otherwise. `nodes` are its nodes by kind.
+def normalize(tree: ast.Module, nodes: Nodes, elsewhere: Collection[str] = ()) -> bool:
+    """Brings a tree into normal form, in place; whether anything was written otherwise. `nodes` are its nodes by kind,
+    `elsewhere` names of functions of other files for which it matters in which thread this one runs them.
 
     Each step leaves forms that the next ones know.
     """
-    before = [indirect.normalize(nodes), patterns.normalize(nodes)]
+    before = [indirect.normalize(nodes, elsewhere), patterns.normalize(nodes)]
     listed = scopes(tree, nodes)
     changed = [
         *before,

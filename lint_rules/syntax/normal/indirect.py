@@ -8,7 +8,7 @@ of this file: who else runs at the same time matters for what its own functions 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from lint_rules.syntax.normal.names import FUNCTIONS, Nodes, blocks
@@ -19,15 +19,17 @@ _PUT_OFF = frozenset({"partial", "sync_to_async", "database_sync_to_async"})
 _WAITS = frozenset({"wait_for", "shield"})
 
 
-def normalize(nodes: Nodes) -> bool:
+def normalize(nodes: Nodes, elsewhere: Collection[str] = ()) -> bool:
+    """`elsewhere` are names of functions of other files that are left alone as well."""
     functions: dict[str, Any] = {node.name: node for kind in FUNCTIONS for node in nodes.get(kind, ())}
+    own = {*functions, *elsewhere}
     waits = [_waited_for(node) for node in nodes.get(ast.Await, ())]
-    changed = [_become(call, _in_thread(call), functions) for call in waits if type(call) is ast.Call]
+    changed = [_become(call, _in_thread(call), own) for call in waits if type(call) is ast.Call]
     for call in nodes.get(ast.Call, ()):
         if type(call.func) is ast.Call:
-            changed.append(_name(call.func) in _PUT_OFF and _become(call, call, functions))
+            changed.append(_name(call.func) in _PUT_OFF and _become(call, call, own))
         elif call.args and (again := functions.get(_name(call))) is not None and _is_callable(call.args[0]):
-            changed.append(_become(call, _given_back(call, again), functions))
+            changed.append(_become(call, _given_back(call, again), own))
     return any(changed)
 
 
@@ -82,7 +84,7 @@ def _runs(value: ast.expr, function: Any) -> str | None:
     return value.func.id if whole and [getattr(part, "id", "") for part in passed] == rest else None
 
 
-def _become(call: Any, made: Any, functions: dict[str, Any]) -> bool:
+def _become(call: Any, made: Any, own: Collection[str]) -> bool:
     """Makes of a call the one that it comes to, if that is plain: where it is written out, it stands there."""
     place = call
     while made is not None and _is_put_off(made.func):
@@ -95,7 +97,7 @@ def _become(call: Any, made: Any, functions: dict[str, Any]) -> bool:
             made = ast.Call(place.args[0], [*place.args[1:], *made.args], [*place.keywords, *made.keywords])
         else:
             made = None
-    if made is None or made is call or not _is_callable(made.func) or _last(made.func) in functions:
+    if made is None or made is call or not _is_callable(made.func) or _last(made.func) in own:
         return False
     call.func, call.args, call.keywords = made.func, made.args, made.keywords
     ast.copy_location(call, place)
