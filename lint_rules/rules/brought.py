@@ -6,7 +6,8 @@ import re
 from typing import Any, get_args
 
 from lint_rules.plugins.packages import Offer, PluginError, offers
-from lint_rules.rules.catalogue import RULES, Group, Rule
+from lint_rules.rules import catalogue
+from lint_rules.rules.catalogue import Group, Rule
 
 _CODE = re.compile(r"[A-Z]{1,3}[0-9]{3}")
 """flake8 takes no other prefixes."""
@@ -16,7 +17,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 def brought() -> tuple[Rule, ...]:
     """All rules of other packages, by package. Raises PluginError."""
     found: list[Rule] = []
-    taken = {word: rule for rule in RULES for word in (rule.code, rule.name)}
+    taken = {word: rule for rule in catalogue.RULES for word in (rule.code, rule.name)}
     for offer in offers():
         for rule in _rules(offer):
             for word in (rule.code, rule.name):
