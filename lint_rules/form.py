@@ -81,8 +81,8 @@ def bring_in_form(tree: ast.Module, source: bytes, path: str, neighbours: Neighb
 
 
 def _lower(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> Lowered:
-    from lint_rules.anatomy.dialect import lower
+    from lint_rules.anatomy.dialect import lower, may_tell
     from lint_rules.project import direct_importers, is_project
 
-    importing = partial(direct_importers, project=neighbours) if is_project(neighbours) else None
+    importing = partial(direct_importers, project=neighbours, tells=may_tell) if is_project(neighbours) else None
     return lower(tree, source, path, neighbours, importing or getattr(neighbours, "importing", None))

@@ -62,11 +62,16 @@ def importers_of(path: str, project: Project, leads: Callable[[bytes], bool] = r
     return [(name, source) for name, source in found.items() if name in leading][:MOST_IMPORTERS]
 
 
-def direct_importers(path: str, project: Project) -> list[tuple[str, bytes]]:
-    """(path, source) of the files that import one themselves, but for tests, and for more than there is room for."""
+def direct_importers(
+    path: str, project: Project, tells: Callable[[bytes], bool] = lambda source: True
+) -> list[tuple[str, bytes]]:
+    """(path, source) of the files that import one themselves, but for tests, and for more than there is room for.
+
+    Of these, the ones whose source `tells` something.
+    """
     found, room = [], MOST_IMPORTING_BYTES
     for near, source in project.importers(path):
-        if near != path and len(source) <= room and not _is_test(near, source):
+        if near != path and len(source) <= room and not _is_test(near, source) and tells(source):
             room -= len(source)
             found.append((near, source))
     return found[:MOST_IMPORTERS]

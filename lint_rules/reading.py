@@ -14,6 +14,7 @@ import libcst
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import told_of
 from lint_rules.anatomy.cuts.handed import Handed, handed
+from lint_rules.anatomy.dialect import may_tell
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
 from lint_rules.form import bring_in_form
@@ -237,7 +238,7 @@ class _Noting:
 
     def importing(self, path: str) -> list[tuple[str, bytes]]:
         self.sharing[path] = None
-        return direct_importers(path, self._neighbours)
+        return direct_importers(path, self._neighbours, may_tell)
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
         self.asked[path, module] = None

@@ -12,7 +12,7 @@ from lint_rules.anatomy.dialect.parts import Parts, may_tell
 from lint_rules.program.modules import Find, Module, Program, forget_most, indexed
 from lint_rules.program.values import Values
 
-__all__ = ["Lowered", "lower"]
+__all__ = ["Lowered", "lower", "may_tell"]
 
 
 class Lowered(NamedTuple):
