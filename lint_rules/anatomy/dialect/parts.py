@@ -321,11 +321,9 @@ class Parts:
         parts = set(chosen.values())
         if "role" in parts or cls in self.roles:
             for name in fields:
-                held = [self._is_call(found.get(part)) for part in self._held(cls, name)]
-                part = "tool_calls" if all(held) else "content"  # blocks of several kinds
-                if any(held) and part not in parts:
-                    chosen[name] = part
-                    parts.add(part)
+                if "tool_calls" not in parts and any(self._is_call(found.get(c)) for c in self._held(cls, name)):
+                    chosen[name] = "tool_calls"
+                    parts.add("tool_calls")
             texts = [name for name in fields if name not in chosen and self._texts[cls, name]]
             if "content" not in parts and texts:
                 chosen[max(texts, key=lambda name: self._texts[cls, name])] = "content"
