@@ -57,12 +57,20 @@ class Carriers:
     @cached_property
     def answered(self) -> set[cst.Call]:
         """The calls that gave what is read as a reply, or its calls: `post(...)` of `post(...).json()["choices"]`."""
+        return self._answered(pieces=False)
+
+    @cached_property
+    def told_in_pieces(self) -> set[cst.Call]:
+        """Those, and the calls whose elements are read so: pieces of a reply, if no messages of a history."""
+        return self._answered(pieces=True)
+
+    def _answered(self, *, pieces: bool) -> set[cst.Call]:
         queue = [slot for slot, kinds in self._facts.all_known().items() if not _ANSWERS.isdisjoint(kinds)]
         found: set[cst.Call] = set()
         seen: set[Slot] = set()
         while queue:
             *parts, slot = whole_of(queue.pop())
-            stored = (part for part in (*parts, slot) if part[0] != "call")  # whoever asks may give a reply in pieces
+            stored = (part for part in (*parts, slot) if not pieces or part[0] != "call")
             if slot in seen or any(Kind.HISTORY in self._facts.of(part) for part in stored):
                 continue
             seen.add(slot)

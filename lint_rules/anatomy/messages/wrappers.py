@@ -43,11 +43,12 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
         carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
-        if not carried and not answers:
+        streams = answers or call in carriers.told_in_pieces
+        if not carried and not streams:
             continue
         found = run_elsewhere(anatomy, call, asking=True)
         if found is not None:
-            request = _by_body(call, *found, answers)
+            request = _by_body(call, *found, streams)
         else:
             request = _by_use(anatomy, call, carried) if answers else None
         if request is not None:
