@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.errors import PLEASE_REPORT, describe
 from lint_rules.finding import NOT_ANALYSED, Finding, Report, Span
-from lint_rules.form import Form, formed
+from lint_rules.form import Form, formed, sources_near
 from lint_rules.gate import mentions
 from lint_rules.limits import OverTime, reached, too_long, too_many
 from lint_rules.options import Neighbours, Options
@@ -193,16 +193,12 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
     if not isinstance(parsed, ast.Module):
         return Form(options.codes, levels_of_text(source), parsed)
 
-    def nearby(module: str) -> bytes | None:
-        found = neighbours(path, module) if neighbours is not None else None
-        return found[1] if found is not None else None
-
     def beside() -> bool:
         from lint_rules.project import is_imported
 
         return is_imported(path, neighbours)
 
-    seen = Gate(parsed, nearby, beside, told)
+    seen = Gate(parsed, sources_near(path, neighbours), beside, told)
     _refuse(too_many(options.limits, seen.size))
     return with_room(seen.levels, lambda: formed(source, path, options, seen, parsed, tree is None, neighbours))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.parse import Tree
 
-__all__ = ["Form", "bring_in_form", "formed"]
+__all__ = ["Form", "bring_in_form", "formed", "sources_near"]
 
 
 class Form(NamedTuple):
@@ -65,16 +66,22 @@ def formed(
     return Form(speaking, seen.levels, own, altered or is_lowered)
 
 
+def sources_near(path: str, neighbours: Neighbours | None) -> Callable[[str], bytes | None]:
+    """What gives the source of a module that the file at `path` imports, None for one that is not of the project."""
+
+    def source_of(module: str) -> bytes | None:
+        found = neighbours(path, module) if neighbours is not None else None
+        return found[1] if found is not None else None
+
+    return source_of
+
+
 def bring_in_form(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> bool:
     """Brings the tree of a file in its form, in place, whatever rules say of it; whether it stands otherwise there."""
     from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.normal import normalize
 
-    def nearby(module: str) -> bytes | None:
-        found = neighbours(path, module) if neighbours is not None else None
-        return found[1] if found is not None else None
-
-    seen = Gate(tree, nearby)
+    seen = Gate(tree, sources_near(path, neighbours))
     is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours).is_changed
     nodes = (seen.again(tree) if is_lowered else seen).nodes
     return normalize(tree, nodes, seen.defined_elsewhere()) or is_lowered

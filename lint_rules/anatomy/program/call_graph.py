@@ -109,9 +109,9 @@ class CallGraph:
         callee = self.facts.slots.callee(call)
         if callee is not None:
             return self.reaches_llm(callee)
-        return any(map(self.asks, self.handed(call)))
+        return any(map(self.asks, self.in_lambdas(call)))
 
-    def handed(self, call: cst.Call) -> list[cst.Call]:
+    def in_lambdas(self, call: cst.Call) -> list[cst.Call]:
         """The calls in lambdas that are written for a call, which may well run them."""
         lambdas = (arg.value for arg in call.args if type(arg.value) is cst.Lambda)
         return [node for each in lambdas for node in walk(each.body) if type(node) is cst.Call]

@@ -276,7 +276,9 @@ class Limits:
             if not self.anatomy.calls.asks(call):
                 continue
             made = self.anatomy.transcript.messages.dicts.made
-            given = [item for each in (call, *self.anatomy.calls.handed(call)) for item in made(each, {}).items.items()]
+            given = [
+                item for each in (call, *self.anatomy.calls.in_lambdas(call)) for item in made(each, {}).items.items()
+            ]
             told = [value for key, value in given if OFFERS.search(key)]
             tests = [test for value in told for test in self.slice.tests(value, self.function)]
             for part in self.slice.of([*told, *tests]):

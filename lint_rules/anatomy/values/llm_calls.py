@@ -154,7 +154,7 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return None
     asks = _asks(name)
     takes_messages, sends_items = "messages" in given, words.sent_under(given) == "input"
-    if not (asks or takes_messages or sends_items or name in words.LANGCHAIN_CALLS | words.SESSION_CALLS):
+    if not (asks or takes_messages or sends_items or name in words.LANGCHAIN_CALLS or name in words.SESSION_CALLS):
         return None
     if facts.slots.callee(call) is not None or facts.slots.constructed(call) is not None:
         return None
