@@ -257,6 +257,8 @@ class OpenEnds:
             return True
         if kind in {"member", "item"}:
             return self.outlives(slot[1], function, depth, surely=surely)
+        if kind == "return":
+            return self.anatomy.aliases.lasts(slot)
         if kind != "var":
             return bool(kind == "call")
         owner: Scope = slot[1]
@@ -283,11 +285,11 @@ class OpenEnds:
         )
 
     def is_handed_out(self, slot: Slot) -> bool:
-        """Whether a list that is kept beside the one that is sent is given to whoever runs, reads or awaits this.
+        """Whether what a turn adds is given to whoever runs, reads or awaits this: a list beside the one that is sent.
 
-        Who collects what a turn adds, calls and results, in a list of its own wants it for the next turn.
+        So is the part of the sent list behind a mark. Who collects calls and results wants them for the next turn.
         """
-        if slot[:2] != ("var", self.function) or slot in self._sent or not self._sent & self.histories:
+        if slot[:2] != ("var", self.function):
             return False
         given = [node.value for node in self.function.nodes_of(cst.Return, cst.Yield)]
         futures = [call for call in self.function.nodes_of(cst.Call) if ex.called_name(call) == "set_result"]
@@ -302,9 +304,12 @@ class OpenEnds:
         return {slot for slot in slots if slot is not None}
 
     def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
-        """Whether a value is a list, a copy of it, or an object that is made with it."""
+        """Whether a value is a list, the end of one that is sent, a copy, or an object that is made with it."""
+        part = ex.slice_of(value)
+        if part is not None and part.lower is not None and isinstance(value, cst.Subscript):
+            return self.anatomy.facts.slots.of(value.value) == slot
         if self.anatomy.facts.slots.of(value) == slot:
-            return True
+            return slot not in self._sent and bool(self._sent & self.histories)
         parts: list[cst.BaseExpression] = []
         if isinstance(value, cst.Call) and (ex.made_of(value) or ex.called_name(value)[:1].isupper()):
             parts = [arg.value for arg in value.args]
@@ -323,12 +328,10 @@ class OpenEnds:
     def _is_kept(self, value: cst.BaseExpression, owner: Scope, depth: int) -> bool:
         """Whether a local name is bound to something that exists elsewhere: `self.messages`, `session.get("log")`."""
         for part in ex.alternatives(value):
-            if isinstance(part, cst.Call):
-                if ex.called_name(part) in {"get", "setdefault"}:
-                    return True
-                continue
+            if isinstance(part, cst.Call) and ex.called_name(part) in {"get", "setdefault"}:
+                return True
             inside = self.anatomy.facts.slots.of(part)
-            if inside is not None and depth < _DEEPEST and type(part) is not cst.Call:
+            if inside is not None and depth < _DEEPEST and inside[0] != "call":
                 if self.outlives(inside, owner, depth + 1):
                     return True
         return False

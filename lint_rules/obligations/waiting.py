@@ -64,6 +64,8 @@ class Taken:
 def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: OpenEnds) -> Iterator[Taken]:
     """The loops over tool calls of a function in which some call is answered, or put aside for a loop that does so."""
     slots = anatomy.facts.slots
+    if not ends.stores and _are_answered_before(anatomy, answers, function):
+        return
     answered: dict[Slot | None, cst.For] = {}
     asides: list[Taken] = []
     for node, call in _loops(anatomy, function):
@@ -72,6 +74,7 @@ def calls_in_loops(anatomy: Anatomy, answers: Answers, function: Scope, ends: Op
             continue
         bound = anatomy.module.nodes_inside(node.body, function, *_BINDINGS)
         hand = InHand(anatomy.facts, slot, bound, _key(anatomy, node))
+        hand.also(slots.of(other) for other in _calls_of(anatomy, node))
         graph = anatomy.flow(function)
         points = graph.within(walk(node.body))
         headers = tuple(graph.at(node))
@@ -146,6 +149,9 @@ def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.Bas
     """Loops over calls, and over the parts of a reply where some hold a call: `if "toolUse" in block`."""
     found = {loop.node: loop.call for loop in call_loops(anatomy.facts, function) if isinstance(loop.node, cst.For)}
     for node in function.nodes_of(cst.For):
+        paired = _calls_of(anatomy, node)
+        if node not in found and paired:
+            found[node] = paired[0]
         if node not in found and type(node.target) is cst.Name:
             slot = anatomy.facts.slots.of(node.target)
             if Kind.HISTORY in anatomy.facts.kinds(node.iter) or slot is None or Kind.MESSAGE in anatomy.facts.of(slot):
@@ -158,6 +164,12 @@ def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.Bas
             ):
                 found[node] = node.target
     yield from found.items()
+
+
+def _calls_of(anatomy: Anatomy, loop: cst.For) -> list[cst.BaseExpression]:
+    """The names that stand for one call in a loop over tuples: `for raw, call in parsed`."""
+    parts = [element.value for element in loop.target.elements] if isinstance(loop.target, cst.Tuple) else []
+    return [part for part in parts if type(part) is cst.Name and anatomy.facts.is_kind(part, Kind.CALL)]
 
 
 def call_headers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, list[Point]]]:
@@ -179,6 +191,8 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
     own = answers.made.get(function, [])
     if any(type(node) is cst.Yield for node in function.nodes):
         return  # what it gives out, and when, is up to who reads it
+    if _are_answered_before(anatomy, answers, function):
+        return
     for param in parameters(function) if own else ():
         slot = anatomy.facts.slots.parameter(function, param.name.value)
         if Kind.CALL not in anatomy.facts.of(slot) or Kind.CALLS in anatomy.facts.of(slot):
@@ -195,6 +209,21 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
             Region(answers, graph, points, starts, hand.outcome, _settling(answers, hand, ends)),
             None,
         )
+
+
+def _are_answered_before(anatomy: Anatomy, answers: Answers, function: Scope) -> bool:
+    """Whether whoever calls a function has stored answers by then: it looks at calls that have one."""
+    sites = anatomy.calls.sites[function]
+    return bool(sites) and all(_is_behind_answers(anatomy, answers, site.node, site.caller) for site in sites)
+
+
+def _is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
+    graph = anatomy.flow(function)
+    here = anatomy.points(function, [node])
+    given = {point for point in graph.points if answers.at(point)}.difference(here)
+    loops = (outer for point in given for outer in anatomy.module.ancestors(point.statement or node))
+    around = {header for loop in loops if isinstance(loop, cst.For) for header in graph.at(loop)}
+    return bool(given) and not graph.reaches(graph.entry, here, given | around)
 
 
 def _is_handed_back(anatomy: Anatomy, answer: cst.CSTNode) -> bool:

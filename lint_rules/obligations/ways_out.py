@@ -244,7 +244,9 @@ class WaysOut:
                 for target, kind in point.successors:
                     if kind == ("true" if outcome else "false") and target not in asked.region.settling:
                         set_here = asked.region.flags_beside(target.statement)
-                        how = self.ends.go_on(target, asked.region.settling, flags=flags | set_here, surely=True)
+                        how = self.ends.go_on(
+                            target, asked.region.settling, flags=flags | set_here, surely=True, into=asked.slot
+                        )
                         if how is not None:
                             yield asked.node, node.test, how
                             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
@@ -48,6 +50,13 @@ class InHand:
             elif isinstance(node, (cst.For, cst.CompFor)) and self.mentions(node.iter):  # `for call in calls`
                 slots = (facts.slots.of(part) for part in walk_scope(node.target) if type(part) is cst.Name)
                 self.derived.update(slot for slot in slots if slot is not None)
+
+    def also(self, slots: Iterable[Slot | None]) -> None:
+        """These stand for the call as well: `for raw, call in parsed`."""
+        others = {slot for slot in slots if slot is not None and slot != self.slot}
+        self.derived |= others
+        self.plain |= others
+        self.stands |= others
 
     def _bound(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
         made = self.mentions(value)

@@ -30,6 +30,8 @@ _ALWAYS_LIMITED = frozenset({"tool_use", "TOOL_USE"})
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens"})
 
 _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+_PLAIN = frozenset({"text", "type", "thinking"})
+"""Parts of a block that are not those of a call."""
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
 _HANDED = frozenset({Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE})
 GROWERS = frozenset({"append", "extend", "insert"})
@@ -191,7 +193,7 @@ class ToldByReply:
                 and Kind.REPLY in kinds(node.target)
             ):
                 return False  # its pieces are put together here
-            return Kind.CALLS in kinds(node.iter) or self.mentions(node.iter)
+            return (Kind.CALLS in kinds(node.iter) or self.mentions(node.iter)) and not self._only_shows(node)
         if isinstance(node, (cst.If, cst.While)) or (isinstance(node, cst.Assign) and self._is_only_asked(node)):
             return False
         for part in point.expressions():
@@ -205,6 +207,18 @@ class ToldByReply:
                     if self._runs(inside):
                         return True
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
+
+    def _only_shows(self, loop: cst.For) -> bool:
+        """Whether a loop over the parts of a reply only asks what they are, shows them, or takes their texts."""
+        bound = set(ex.target_names(loop.target))
+        uses = (node for node in walk(loop.body) if type(node) is cst.Name and node.value in bound)
+        module = self.anatomy.module
+        return all(self._is_text_of(name) or self._is_asked(name) or shown_only(module, name) for name in uses)
+
+    def _is_text_of(self, name: cst.Name) -> bool:
+        """`block.text`, `block["type"]`: what a call has not, or does not tell of it."""
+        outers = self.anatomy.module.ancestors(name)
+        return any((pair := ex.member(outer)) is not None and pair[1] in _PLAIN and pair[0] is name for outer in outers)
 
     def _is_only_asked(self, node: cst.Assign) -> bool:
         """`stuck = guard.check(calls)`: what it runs only looks, and only tests and texts read what comes of it."""

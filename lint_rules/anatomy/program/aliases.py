@@ -132,6 +132,10 @@ class Aliases:
         found = [p for s in inner if s is not None and s != slot for p in self.may_be(s, depth + 1)]
         return list(dict.fromkeys(found)) or [place]
 
+    def lasts(self, slot: Slot) -> bool:
+        """Whether a slot may stand for a lasting place: `history` of `history = self._history_of(key)`."""
+        return any(self.is_lasting(place, _function_of(place)) for place in self.may_be(slot))
+
     def given_back(self, slot: Slot) -> list[tuple[cst.BaseExpression, Scope]]:
         """What functions of the file give back in the place of a tuple that a name is bound to, each with its function.
 

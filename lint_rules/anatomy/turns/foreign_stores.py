@@ -49,7 +49,8 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
         done = next(_done_by(*method, slot, depth), None)
         return done if done is None else replace(done, slot=_of_class(anatomy, done.slot, slot, own))
     place = anatomy.aliases.of(slot)
-    return _done_to(anatomy, call, slot, place, depth) if anatomy.aliases.is_lasting(place, function) else None
+    outlives = anatomy.aliases.is_lasting(place, function) or is_parameter(root_object(place))
+    return _done_to(anatomy, call, slot, place, depth) if outlives else None
 
 
 def grows_what_it_is_given(anatomy: Anatomy, function: Scope, parameter: Slot) -> bool:

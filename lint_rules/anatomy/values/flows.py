@@ -78,6 +78,7 @@ class Flows(Forms):
             return
         self._learn_all(slot, self.kinds(value), value)
         self._learn_items(slot, value)
+        self._learn_places(slot, *_elements(value))
         self._learn_back(value, self.of(slot), "", value)
         if _is_list(value):
             self._learn_list(slot)
@@ -96,6 +97,12 @@ class Flows(Forms):
             if base is not None and base != slot:
                 kinds = {kind: shown for kind, shown in self.of(("item", base)).items() if kind in _OF_CALLS}
                 self._learn_all(("item", slot), kinds, value)
+
+    def _learn_places(self, slot: Slot, *elements: cst.BaseExpression) -> None:
+        """What stands at each place of the tuples that a list holds: `[(call, read(call)) for call in calls]`."""
+        for element in elements:
+            for number, part in enumerate(element.elements if isinstance(element, cst.Tuple) else ()):
+                self._learn_all(("member", ("item", slot), str(number)), self.kinds(part.value), part.value)
 
     def _flow_unpacked(self, target: cst.Tuple | cst.List, value: cst.BaseExpression) -> None:
         value = ex.inner(value)
@@ -191,6 +198,8 @@ class Flows(Forms):
         self._flow_element(target, iterable, iterable)
 
     def _flow_element(self, target: cst.BaseExpression, iterable: cst.BaseExpression, node: cst.CSTNode) -> None:
+        if isinstance(target, cst.Tuple):
+            self._flow_places(target, iterable)
         slot = self.slots.of(target) if not isinstance(target, cst.Tuple) else None
         if slot is None:
             return
@@ -207,6 +216,14 @@ class Flows(Forms):
         for kind, evidence in self.of(slot).items():
             if evidence.used and kind in CONTAINER:
                 self.use(iterable, CONTAINER[kind], Evidence(f"holds {kind.value}s", node, True, evidence))
+
+    def _flow_places(self, target: cst.Tuple, listed: cst.BaseExpression) -> None:
+        """`for call, parcel in read`, where each element of the list is a tuple."""
+        base = self.slots.of(listed)
+        for number, element in enumerate(target.elements) if base is not None else ():
+            slot = self.slots.of(element.value)
+            if slot is not None:
+                self._learn_all(slot, self.of(("member", ("item", base), str(number))), listed)
 
     def _with_item(self, node: cst.WithItem, scope: Scope) -> None:
         if node.asname is not None:
@@ -494,11 +511,19 @@ class Flows(Forms):
             if Kind.ARGUMENTS_TEXT in kinds:
                 self._put_together(base, kinds, node)
             self._learn_all(("item", slot), kinds, value)
+            self._learn_places(slot, value)
             known = self.of(slot).get(Kind.HISTORY)
             if known is not None and known.used and not _is_list(value):
                 self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
         elif Kind.HISTORY in kinds:
             self.learn(slot, Kind.HISTORY, Evidence("has messages added to it", node, True, kinds[Kind.HISTORY]))
+
+
+def _elements(listed: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a list is made of, as far as it stands there."""
+    if isinstance(listed, (cst.ListComp, cst.GeneratorExp)):
+        return [listed.elt]
+    return [element.value for element in listed.elements] if isinstance(listed, cst.List) else []
 
 
 def _joined(value: cst.BaseExpression) -> cst.BaseExpression:
