@@ -75,7 +75,8 @@ that is added to a history lives on with it, and so does one of what the turn ad
 is returned, yielded or given to a future; a question about calls, of a function that only looks at them, or puts a text
 together, settles none; and calls are followed into a function that chooses some of them, up to the callers that have
 stored all. An object that a parameter gets keeps its history for the caller, and so does a list that a helper gives
-out; what is called behind the answers looks at calls that have them. A loop over what a run of the project tells is one more: where the messages that the run begins with get its
+out; what is called behind the answers looks at calls that have them.
+A loop over what a run of the project tells is one more: where the messages that the run begins with get its
 calls, no results get there, and the run makes some and keeps them to itself. Reported are also a request in the loop
 behind the first result, a loop over a part of the stored calls, outputs of an assistants run that are submitted one by
 one, and results that are never sent when the rounds run out; and a repair of a LangChain history that answers open
