@@ -172,6 +172,18 @@ class ErrorAnswers:
             self._given[function] = [*own, *self._passed_on(anatomy, function, hops)]
         return self._given[function]
 
+    def left(self, function: Scope, request: cst.Call) -> Iterator[ErrorText]:
+        """The texts that a function of the file has in place of the answer when a certain request fails."""
+        for source in self._sources(self._anatomy, function, 0):
+            yield from (text for text in source.texts if request in {text.request, source.given})
+
+    def told_in_handlers(self, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, cst.BaseExpression]]:
+        """The blocks that handle an error of a request, with the texts that stand there."""
+        for block, request, error in _handlers(self._anatomy, function):
+            for node in walk_scope(block):
+                if isinstance(node, (*_WORDED, cst.SimpleString)) and _is_text(self._anatomy, node, error):
+                    yield block, request, node
+
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
         for source in self._sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
@@ -246,7 +258,7 @@ class ErrorAnswers:
         resources = Resources(anatomy)
         touched = resources.of(store) if isinstance(store, cst.Call) else None
         objects = _objects(anatomy, store)
-        for node in _backwards(anatomy, function, ask):
+        for node in made_with(anatomy, function, ask):
             slot = anatomy.facts.slots.of(node)
             if slot is not None and Kind.HISTORY in anatomy.facts.of(slot) and _holds_past(anatomy, function, slot):
                 return True
@@ -573,7 +585,7 @@ def _holds_past(anatomy: Anatomy, function: Scope, slot: Slot) -> bool:
     )
 
 
-def _backwards(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.BaseExpression]:
+def made_with(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.BaseExpression]:
     """What a request is made with, and all that this is made of in its function."""
     queue: list[cst.CSTNode] = [*(arg.value for arg in ask.args)]
     base = ex.receiver(ask)

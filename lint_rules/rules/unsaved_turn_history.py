@@ -15,6 +15,8 @@ Reports messages of a turn that never reach the history with which the next turn
   (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
+- older messages that give way to what a model makes of them (a summary), where that may be empty, or the text of an
+  error, and nothing asks for it;
 - a coroutine that stores messages, and is called without `await`, or handed to a thread, which drops it.
 
 ## Why is this bad
@@ -84,6 +86,13 @@ an error of a later request that ends the program; and Ctrl-C where the loop rea
 way, or in the turn, handles it. An error that is caught in the loop is silent, as the next turn writes all. A list that
 a turn gets, and whose longer copy takes its place, is reported where the turn may fail and the old one goes on.
 
+For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
+entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
+all the messages. That the reply may be nothing is seen in a default (`or ""`), in a stream of pieces, in what a handler
+or a helper of the project gives back, or in a test of it that does not keep the messages. Silent: a test of the text
+between the request and the loss, also in the helper, by which it returns or raises; a text that the program makes of
+the messages themselves where the model gives none.
+
 For coroutines: the function, of this file or another, adds to a history, or to a table, key or attribute that is read
 again. Of a store whose code is not at hand, the same method is awaited elsewhere in the file, or it is one of a library
 whose methods are coroutines. Under a decorator that is not known, a function may run by itself, and is silent.
@@ -101,7 +110,7 @@ LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 ## Known problems
 A store is asked for a reply only where it is told the question in the function that asks. A caller in another file,
 which may store the reply, is not seen: the method that asks would be reported. Messages deleted by a clean-up, and a
-list rebound to new messages in other ways, are not seen.
+list rebound to new messages in other ways, are not seen, nor is a summary that is kept beside the list.
 
 ## Fix safety
 There is no fix: where the message belongs depends on what the path means.
@@ -124,10 +133,11 @@ from lint_rules.anatomy.rounds.repeated_requests import RepeatedRequest, repeate
 from lint_rules.anatomy.turns.detached import Detached, detached_names
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.obligations.digests import Digest, lost_digests
 from lint_rules.obligations.handover import Unhanded, unhanded_turns
 from lint_rules.obligations.late_saves import LateReturn, LateSave, late_returns, late_saves
 from lint_rules.obligations.unawaited import Unrun, unrun_stores
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -152,6 +162,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from map(_never_run, unrun_stores(anatomy))
     yield from map(_late, late_saves(anatomy))
     yield from map(_kept_old, late_returns(anatomy))
+    for digest in lost_digests(anatomy):
+        yield _digest(anatomy, digest)
 
 
 def _reply(found: Forgotten) -> Draft:
@@ -254,6 +266,20 @@ def _kept_old(found: LateReturn) -> Draft:
     )
     cure = f"add each message to `{history}` as it comes, or give back what there is when a request fails"
     return Draft(found.node, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
+
+
+def _digest(anatomy: Anatomy, found: Digest) -> Draft:
+    history, (there, empty) = describe(found.history), found.empty
+    message = (
+        f"the messages of `{history}` give way here to what `{ex.source(found.request.func, 40)}` makes of them:"
+        " where it gives nothing, or fails, they are lost all the same"
+    )
+    cure = "go on with the old messages where there is no summary of them"
+    notes = [
+        Note(found.request, "this request is made of the messages"),
+        Note(empty, "here it may be nothing, or the text of an error", None if there is anatomy else there.module),
+    ]
+    return Draft(found.node, message, cure, beside(found.node, notes))
 
 
 def _waiting(found: Unhanded) -> Draft:

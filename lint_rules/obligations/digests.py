@@ -1,0 +1,343 @@
+"""Messages that give way to what a model makes of them, which may be nothing: then they are lost all the same.
+
+digest = ask("Sum up:\\n" + text_of(self.messages[:-4])) or ""       # the model says nothing, or the request fails
+self.messages = [{"role": "user", "content": digest}, *self.messages[-4:]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
+from lint_rules.anatomy.turns.resources import body
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import COPYING, sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.error_answers import ErrorAnswers, made_with
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate
+from lint_rules.syntax.walk import walk
+from lint_rules.syntax.ways import Ways
+
+_HOPS = 3
+_DEEPEST = 5
+_SAME = frozenset({"strip", "rstrip", "lstrip", "len", "bool", "str"})
+"""What is made of a text with these is nothing just if the text is."""
+
+Shown = tuple[Anatomy, cst.CSTNode]
+_Part = cst.BaseExpression | cst.StarredElement
+
+
+@record
+class _Way:
+    """At `node` another list, of `parts`, takes the place of `history`, which lives in `place` as seen from there.
+
+    `there` is the file in which that is written, in `callee`, if it is not done at `node` itself.
+    """
+
+    node: cst.CSTNode
+    place: Slot
+    history: Slot
+    there: Anatomy
+    parts: list[_Part]
+    callee: Scope | None = None
+
+
+@record
+class Digest:
+    """At `node` messages of `history` give way to what `request` makes of them; at `empty` that may be nothing."""
+
+    node: cst.CSTNode
+    history: Slot
+    request: cst.Call
+    empty: Shown
+
+
+def lost_digests(anatomy: Anatomy) -> Iterator[Digest]:
+    """Those of a file: of each request the first."""
+    search = _Search(anatomy)
+    for function in anatomy.module.functions:
+        if function.kind == "function" and (requests := anatomy.turns.requests(function)):
+            ways = list(search.ways(function))
+            for request in requests if ways else ():
+                yield from search.of(function, request, ways)
+
+
+class _Search:
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.slots = anatomy.facts.slots
+        self.lasting = Lasting(anatomy)
+        self.places = ReplyPlaces(anatomy)
+        self.errors = ErrorAnswers(anatomy)
+
+    def of(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:
+        names = _derived(self.anatomy, function, request)
+        for handler, failed, text in self.errors.told_in_handlers(function):
+            if failed is request and not _says_again(self.anatomy, function, request, text):
+                for way in ways:
+                    if self._takes(way, text, set()) and self.anatomy.module.inside(way.node, handler):
+                        if way.place in self._told(function, request):
+                            yield Digest(way.node, way.history, request, (self.anatomy, text))
+                            return
+        for way in ways:
+            if not self._takes(way, request, names):
+                continue
+            tested = self._tests(function, request, names, way.node)
+            if tested is not None and way.place in self._told(function, request):
+                empty = next(self._empty(self.anatomy, function, request, names, way.node), next(iter(tested), None))
+                if empty is not None:
+                    yield Digest(way.node, way.history, request, empty)
+                    return
+
+    def _told(self, function: Scope, request: cst.Call) -> set[Slot]:
+        """Where the histories live that a request is made of, and the objects; in a helper of this file, too."""
+        callee = self.slots.callee(request)
+        inner = self.anatomy.calls.reachable(callee) if callee is not None else ()
+        nodes = [*made_with(self.anatomy, function, request), *(n for f in inner for n in f.nodes_of(cst.Attribute))]
+        slots = {slot for node in nodes if (slot := self.slots.of(node)) is not None}
+        return slots | {self.anatomy.aliases.of(slot) for slot in slots}
+
+    # -- where that takes their place ---------------------------------------------------------------------------
+
+    def ways(self, function: Scope) -> Iterator[_Way]:
+        """Where a function, or a method that it calls, puts another list in the place of one that lasts.
+
+        Or of one that it was handed, and with which the caller goes on.
+        """
+        for write in self.anatomy.writes.by_function[function]:
+            place = self.anatomy.aliases.of(write.slot)
+            if write.kind == "replace" or (write.kind == "rebind" and self.lasting.keeps(place) is not None):
+                if write.value is not None:
+                    parts = list(_parts(self.anatomy, function, write.value))
+                    yield _Way(write.node, place, write.slot, self.anatomy, parts)
+        for parameter in parameters(function):
+            slot = self.slots.parameter(function, parameter.name.value)
+            is_list = Kind.HISTORY in self.anatomy.facts.of(slot) or _is_list(parameter)
+            for leaves in function.nodes_of(cst.Return) if is_list else ():
+                given = leaves.value.elements if isinstance(leaves.value, cst.Tuple) else [leaves]
+                for value in (each.value for each in given if each.value is not None):
+                    yield _Way(leaves, slot, slot, self.anatomy, list(_parts(self.anatomy, function, value)))
+        for call in function.nodes_of(cst.Call):
+            yield from self._by_callee(call)
+
+    def _by_callee(self, call: cst.Call) -> Iterator[_Way]:
+        """`talk.shrink(digest)`: by a method, maybe of another file."""
+        found, base = body(self.anatomy, call), ex.receiver(call)
+        there, callee = found or (self.anatomy, None)
+        owner = self.slots.of(base) if base is not None else None
+        for write in there.writes.by_function[callee] if callee is not None else ():
+            place = owner if there is not self.anatomy else self.anatomy.aliases.of(write.slot)
+            if write.kind in {"rebind", "replace"} and write.slot[0] == "attr" and place is not None:
+                if write.value is not None:
+                    parts = list(_parts(there, write.function, write.value))
+                    yield _Way(call, place, write.slot, there, parts, callee)
+
+    def _takes(self, way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
+        """Whether the new list has a message with a text, and the old ones are not all there."""
+        if way.callee is None:
+            return _is_digest(way, text, names) and (not isinstance(way.node, cst.Return) or self._goes_on(way, names))
+        if way.node is text or not holds([arg.value for arg in way.node.args], text, names):  # type: ignore[attr-defined]
+            return False
+        bound = way.there.facts.slots.bindings(way.node, way.callee)  # type: ignore[arg-type]
+        given = {str(slot[2]) for slot, value in bound if slot[0] == "var" and holds([value], text, names)}
+        inside = ReplyPlaces(way.there).derived(way.callee, way.callee.node, known=given) if given else set()
+        return _is_digest(way, way.callee.node, inside)
+
+    def _goes_on(self, way: _Way, names: set[str]) -> bool:
+        """Whether what a caller is given goes on with messages, or says nothing as the model: it is no new answer."""
+        function = self.anatomy.module.scope_of[way.node].function
+        kept = {str(way.place[2])}
+        for _ in range(_DEEPEST):
+            picked = (n for n in function.bound if any(_is_picked(v, kept) for v in bound_values(function, n)))
+            kept.update([*picked])
+        if any(isinstance(root, cst.Name) and root.value in kept - names for root in map(_root, way.parts)):
+            return True
+        made = (part for part in way.parts if isinstance(part, cst.BaseExpression))
+        roles = {message.role for part in made for message in self.anatomy.transcript.messages.of(part)}
+        sites = (site.node for site in self.anatomy.calls.sites[function])
+        return bool(roles) and roles <= {"user", "system"} and all(self._is_put_back(site, way) for site in sites)
+
+    def _is_put_back(self, site: cst.Call, way: _Way) -> bool:
+        """`talk = shorten(talk)`: whether a caller puts what it is given in the place of what it has handed over."""
+        outer = self.anatomy.module.awaiting(site)
+        bound = {ex.source(_root(target)) for target in ex.targets(outer)} if isinstance(outer, cst.Assign) else set()
+        handed = self.slots.bindings(site, self.anatomy.module.scope_of[way.node].function)
+        return any(slot == way.place and ex.source(_root(value)) in bound for slot, value in handed)
+
+    # -- whether it may be nothing ------------------------------------------------------------------------------
+
+    def _tests(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> list[Shown] | None:
+        """The tests of a text on a way to a place; None where one of them keeps from it what is nothing."""
+        ways, order = Ways(self.anatomy.module, function, self.anatomy.flow(function)), self.anatomy.module.order
+        asked = [
+            test
+            for test in (*function.nodes_of(cst.If, cst.While), *function.nodes_of(cst.IfExp))
+            if order[request] < order[test] < order[node]
+        ]
+        known: dict[cst.CSTNode, bool | None] = {
+            test: evaluate(test.test, lambda part: self._is_false(part, names)) for test in asked
+        }
+        goal = set(self.anatomy.points(function, [node]))
+        start = self.anatomy.points(function, [request])
+        if not goal.intersection(start) and ways.path(start, goal, says=known.get) is None:
+            return None
+        plain = {test: evaluate(test.test, lambda part: self._is_false(part, names, members=False)) for test in asked}
+        return [(self.anatomy, test.test) for test in asked if plain[test] is not None]
+
+    def _is_false(self, part: cst.BaseExpression, names: set[str], *, members: bool = True) -> bool | None:
+        """What a part of a test gives where the text is nothing, or with `members` a part of the reply."""
+        if isinstance(part, cst.Comparison):
+            left, operator, right = ex.compared(part)
+            if self._is_false(left, names, members=members) is not False:
+                return None
+            if isinstance(left, cst.Call) and ex.dotted(left.func) == "len":
+                return isinstance(operator, (cst.LessThan, cst.LessThanEqual))
+            return isinstance(operator, (cst.Is, cst.Equal)) if ex.dotted(right) == "None" else None
+        while isinstance(part, cst.Call) and ex.called_name(part) in _SAME:
+            part = ex.inner(part.args[0].value if part.args else ex.receiver(part) or part.func)
+        root = _root(part)
+        if not isinstance(root, cst.Name) or root.value not in names:
+            return None
+        is_text = members if root is not part else Kind.REPLY not in self.anatomy.facts.kinds(root)
+        return False if is_text else None
+
+    def _empty(
+        self, there: Anatomy, function: Scope, request: cst.Call, names: set[str], at: cst.CSTNode, hops: int = 0
+    ) -> Iterator[Shown]:
+        """What shows that the text may be nothing: a default, a stream, a handler, or the function that gives it."""
+        for node in function.nodes_of(cst.BooleanOperation, cst.IfExp, cst.Call):
+            value, default = _with_default(node) or (None, None)
+            if value and default and _is_constant(default) and holds([value], request, names):
+                if there.module.before(request, node) or there.module.inside(request, value):
+                    yield there, node
+        reaching = there.reaching(function)
+        for name in sorted(names):
+            bound = (
+                d for point in there.points(function, [at]) for d in reaching.at(point, name) if d.kind == "assign"
+            )
+            yield from ((there, d.value) for d in bound if d.value is not None and _is_constant(d.value))
+        for text in ErrorAnswers(there).left(function, request):
+            if not _says_again(text.anatomy, text.function, text.request, text.text):
+                yield text.anatomy, text.node
+        found = body(there, request) if hops < _HOPS else None
+        for ask in found[0].turns.requests(found[1]) if found is not None else ():
+            inner, callee = found  # type: ignore[misc]
+            given = _derived(inner, callee, ask)
+            leaving = [leaves for leaves in callee.nodes_of(cst.Return) if leaves.value is not None]
+            for leaves in leaving:
+                if leaves.value is not None and holds([leaves.value], ask, given):
+                    yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
+                elif leaves.value is not None and ex.text(leaves.value) == "" and inner.leads(callee, [ask], [leaves]):
+                    yield inner, leaves
+
+
+def _says_again(anatomy: Anatomy, function: Scope, request: cst.Call, text: cst.BaseExpression) -> bool:
+    """Whether a text has more of what a request was made of than how long that is: `f"Said before: {lines[:900]}"`."""
+    module, made = anatomy.module, made_with(anatomy, function, request)
+    before = (node for node in made if module.before(node, request) or module.inside(node, request))
+    asked = {node.value for node in before if isinstance(node, cst.Name)}
+    counted = {
+        part
+        for call in walk(text)
+        if isinstance(call, cst.Call) and ex.called_name(call) == "len"
+        for part in walk(call)
+    }
+    return any(isinstance(part, cst.Name) and part.value in asked for part in walk(text) if part not in counted)
+
+
+def _derived(anatomy: Anatomy, function: Scope, request: cst.Call) -> set[str]:
+    """The names that are made of a reply: none that is there before it."""
+    names, module = ReplyPlaces(anatomy).derived(function, request), anatomy.module
+
+    def is_made(value: cst.CSTNode) -> bool:
+        return module.inside(request, value) or module.before(request, value)
+
+    return {name for name in names if any(map(is_made, bound_values(function, name)))}
+
+
+def _is_digest(way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a list has a message with the text, not behind the newest ones as an answer, and not all that was."""
+    slots, aliases = way.there.facts.slots, way.there.aliases
+    rest = {at: part.value for at, part in enumerate(way.parts) if isinstance(part, cst.StarredElement)}
+    made = [at for at, part in enumerate(way.parts) if at not in rest and holds([part], text, names)]
+    said = [(at, message.role) for at in made for message in way.there.transcript.messages.of(way.parts[at])]
+    if any(role == "tool" or (role == "assistant" and at == len(way.parts) - 1) for at, role in said):
+        return False
+    whole = (slots.of(value) for value in rest.values() if isinstance(value, (cst.Name, cst.Attribute)))
+    history = aliases.of(way.history)
+    if any(slot is not None and aliases.of(slot) == history for slot in whole):
+        return False
+    newest = [at for at, value in rest.items() if (part := ex.slice_of(value)) is None or part.lower is not None]
+    return bool(made) and not (newest and made[0] > newest[-1])
+
+
+def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: int = 0) -> Iterator[_Part]:
+    """What a list is put together of, in order: elements, and other lists as what is starred."""
+    value = ex.inner(value)
+    slot = there.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    bound = list(bound_values(function, value.value)) if isinstance(value, cst.Name) else []
+    made = [each for each in (there.facts.assigned(slot) if slot is not None else []) if each in bound]
+    if isinstance(value, cst.List):
+        for element in value.elements:
+            if isinstance(element, cst.StarredElement):
+                yield from _parts(there, function, element.value, depth + 1)
+            else:
+                yield element.value
+    elif isinstance(value, cst.Name) and made and depth < _DEEPEST:
+        for each in made:
+            yield from _parts(there, function, each, depth + 1)
+        for put in there.facts.put(slot) if slot is not None else ():
+            yield put.args[0].value
+    elif (parts := sources(value)) and not isinstance(value, cst.Subscript):
+        for part in parts:
+            yield from _parts(there, function, part, depth + 1)
+    else:
+        yield cst.StarredElement(value)
+
+
+def _is_picked(value: cst.CSTNode, kept: set[str]) -> bool:
+    """Whether a value is one of a list's messages, or some: `talk[-4:]`, `reversed(talk)`, `[m for m in talk]`."""
+    if isinstance(value, cst.IfExp):
+        return _is_picked(value.body, kept) or _is_picked(value.orelse, kept)
+    if isinstance(value, cst.ListComp):
+        return _is_picked(value.for_in.iter, kept)
+    if isinstance(value, cst.Call) and ex.called_name(value) in COPYING and value.args:
+        return _is_picked(value.args[0].value, kept)
+    root = _root(value)
+    return isinstance(root, cst.Name) and root.value in kept
+
+
+def _is_list(parameter: cst.Param) -> bool:
+    """`talk: list`, `talk: list[dict[str, str]]`."""
+    said = parameter.annotation.annotation if parameter.annotation is not None else None
+    named = said.value if isinstance(said, cst.Subscript) else said
+    return named is not None and ex.last_name(named).lower() == "list"
+
+
+def _root(node: cst.CSTNode) -> cst.CSTNode:
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.StarredElement)):
+        node = node.value
+    return node
+
+
+def _is_constant(value: cst.BaseExpression) -> bool:
+    return ex.text(value) is not None or ex.dotted(value) == "None"
+
+
+def _with_default(node: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """The value and the default of `x or ""`, `x.text if x else ""`, `d.get("content", "")`."""
+    if isinstance(node, cst.BooleanOperation):
+        return (node.left, node.right) if isinstance(node.operator, cst.Or) else None
+    if isinstance(node, cst.IfExp):
+        return node.test, node.orelse
+    base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) == "get" else None
+    return (
+        (base, node.args[1].value) if base is not None and isinstance(node, cst.Call) and len(node.args) == 2 else None
+    )
