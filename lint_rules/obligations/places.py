@@ -161,8 +161,8 @@ class Places:
         found: dict[Identity, Same] = {}
         content = message.content
         if message.role in {"user", "assistant"} and content is not None and self._is_here(content):
+            made = self.again.parts(value) if isinstance(value, cst.Name) and value is not content else set[Slot]()
             content = _text_of(content)
-            made = self.again.parts(value) if isinstance(value, cst.Name) else set[Slot]()
             for origin, same in self._origins(content):
                 found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
         elif stored.kind != "extend" and value is not None and ex.reads_place(ex.inner(value)):
