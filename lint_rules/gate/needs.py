@@ -418,7 +418,11 @@ class Needs(Surroundings):
         return not self.texts.isdisjoint({"assistant", "tool"}) and self.calls
 
     def grows_history(self) -> bool:
-        """What adds to a list; where no agent is seen, what the result of a run holds (Pydantic AI, Agents SDK)."""
+        """What adds to a list; where no agent is seen, what the result of a run holds (Pydantic AI, Agents SDK). Or a
+        turn of another file, which loads what was saved here.
+        """
+        if self.turns_elsewhere():
+            return True
         if not self.agent and self.attributes.isdisjoint(words.ALL_MESSAGES):
             return False
         return (

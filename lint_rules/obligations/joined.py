@@ -7,6 +7,7 @@ for `doubles` to say.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -48,7 +49,7 @@ class Joined:
     their order, from list to list (none: at `node`).
 
     `list` is what both are put into, if that has a name. `inner` is where it is done, and in which file, if a function
-    that is called at `node` does it.
+    that is called at `node` does it; `load` the call there that gives the history, if that file loads it.
     """
 
     node: cst.CSTNode
@@ -57,6 +58,7 @@ class Joined:
     taken: tuple[cst.CSTNode, ...] = ()
     list: Slot | None = None
     inner: tuple[cst.CSTNode, Anatomy] | None = None
+    load: tuple[cst.Call, Anatomy] | None = None
 
 
 _Part = tuple[Slot, tuple[cst.CSTNode, ...]]
@@ -74,6 +76,7 @@ class Joins:
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
+        self._handed: dict[Scope, Counter[str]] = {}
 
     def of(self, function: Scope) -> list[Joined]:
         """Those that a function makes, itself or by what it calls."""
@@ -108,14 +111,14 @@ class Joins:
         """`messages.append(message)`, of a list that a history was put into."""
         stored = [one for one in self.anatomy.transcript.stored(function) if one.kind in GROWING]
         lists = {one.slot for one in stored if one.slot is not None and one.slot[:2] == ("var", function)}
-        filled = {slot: list(dict.fromkeys(islice(self._filled(function, slot, stored), _MOST))) for slot in lists}
+        filled = {slot: list(dict.fromkeys(islice(self._filled(function, slot), _MOST))) for slot in lists}
         for one in stored:
             if one.slot is not None and one.message is not None and one.role in _SAYS:
                 for slot, taken in filled.get(one.slot, ()):
                     if one.node not in taken:
                         yield Joined(one.node, slot, one.message, taken, one.slot)
 
-    def _filled(self, function: Scope, slot: Slot, stored: list[Stored]) -> Iterator[_Part]:
+    def _filled(self, function: Scope, slot: Slot) -> Iterator[_Part]:
         """The histories that are put into a list, and where."""
         for value in self.facts.assigned(slot):
             statement = self.module.statement(value)
@@ -123,7 +126,11 @@ class Joins:
             for part, taken in self._wholes(value, 0) if put_together else ():
                 if part != slot:
                     yield part, (*taken, statement)
-        for one in stored:
+        yield from self._added(function, slot, 0)
+
+    def _added(self, function: Scope, slot: Slot, depth: int) -> Iterator[_Part]:
+        """Those that are added to it after it was made."""
+        for one in self.anatomy.transcript.stored(function):
             if (
                 one.slot == slot
                 and one.write is not None
@@ -131,9 +138,9 @@ class Joins:
                 and one.write.value is not None
             ):
                 if one.kind == "extend":
-                    yield from ((part, (*taken, one.node)) for part, taken in self._wholes(one.write.value, 0))
+                    yield from ((part, (*taken, one.node)) for part, taken in self._wholes(one.write.value, depth))
                 elif (loop := self._loop(one)) is not None:
-                    yield from ((part, (*taken, loop)) for part, taken in self._wholes(loop.iter, 0))
+                    yield from ((part, (*taken, loop)) for part, taken in self._wholes(loop.iter, depth))
 
     def _loop(self, one: Stored) -> cst.For | None:
         """The loop over a list that a message is made in of each element."""
@@ -238,9 +245,11 @@ class Joins:
                 yield from self._outside(slot, part, found[0], found[1], depth + 1)
 
     def _given_back(self, function: Scope, depth: int) -> list[Slot]:
-        """The lists of which a function gives back all."""
+        """The lists of which a function gives back all: as they are, or in one that it has filled with them."""
         returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
-        return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
+        found = [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
+        own = [slot for slot in found if slot[:2] == ("var", function)]
+        return found + [part for slot in own for part, _ in self._added(function, slot, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------
 
@@ -254,14 +263,22 @@ class Joins:
             return self, callee
         handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
         handed = handed or (self._hops < _HOPS and self._hands_on(call))
-        if not self._hops or not handed:
+        if not self._hops or not (handed or self._says_again(call)):
             return None
-        found = run_elsewhere(self.anatomy, call)
+        found = run_elsewhere(self.anatomy, call, asking=not handed)
         if found is None:
             return None
         if found[0] not in self._elsewhere:
             self._elsewhere[found[0]] = Joins(found[0], self._hops - 1)
         return self._elsewhere[found[0]], found[1]
+
+    def _says_again(self, call: cst.Call) -> bool:
+        """Whether a call is handed what another one is handed, too: that may have saved it."""
+        function = self.module.scope_of[call].function
+        if function not in self._handed:
+            given = (part for one in function.nodes_of(cst.Call) for arg in one.args for part in walk(arg.value))
+            self._handed[function] = Counter(part.value for part in {*given} if isinstance(part, cst.Name))
+        return any(isinstance(arg.value, cst.Name) and self._handed[function][arg.value.value] > 1 for arg in call.args)
 
     def _hands_on(self, call: cst.Call) -> bool:
         """Whether a call is handed two of what its function is handed."""
@@ -281,8 +298,10 @@ class Joins:
                 if said is not None:
                     message = replace(one.message, node=call, content=said)
                     inner = one.inner or (one.node, there.anatomy)
-                    for slot, taken in self._outside(one.slot, call, there, callee):
-                        yield Joined(call, slot, message, taken, None, inner)
+                    load = loaded_by(there.anatomy, callee, one)
+                    outside = list(self._outside(one.slot, call, there, callee))
+                    for slot, taken in outside or ([(("call", call), ())] if load is not None else []):
+                        yield Joined(call, slot, message, taken, None, inner, load)
 
     def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
         """A history of a function as one that calls it names it."""
@@ -359,6 +378,19 @@ class Joins:
                 if inside is not None and self.slots.of(inside) in looked:
                     return True
         return False
+
+
+def loaded_by(anatomy: Anatomy, function: Scope, joined: Joined) -> tuple[cst.Call, Anatomy] | None:
+    """The call that gave the history of what a function joins, and its file, if a store may have given it."""
+    slot, facts = joined.slot, anatomy.facts
+    if joined.load is not None or slot[0] not in {"call", "return"}:
+        return joined.load
+    if slot[0] == "call":
+        return (slot[1], anatomy) if isinstance(slot[1], cst.Call) else None
+    place = joined.taken[0] if joined.taken else joined.node
+    calls = (call for call in function.nodes_of(cst.Call) if anatomy.module.inside(call, place))
+    found = next((call for call in calls if facts.slots.of(call) == slot), None)
+    return (found, anatomy) if found is not None and Kind.REPLY not in facts.of(slot) else None
 
 
 def _takes_last(cut: cst.CSTNode) -> bool:

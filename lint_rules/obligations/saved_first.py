@@ -17,8 +17,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import stores_by_name
 from lint_rules.anatomy.turns.resources import Resources, Touched, body
-from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.obligations.joined import Joined
+from lint_rules.obligations.joined import Joined, loaded_by
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -43,28 +42,20 @@ class SavedFirst:
 
     def before(self, function: Scope, joined: Joined) -> Iterator[Stored]:
         """What `function` saves before it loads what the message is joined with, from where it saves to."""
-        load = self._load(function, joined)
-        if load is None:
+        found = loaded_by(self.anatomy, function, joined)
+        if found is None:
             return
+        load, there = found
+        loading = self._resources if there is self.anatomy else Resources(there)
         for call in function.nodes_of(cst.Call):
-            if call is load or self.module.inside(call, load):
+            if call is load or self.module.inside(call, load) or call is joined.node:
                 continue
-            said = [value for value in self._said(call) if self._is_read_by(load, call, value)]
+            said = [value for value in self._said(call) if self._is_read_by(loading, load, call, value)]
             rows = self._rows(function, call) if said else []
-            if not self._tells_apart(load, {name for _, names in rows for name in names}):
+            if not self._tells_apart(loading, load, {name for _, names in rows for name in names}):
                 for node, _ in rows:
                     messages = (Message(call, "user", content=value) for value in said)
                     yield from (Stored(node, function, joined.slot, "append", message, None) for message in messages)
-
-    def _load(self, function: Scope, joined: Joined) -> cst.Call | None:
-        """The call that gave the history, if a store did."""
-        if joined.slot[0] == "call":
-            return joined.slot[1] if isinstance(joined.slot[1], cst.Call) else None
-        if joined.slot[0] != "return" or Kind.REPLY in self.facts.of(joined.slot):
-            return None
-        place = joined.taken[0] if joined.taken else joined.node
-        calls = (call for call in function.nodes_of(cst.Call) if self.module.inside(call, place))
-        return next((call for call in calls if self.slots.of(call) == joined.slot), None)
 
     def _said(self, call: cst.Call) -> list[cst.BaseExpression]:
         """The texts of a user that a call is handed: it does not ask a model, log, or store what another one says."""
@@ -79,15 +70,21 @@ class SavedFirst:
         said = [m.content for m in messages if m.role == "user" and m.content is not None]
         return said or [arg.value for arg in call.args if not arg.star and ex.reads_place(ex.inner(arg.value))]
 
-    def _is_read_by(self, load: cst.Call, save: cst.Call, said: cst.BaseExpression) -> bool:
+    def _is_read_by(self, loading: Resources, load: cst.Call, save: cst.Call, said: cst.BaseExpression) -> bool:
         """Whether a call gives what another one has stored, as both of their bodies tell, or how they are called."""
-        given, kept = self._resources.of(load), self._resources.of(save)
+        given, kept = loading.of(load), self._resources.of(save)
         if self._is_related(load, kept):
             return True
         if given.lies_outside and kept.lies_outside:
             return given.is_read_again_after(kept) and self._puts(given, save, said)
         base, other = ex.receiver(load), ex.receiver(save)
-        if base is None or other is None or self._resources.runs(load) or self._resources.runs(save):
+        if (
+            base is None
+            or other is None
+            or loading is not self._resources
+            or loading.runs(load)
+            or self._resources.runs(save)
+        ):
             return False
         same = self.slots.of(base) is not None and self.slots.of(base) == self.slots.of(other)
         user = any(ex.text(arg.value) == "user" for arg in save.args)
@@ -134,9 +131,9 @@ class SavedFirst:
                 found.append((other, names))
         return found
 
-    def _tells_apart(self, load: cst.Call, names: set[str]) -> bool:
+    def _tells_apart(self, loading: Resources, load: cst.Call, names: set[str]) -> bool:
         """Whether what was just saved is left out: the query names it, skips the first, or gives all but the last."""
-        found = self._resources.runs(load)
+        found = loading.runs(load)
         inside = [load, *(found.nodes if found is not None else ())]
         for part in [*walk(load), *inside]:
             if isinstance(part, cst.Name) and part.value in names:

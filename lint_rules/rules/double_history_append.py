@@ -67,7 +67,8 @@ A message is sent beside a history where one list, or one request, holds all tha
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a conversation begun with
 the history, or a function, also of another file, that does so with what it is handed. It is there twice if a place put
 the same message into that history before it was taken: stored it, handed it to a function of another file that does,
-or saved it where the history is loaded from (one table, key or file, by what both bodies say). Silent: the history is
+or saved it where the history is loaded from (one table, key or file, by what both bodies say), be it loaded here or by
+a function of another file that is handed the message. Silent: the history is
 taken without its last message, before it was stored, or by a query or a comprehension that names what was saved; and a
 condition that looks into the history first.
 
@@ -76,8 +77,8 @@ keeps the rule silent, and so do fixed texts, which may be repeated on purpose. 
 Bedrock, Ollama and LangChain are known.
 
 ## Known problems
-Two names for one list (but for one that a helper hands back, or is given: `messages = history or []`), a store that
-removes doubles by id, and a save in a caller of what loads the history, are not seen.
+Two names for one list (but for one that a helper hands back, or is given: `messages = history or []`), and a store that
+removes doubles by id, are not seen.
 Errors are followed from requests, tools, JSON and what is awaited only.
 
 ## Fix safety
