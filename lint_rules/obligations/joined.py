@@ -22,7 +22,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -347,8 +347,9 @@ class Joins:
             for one in there.anatomy.transcript.stored(callee):
                 if one.kind in GROWING and one.role in _SAYS and one.slot is not None and one.message is not None:
                     content = there._parameter(one.message.content, callee)
-                    held = one.slot if one.slot in given else there.anatomy.transcript.parameter(one.slot, callee)
+                    held = there.anatomy.transcript.parameter(one.slot, callee) or root_object(one.slot)
                     slot = self.slots.of(given[held]) if held in given else None
+                    slot = moved(one.slot, held, slot) if slot is not None and held == root_object(one.slot) else slot
                     if content in given and slot is not None and there._is_certain(one):
                         message = replace(one.message, node=call, content=given[content])
                         yield Stored(call, function, slot, "append", message, None)

@@ -221,7 +221,7 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
     annotation = anatomy.elements.annotation(slot)
     if annotation is not None:
         yield from _named(annotation)
-    whole = anatomy.elements.annotation(slot[1]) if slot[0] == "item" else None
+    whole = anatomy.elements.annotation_of(slot[1]) if slot[0] == "item" else None
     if type(whole) is cst.Subscript and type(inside := whole.slice[-1].slice) is cst.Index:
         yield from _named(inside.value)
     for value in _values(anatomy, slot):
@@ -338,7 +338,7 @@ class Elements:
         """What a method of an imported class gives back: `store.history(key)` with `store: SessionStore`."""
         base = ex.receiver(call)
         owner = self.facts.slots.of(base) if base is not None else None
-        name = _plain_name(self._annotation_of(owner)) if owner is not None else None
+        name = _plain_name(self.annotation_of(owner)) if owner is not None else None
         found = self.anatomy.imported_class(name) if name is not None else None
         if found is None:
             return None
@@ -349,7 +349,7 @@ class Elements:
             return None
         return _element_class(there, returns.annotation) or _element_class(self.anatomy, returns.annotation)
 
-    def _annotation_of(self, slot: Slot) -> cst.BaseExpression | None:
+    def annotation_of(self, slot: Slot) -> cst.BaseExpression | None:
         """The annotation of a slot, or of the parameter it is set from."""
         found = self._annotations.get(slot)
         for value in self.facts.assigned(slot) if found is None else ():
