@@ -15,7 +15,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.frameworks import PACKAGES
 from lint_rules.gate import forms, schemas
 from lint_rules.gate.evidence import may_ask
-from lint_rules.gate.signs import called_name, items, member
+from lint_rules.gate.signs import called_name
 from lint_rules.gate.surroundings import Surroundings
 from lint_rules.syntax.names import written
 
@@ -404,12 +404,9 @@ class Needs(Surroundings):
         return (self._answers and self.asks) or self._copies_roles()
 
     def _copies_roles(self) -> bool:
-        if "role" not in self.attributes and "role" not in self.texts:
-            return False
-        made = [*self.displays, *(map(items, self.nodes[ast.Call]) if "role" in self.keywords else ())]
-        return any(
-            (pair := member(shown["role"])) is not None and pair[1] == "role" for shown in made if "role" in shown
-        )
+        if not self.members({"role"}) or not self.has(ast.For, ast.AsyncFor, ast.comprehension):
+            return "role" in self.keywords and "role" in self.attributes
+        return "content" in self.keywords or any({"role", "content"} & shown.keys() for shown in self.displays)
 
     def stores_calls(self) -> bool:
         return "tool_calls" in self.texts and self.calls and self.has(ast.If)

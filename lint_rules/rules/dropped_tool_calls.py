@@ -54,9 +54,14 @@ message that could have calls, the result. A record of the turn that holds resul
 sent, where it keeps a reply under a condition on its text only. Branches taken only without calls are right to store
 the text. A message of which the code does not show what it is, and a list handed to a function of another file, count
 as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with
-`previous_response_id` or `conversation` the server keeps the calls, and the rule is silent. A copy of every message
-counts when nothing near asks for its role or calls, and it is sent while the history is known to hold calls or
-results, or when it is made by the class of the message in a function that knows of calls.
+`previous_response_id` or `conversation` the server keeps the calls, and the rule is silent.
+
+A message that is made of role and content of another one, in a loop over a history, counts when nothing in the loop
+asks for its calls, hands it on, or adds to the new one; the history is known to hold calls or results, by what this
+file or one that imports it puts there, or by the fields of its class; and a model that is offered tools gets it, here
+or in such a file. One that keeps the id of what it answers beside is a result, and shows that there are calls. It also
+counts when it is made by the class of the message in a function that knows of calls. Silent: messages of some roles
+only; histories in whose content calls and results may stand.
 
 ## Known problems
 Functions that get a reply and a history, and are called from another file only, are not judged. Parts of a
@@ -76,7 +81,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.stripped import stripped_copies
+from lint_rules.anatomy.messages.recast import recasts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.obligations.lost_calls import How, LostCall, lost_calls
@@ -100,17 +105,25 @@ _SAYS = {
         "append the assistant message with its calls before the results",
     ),
 }
+_COPIED = {
+    False: (
+        "role and content of every message are copied, its tool calls and ids are not: results answer nothing,"
+        " and the API refuses the history",
+        "keep the whole message, and change its content: `{**m, ...}`, `m.model_copy(update=...)`",
+    ),
+    True: (
+        "results of tool calls are taken over here, and of the messages that made the calls role and text only: the"
+        " results answer nothing, and the API refuses the history",
+        "take over the tool calls, too",
+    ),
+}
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for lost in lost_calls(anatomy):
         yield _draft(anatomy, lost)
-    for copy in stripped_copies(anatomy):
-        message = (
-            "role and content of every message are copied, its tool calls and ids are not: results answer nothing,"
-            " and the API refuses the history"
-        )
-        cure = "keep the whole message, and change its content: `{**m, ...}`, `m.model_copy(update=...)`"
+    for copy in recasts(anatomy):
+        message, cure = _COPIED[copy.results]
         yield Draft(copy.node, message, cure, (Note(copy.shows, "such messages have tool calls, or answer them"),))
 
 

@@ -18,6 +18,7 @@ from lint_rules.anatomy.cuts.fates import Fates
 from lint_rules.anatomy.messages.classes import class_names
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
+from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
@@ -37,7 +38,8 @@ class Handed:
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
     has ended, and an error may be `taken`, and leaves it as it is; or who reads what is yielded may have `left`. What
-    comes back is `used` as a list of messages, or `mended`: somebody looks there at what they are.
+    comes back is `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks
+    there at what they are.
     """
 
     file: str
@@ -54,6 +56,7 @@ class Handed:
     kept: bool = False
     taken: bool = False
     left: bool = False
+    sent: bool = False
 
     @property
     def holder(self) -> str:
@@ -94,19 +97,36 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
             slot = anatomy.facts.slots.of(base)
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
             told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.is_taken(base), left=left))
-        used = fates.of(call, function) is not None
+        fate = fates.of(call, function)
+        used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
         mended = alignment.of_result(call, function)
         for path, name in run:
             where = os.path.abspath(path), name
-            yield from (_said(anatomy, where, each, call, used=used, mended=mended) for each in told)
+            yield from (_said(anatomy, where, each, call, used=used, mended=mended, sent=sent) for each in told)
+
+
+def _offers_tools(anatomy: Anatomy, place: cst.CSTNode) -> bool:
+    """Whether tools are offered where a list is sent: in the request, or in the body that is made for it."""
+    return (
+        may_call_tools(anatomy, place)
+        if isinstance(place, cst.Call)
+        else "tools" in ex.dict_items(anatomy.module.parent[place])
+    )
 
 
 def _said(
-    anatomy: Anatomy, where: tuple[str, str], told: _Told, node: cst.CSTNode, *, used: bool, mended: bool
+    anatomy: Anatomy,
+    where: tuple[str, str],
+    told: _Told,
+    node: cst.CSTNode,
+    *,
+    used: bool,
+    mended: bool,
+    sent: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
     part, what, roles, inside, number, kept, taken, left = told
-    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left)
+    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent)
 
 
 def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:

@@ -16,7 +16,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.messages import Role
 from lint_rules.anatomy.messages.role_tests import named_roles
 from lint_rules.anatomy.messages.transcript import Stored
@@ -34,7 +34,7 @@ from lint_rules.syntax.walk import walk
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.handed import Handed
 
-_TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
+TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _GIVEN: dict[Role | None, str] = {
     None: "it is a message history here",
     "tool": "results of tool calls get into it from here",
@@ -83,6 +83,9 @@ class Contents:
             element = self._elements.of(slot)
             if element is not None and _is_message(element[1]):
                 return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0].module)
+        for read, there, inside in self._members(self.flowing_into(node)):
+            if any(Kind.HISTORY in there.facts.of(slot) for slot in there.contents._flowing([inside])):
+                return Proof(read, "the message history of its object")
         return self._given(node, None)
 
     def counted(self, node: cst.BaseExpression) -> Proof | None:
@@ -103,7 +106,7 @@ class Contents:
                 return Proof(stored, reason)
             element = self._elements.of(slot)
             if element is not None and _is_message(element[1]):
-                field = next((name for name in sorted(_TOOL_FIELDS) if name in element[1].bound), None)
+                field = next((name for name in sorted(TOOL_FIELDS) if name in element[1].bound), None)
                 if field is not None:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
@@ -128,6 +131,23 @@ class Contents:
             found = run_elsewhere(self.anatomy, call)
             if found is not None and "tool" in found[0].contents.roles_in([("return", found[1])]):
                 yield call
+        for node, there, inside in self._members(slots):
+            if "tool" in there.contents.roles_in([inside]):
+                yield node
+
+    def _members(self, slots: Iterable[Slot]) -> Iterator[tuple[cst.CSTNode, Anatomy, Slot]]:
+        """`talk.messages` of an object of another file: where it is read, that file, and what it is there."""
+        for slot in (slot for slot in slots if slot in self._read):
+            for there, cls in classes_of(self.anatomy, slot[1]):
+                given = there.module.method(cls, slot[2])
+                inside: Slot = ("return", given) if given is not None else there.facts.slots.attribute(cls, slot[2])
+                yield self._read[slot], there, inside
+
+    @cached_property
+    def _read(self) -> dict[Slot, cst.Attribute]:
+        """Where a part of each object is read: for the first time."""
+        nodes = ((self.facts.slots.of(node), node) for node in reversed(self.module.nodes_of(cst.Attribute)))
+        return {slot: node for slot, node in nodes if slot is not None and slot[0] == "member"}
 
     @cached_property
     def _growths(self) -> list[tuple[Slot, cst.CSTNode]]:
@@ -393,7 +413,7 @@ def _asked_for_calls(node: cst.CSTNode) -> cst.BaseExpression | None:
     pair = ex.member(node)
     if pair is None and isinstance(node, cst.Comparison) and "tool" in (named_roles(node) or ()):
         pair = ex.member(node.left)
-    elif pair is not None and pair[1] not in _TOOL_FIELDS:
+    elif pair is not None and pair[1] not in TOOL_FIELDS:
         return None
     return pair[0] if pair is not None else None
 

@@ -6,7 +6,7 @@ functions of this file give back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -28,9 +28,14 @@ class Sent:
 
 def what_is_sent(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) -> Sent:
     """Of some requests of a file, or all."""
-    sent = Sent()
     asked = anatomy.facts.calls.values() if requests is None else requests
-    queue = [call.history for call in asked if call.history is not None]
+    return what_is_made(anatomy, (call.history for call in asked if call.history is not None))
+
+
+def what_is_made(anatomy: Anatomy, values: Iterable[cst.BaseExpression]) -> Sent:
+    """The same of any lists."""
+    sent = Sent()
+    queue = [*values]
     while queue:
         for part in ex.alternatives(queue.pop()):
             if part not in sent.nodes:
@@ -56,11 +61,20 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
     sent.slots.add(slot)
     found.extend(facts.assigned(slot))
     found.extend(facts.appended(slot))
+    found.extend(part for value, number in facts.unpacked(slot) for part in _parts(anatomy, value, number))
     found.extend(write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.value is not None)
     if slot[0] == "var":
         for site in anatomy.calls.sites.get(slot[1], ()):
             found.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
     return found
+
+
+def _parts(anatomy: Anatomy, value: cst.BaseExpression, number: int) -> Iterator[cst.BaseExpression]:
+    """What a function of this file gives back at a place of several: `return prompt, messages`."""
+    callee = anatomy.facts.slots.callee(value) if isinstance(value := ex.inner(value), cst.Call) else None
+    for node in callee.nodes_of(cst.Return) if callee is not None else ():
+        if isinstance(node.value, cst.Tuple) and number < len(node.value.elements):
+            yield node.value.elements[number].value
 
 
 def sent_histories(anatomy: Anatomy) -> set[Slot]:

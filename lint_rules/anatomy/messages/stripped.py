@@ -1,6 +1,5 @@
-"""Messages and tool calls that are made anew from others, with parts left behind that those have.
+"""Tool calls and results that are made anew from others, with parts left behind that those have.
 
-Copies: `{"role": m["role"], "content": m["content"]}` of every message of a history that holds tool calls or results.
 Calls: `{"id": c.id, "function": {"name": c.function.name}}` without arguments. Results: `{"role": "tool", ...}`
 without the id of the call that they answer.
 """
@@ -12,8 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.sent import Sent, what_is_sent
-from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -22,8 +20,6 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 from lint_rules.syntax.word import meaning
 
-_CALL_FIELDS = frozenset({"tool_calls", "function_call", "tool_call_id"})
-_CONTENT_ONLY = ("messages.create", "messages.stream", "converse", "converse_stream")
 _ARGUMENTS = frozenset({"arguments", "input", "args"})
 _BESIDE = frozenset({"function", "index"})
 _IDS = ("id", "call_id", "tool_call_id")
@@ -38,150 +34,6 @@ class Stripped:
     node: cst.BaseExpression
     lost: str
     shows: cst.CSTNode
-
-
-# -- copies of whole messages -----------------------------------------------------------------------------------
-
-
-def stripped_copies(anatomy: Anatomy) -> Iterator[Stripped]:
-    """Copies of role and content of messages that may have tool calls, for all roles alike."""
-    sent: Sent | None = None
-    if _has_content_only(anatomy):
-        return
-    for node, items in anatomy.made:
-        base = _copied_from(anatomy, node, items)
-        if base is None or _is_filtered(anatomy, node, base):
-            continue
-        sent = sent or what_is_sent(anatomy)
-        shows = _carries(anatomy, node, base) if node in sent.nodes else _same_kind(anatomy, node, base)
-        if shows is not None:
-            yield Stripped(node, "tool calls", shows)
-
-
-def _copied_from(anatomy: Anatomy, node: cst.Dict | cst.Call, items: dict[str, cst.BaseExpression]) -> cst.Name | None:
-    """The message whose role and content a new one, made of `items`, has, and nothing else."""
-    if not {"role", "content"} <= items.keys() <= {"role", "content", "name", "timestamp"}:
-        return None
-    if len(items) != len(node.elements if isinstance(node, cst.Dict) else node.args):
-        return None
-    pair = ex.member(items["role"])
-    if pair is None or pair[1] != "role" or not isinstance(pair[0], cst.Name):
-        return None
-    return pair[0] if _says(anatomy, items["content"], anatomy.facts.slots.of(pair[0]), 0) else None
-
-
-def _says(anatomy: Anatomy, content: cst.BaseExpression, base: Slot | None, depth: int) -> bool:
-    """Whether a content is made of that of `base`: its content itself, or a name set from it."""
-    for part in walk(content):
-        pair = ex.member(part)
-        if pair is not None and pair[1] == "content" and anatomy.facts.slots.of(pair[0]) == base:
-            return True
-        if type(part) is cst.Name and depth < 2:
-            slot = anatomy.facts.slots.of(part)
-            values = anatomy.facts.assigned(slot) if slot is not None and slot != base else []
-            if any(value is not content and _says(anatomy, value, base, depth + 1) for value in values):
-                return True
-    return False
-
-
-def _is_filtered(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> bool:
-    """Whether something near asks for the role or the calls of the message, or sets them on the copy."""
-    region: cst.CSTNode = anatomy.module.scope_of[node].function.node
-    for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, (cst.For, cst.ListComp, cst.GeneratorExp, cst.FunctionDef)):
-            region = outer
-            break
-    slot = anatomy.facts.slots.of(base)
-    for part in walk(region):
-        if isinstance(part, cst.SimpleString) and ex.text(part) in _CALL_FIELDS:
-            return True
-        tests = [part.test] if isinstance(part, (cst.If, cst.IfExp)) else []
-        if isinstance(part, cst.CompFor):
-            tests = [condition.test for condition in part.ifs]
-        for test in tests:
-            for inside in walk(test):
-                pair = ex.member(inside)
-                if pair is not None and pair[1] != "content" and anatomy.facts.slots.of(pair[0]) == slot:
-                    return True
-                if isinstance(inside, cst.Name) and "role" in inside.value:
-                    return True
-    return False
-
-
-def _carries(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> cst.CSTNode | None:
-    """A place that stores calls or results in the history that is gone over, and not in their content."""
-    slot = _history_of(anatomy, node, base)
-    if slot is None:
-        return None
-    return next(
-        (
-            stored.node
-            for function in anatomy.module.functions
-            for stored in anatomy.transcript.stored(function)
-            if stored.slot == slot and _is_beside_content(anatomy, stored)
-        ),
-        None,
-    )
-
-
-def _is_beside_content(anatomy: Anatomy, stored: Stored) -> bool:
-    """Whether a message has calls, or ids of calls that it answers, which its content does not hold."""
-    message = stored.message
-    if message is None:
-        return False
-    parts = [*([message.calls] if message.calls is not None else []), *message.answers]
-    content = message.content
-    made = [content, *anatomy.facts.values_of(content)] if content is not None else []
-    return not set(parts) <= {inside for value in made for inside in walk(value)}
-
-
-def _has_content_only(anatomy: Anatomy) -> bool:
-    """Whether the messages of the APIs that a file asks are role and content, with calls and results in the content."""
-    names = [call.name for call in anatomy.facts.calls.values()]
-    return bool(names) and all(name.endswith(_CONTENT_ONLY) for name in names)
-
-
-def _history_of(anatomy: Anatomy, node: cst.CSTNode, base: cst.Name) -> Slot | None:
-    for outer in anatomy.module.ancestors(node):
-        loop = outer.for_in if isinstance(outer, (cst.ListComp, cst.GeneratorExp)) else outer
-        if isinstance(loop, (cst.For, cst.CompFor)) and base.value in ex.target_names(loop.target):
-            iterated = loop.iter
-            if ex.slice_of(iterated) is not None and isinstance(iterated, cst.Subscript):
-                iterated = iterated.value
-            return anatomy.facts.slots.of(iterated)
-    return None
-
-
-def _same_kind(anatomy: Anatomy, node: cst.Dict | cst.Call, base: cst.Name) -> cst.CSTNode | None:
-    """For `Message(role=m.role, content=...)` of a parameter `m: Message`: where calls of such messages are read."""
-    function = anatomy.module.scope_of[node].function
-    made = ex.called_name(node) if isinstance(node, cst.Call) else None
-    if made is None or not any(_is_annotated(param, base.value, made) for param in parameters(function)):
-        return None
-    return next(
-        (
-            part
-            for part in walk(_outermost(function))
-            if (ex.member(part) or ex.asked(part) or (None, ""))[1] in {"tool_calls", "function_call"}
-        ),
-        None,
-    )
-
-
-def _is_annotated(param: cst.Param, name: str, made: str) -> bool:
-    return (
-        param.name.value == name
-        and param.annotation is not None
-        and (ex.dotted(param.annotation.annotation) or "").rpartition(".")[2] == made
-    )
-
-
-def _outermost(function: Scope) -> cst.CSTNode:
-    """The function that a nested one stands in, or itself."""
-    scope: Scope = function
-    while scope.parent is not None and scope.parent.function.kind == "function":
-        scope = scope.parent.function
-    return scope.node
 
 
 # -- calls and results without their parts ------------------------------------------------------------------------

@@ -117,6 +117,15 @@ def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
     }
 
 
+def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
+    """Whether a request offers tools, if only sometimes, or somebody reads the calls of its reply."""
+    if _tools_of(anatomy, request) is not None or _has_calls(anatomy, request):
+        return True
+    bodies = (anatomy.facts.slots.of(arg.value) for arg in request.args)
+    put = {key for body in bodies if body is not None for key in anatomy.facts.members(body)}
+    return not put.isdisjoint(_KEYWORDS)
+
+
 def _has_calls(anatomy: Anatomy, request: cst.Call) -> bool:
     """Whether the calls of a reply are read."""
     shown = anatomy.facts.evidence(request, Kind.REPLY)

@@ -215,17 +215,22 @@ class Known:
 
     def split(self, slot: Slot) -> list[cst.BaseExpression]:
         """The lists whose first element a name takes by unpacking: `xs` of `first, *rest = xs`."""
-        return self._splits.get(slot, [])
+        return [value for value, number in self.unpacked(slot) if number == 0]
+
+    def unpacked(self, slot: Slot) -> list[tuple[cst.BaseExpression, int]]:
+        """What is unpacked into a slot, and which part of that it gets: `f()` and 1 for `b` of `a, b = f()`."""
+        return self._unpacked.get(slot, [])
 
     @cached_property
-    def _splits(self) -> dict[Slot, list[cst.BaseExpression]]:
-        found: dict[Slot, list[cst.BaseExpression]] = {}
+    def _unpacked(self) -> dict[Slot, list[tuple[cst.BaseExpression, int]]]:
+        found: dict[Slot, list[tuple[cst.BaseExpression, int]]] = {}
         for node in self.module.nodes_of(cst.Assign):
             target = node.targets[0].target
-            if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) > 1:
-                slot = self.slots.of(target.elements[0].value)
+            parts = target.elements if isinstance(target, (cst.Tuple, cst.List)) and len(target.elements) > 1 else ()
+            for number, part in enumerate(parts):
+                slot = self.slots.of(part.value)
                 if slot is not None:
-                    found.setdefault(slot, []).append(node.value)
+                    found.setdefault(slot, []).append((node.value, number))
         return found
 
     def _evaluate(self, node: cst.BaseExpression) -> Kinds:
