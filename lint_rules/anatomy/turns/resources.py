@@ -25,7 +25,7 @@ _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
 _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
-_HOPS = 2
+_HOPS = 3
 """Into how many files a call is followed."""
 
 
