@@ -139,7 +139,7 @@ class Slice:
             for target, value in _bindings(node):
                 slot = self.facts.slots.of(target)
                 if slot is not None and not self._is_overwritten(node, target, function):
-                    for whole in whole_of(slot):
+                    for whole in whole_of(slot) if slot[0] in {"member", "item"} else (slot,):
                         found[whole] += [value, *self.tests(node, function)]
         return found
 
