@@ -76,9 +76,16 @@ class StoredTurns:
         self._module = anatomy.module
         self._places = ReplyPlaces(anatomy)
         self._resources = Resources(anatomy)
+        self._known: dict[Scope, list[Kept]] = {}
+        self._loads: dict[tuple[Scope, cst.CSTNode], list[tuple[cst.Call, set[str]]]] = {}
 
-    def of(self, function: Scope) -> Iterator[Kept]:
+    def of(self, function: Scope) -> list[Kept]:
         """Those of a function: at most one for each request that it makes itself, and for what the provider keeps."""
+        if function not in self._known:
+            self._known[function] = list(self._find(function))
+        return self._known[function]
+
+    def _find(self, function: Scope) -> Iterator[Kept]:
         calls = function.nodes_of(cst.Call)
         reaching = (call for call in calls if self._anatomy.turns.reaches_model(call))
         asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
@@ -202,13 +209,22 @@ class StoredTurns:
         stored = (item for call in made for arg in call.args for item in _paths(arg.value).items())
         return any(path in sent and root not in names for path, root in stored)
 
+    def _loaded(self, outer: Scope, site: cst.CSTNode) -> list[tuple[cst.Call, set[str]]]:
+        """What a function loads before a call of it, and the names that hold that there."""
+        found = self._loads.get((outer, site))
+        if found is None:
+            calls = outer.nodes_of(cst.Call)
+            loads = [c for c in calls if self._gives(c, site, outer) and not self._anatomy.turns.reaches_model(c)]
+            found = [(c, self._places.derived(outer, c, grown=True, until=site)) for c in loads[-_MOST_LOADS:]]
+            self._loads[outer, site] = found
+        return found
+
     def _handed_down(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
         """`stream(key, store.history(key))`, `def generate(): ...`: what a caller loads, or the function around one."""
         for outer, site, given in self._begun_from(function) if told else ():
-            for load in outer.nodes_of(cst.Call):
-                past = self._places.derived(outer, load, grown=True, until=site)
+            for load, past in self._loaded(outer, site):
                 names = {name for name, value in given.items() if holds([value], load, past)}
-                if not names or not self._gives(load, site, outer) or self._anatomy.turns.reaches_model(load):
+                if not names:
                     continue
                 past = self._places.derived(function, function.node, grown=True, until=ask, known=names)
                 if not self._is_sent(load, ask, past):
