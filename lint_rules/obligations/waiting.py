@@ -214,10 +214,12 @@ def calls_as_arguments(anatomy: Anatomy, answers: Answers, function: Scope, ends
 def _are_answered_before(anatomy: Anatomy, answers: Answers, function: Scope) -> bool:
     """Whether whoever calls a function has stored answers by then: it looks at calls that have one."""
     sites = anatomy.calls.sites[function]
-    return bool(sites) and all(_is_behind_answers(anatomy, answers, site.node, site.caller) for site in sites)
+    return bool(sites) and all(_is_behind_answers(anatomy, answers, site.node, site.caller.function) for site in sites)
 
 
 def _is_behind_answers(anatomy: Anatomy, answers: Answers, node: cst.CSTNode, function: Scope) -> bool:
+    if function.kind == "class":
+        return False
     graph = anatomy.flow(function)
     here = anatomy.points(function, [node])
     given = {point for point in graph.points if answers.at(point)}.difference(here)
