@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import TOOL_FIELDS
 from lint_rules.anatomy.messages.messages import ROLES
-from lint_rules.anatomy.messages.role_tests import excludes_roles, named_roles
+from lint_rules.anatomy.messages.role_tests import excludes_roles, told_roles
 from lint_rules.anatomy.messages.sent import what_is_made, what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
@@ -57,7 +57,6 @@ class _Copy:
     node: cst.Dict | cst.Call
     base: Slot
     loop: Loop
-
     region: cst.CSTNode
 
 
@@ -284,7 +283,7 @@ def _passed(anatomy: Anatomy, test: cst.BaseExpression, copy: _Copy, *, holds: b
         return both[0] & both[1] if isinstance(test.operator, cst.And) is holds else both[0] | both[1]
     if isinstance(test, cst.Comparison) and _is_made_of(anatomy, test.left, copy.base, _ROLE, 0):
         out = excludes_roles(test)
-        named = named_roles(_turned(test) if out else test)
+        named = told_roles(test)
         told = frozenset(ROLES[role] for role in named if role in ROLES) if named is not None else None
         if told is not None:
             return _ALL & told if holds is not out else _ALL - told
@@ -295,13 +294,6 @@ def _passed(anatomy: Anatomy, test: cst.BaseExpression, copy: _Copy, *, holds: b
     parts = (ex.member(part) or ex.asked(part) for part in walk(test))
     asked = {pair[1] for pair in parts if pair is not None and anatomy.facts.slots.of(pair[0]) == copy.base}
     return frozenset() if asked - _SAYS - {"name", "timestamp", "get"} else _ALL
-
-
-def _turned(test: cst.Comparison) -> cst.Comparison:
-    """`a == b` of `a != b`, `a in b` of `a not in b`."""
-    target = test.comparisons[0]
-    operator = cst.Equal() if isinstance(target.operator, cst.NotEqual) else cst.In()
-    return test.with_changes(comparisons=[target.with_changes(operator=operator)])
 
 
 # -- where it goes ------------------------------------------------------------------------------------------------

@@ -89,14 +89,19 @@ def _asked(node: cst.Call, system: bool) -> Iterator[cst.BaseExpression]:
 
 def named_roles(test: cst.BaseExpression) -> frozenset[str] | None:
     """The roles that a test lets pass: `m["role"] == "tool"`, `m.role in ("user", "assistant")`; None for others."""
+    return None if excludes_roles(test) else told_roles(test)
+
+
+def told_roles(test: cst.BaseExpression) -> frozenset[str] | None:
+    """The roles that a test lets pass, or that it excludes: `m["role"] != "tool"`; None for others."""
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
     left, operator, right = ex.compared(test)
     if _subject(left) is None:
         return None
-    if isinstance(operator, cst.Equal):
+    if isinstance(operator, (cst.Equal, cst.NotEqual)):
         listed = [right]
-    elif isinstance(operator, cst.In) and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
+    elif isinstance(operator, (cst.In, cst.NotIn)) and isinstance(right, (cst.Tuple, cst.List, cst.Set)):
         listed = [element.value for element in right.elements]
     else:
         return None
