@@ -81,6 +81,7 @@ class Places:
         self.again = Again(anatomy, function)
         self._above = above
         self._called: dict[Scope, Places] = {}
+        self._identities: dict[Stored, dict[Identity, Same]] = {}
         stored = anatomy.transcript.stored(function)
         self.all = [place for place in stored if place.slot is not None and self.again.grows(place)]
 
@@ -155,6 +156,11 @@ class Places:
         Its role and what its content was taken from (`message.content` for `text = message.content`), or the value
         itself. A reply that is stored as a whole says the same as a message made of its content.
         """
+        if stored not in self._identities:
+            self._identities[stored] = self._find_identities(stored)
+        return self._identities[stored]
+
+    def _find_identities(self, stored: Stored) -> dict[Identity, Same]:
         message, value = stored.message, self.value(stored)
         if message is None or not self.tells(stored):
             return {}

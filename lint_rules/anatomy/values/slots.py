@@ -302,8 +302,9 @@ def whole_of(slot: Slot) -> Iterator[Slot]:
 
 def root_object(slot: Slot) -> Slot:
     """The variable or attribute that a slot is a part of."""
-    *_, root = whole_of(slot)
-    return root
+    while slot[0] in {"member", "item"}:
+        slot = slot[1]
+    return slot
 
 
 def as_part_of(slot: Slot, place: Slot) -> Slot:
