@@ -74,7 +74,6 @@ class _Search:
         self.anatomy = anatomy
         self.slots = anatomy.facts.slots
         self.lasting = Lasting(anatomy)
-        self.places = ReplyPlaces(anatomy)
         self.errors = ErrorAnswers(anatomy)
 
     def of(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:

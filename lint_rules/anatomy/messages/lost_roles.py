@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Proof
-from lint_rules.anatomy.messages.role_chains import RoleChain, mentions_role, role_chains, roles_tested
+from lint_rules.anatomy.messages.role_chains import RoleChain, iterated, mentions_role, role_chains, roles_tested
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -136,9 +136,7 @@ def _is_given(anatomy: Anatomy, chain: RoleChain) -> bool:
 
 
 def _iterated(anatomy: Anatomy, chain: RoleChain) -> Slot | None:
-    node = chain.loop.iter
-    if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
-        node = node.args[0].value
+    node = iterated(chain.loop.iter)
     if ex.slice_of(node) is not None and isinstance(node, cst.Subscript):
         node = node.value
     if isinstance(node, cst.Name):

@@ -14,6 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import TOOL_FIELDS
 from lint_rules.anatomy.messages.messages import ROLES
+from lint_rules.anatomy.messages.role_chains import iterated
 from lint_rules.anatomy.messages.role_tests import excludes_roles, told_roles
 from lint_rules.anatomy.messages.sent import what_is_made, what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
@@ -24,7 +25,7 @@ from lint_rules.anatomy.vocabulary import ENDPOINTS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import last_statement, walk
 
 _CALLS = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "toolUse", "functionCall"})
 _ID = "tool_call_id"
@@ -150,7 +151,7 @@ def _lost(anatomy: Anatomy, copy: _Copy) -> Recast | None:
         return Recast(copy.node, ids[0], results=True)
     if "tool" not in roles or not _stand_beside(anatomy, copy):
         return None
-    proof = anatomy.contents.tool_results(_iterated(copy.loop))
+    proof = anatomy.contents.tool_results(iterated(ex.inner(copy.loop.iter)))
     if proof is None or (proof.module is None and proof.elsewhere is None and not _is_there(anatomy, proof.node, copy)):
         return None
     return Recast(copy.node, proof.node if proof.module is None else copy.node)
@@ -172,13 +173,6 @@ def _is_there(anatomy: Anatomy, shown: cst.CSTNode, copy: _Copy) -> bool:
     return anatomy.leads(place, [shown], [copy.node] if here is place else [*sites])
 
 
-def _iterated(loop: Loop) -> cst.BaseExpression:
-    node = ex.inner(loop.iter)
-    if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
-        node = node.args[0].value
-    return node
-
-
 def _stand_beside(anatomy: Anatomy, copy: _Copy) -> bool:
     """Whether calls and results stand beside the content of the old messages, and not in it.
 
@@ -187,7 +181,7 @@ def _stand_beside(anatomy: Anatomy, copy: _Copy) -> bool:
     names = {call.name for call in anatomy.facts.calls.values()}
     if any(name.endswith(_CONTENT_ONLY) for name in names):
         return False
-    within = [*anatomy.contents.flowing_into(_iterated(copy.loop))]
+    within = [*anatomy.contents.flowing_into(iterated(ex.inner(copy.loop.iter)))]
     classes = (found[1] for slot in within if (found := anatomy.elements.of(slot)) is not None)
     if any(not TOOL_FIELDS.isdisjoint(cls.bound) for cls in classes):
         return True
@@ -269,9 +263,8 @@ def _tests(anatomy: Anatomy, copy: _Copy) -> Iterator[tuple[cst.BaseExpression, 
 
 def _leaves(branch: cst.If) -> bool:
     """Whether what follows an `if` is for those only that it does not take."""
-    last = branch.body.body[-1] if branch.body.body else None
-    inside = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
-    return branch.orelse is None and isinstance(inside, (cst.Continue, cst.Break, cst.Return, cst.Raise))
+    last = last_statement(branch.body)
+    return branch.orelse is None and isinstance(last, (cst.Continue, cst.Break, cst.Return, cst.Raise))
 
 
 def _passed(anatomy: Anatomy, test: cst.BaseExpression, copy: _Copy, *, holds: bool) -> frozenset[str]:

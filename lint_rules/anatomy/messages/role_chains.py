@@ -36,14 +36,15 @@ def role_chains(anatomy: Anatomy) -> Iterator[RoleChain]:
         if type(parent) is cst.If and parent.orelse is node:
             continue
         loop = next((o for o in anatomy.module.ancestors(node) if isinstance(o, (cst.For, cst.FunctionDef))), None)
-        if not isinstance(loop, cst.For) or Kind.HISTORY not in anatomy.facts.kinds(_iterated(loop.iter)):
+        if not isinstance(loop, cst.For) or Kind.HISTORY not in anatomy.facts.kinds(iterated(loop.iter)):
             continue
         chain = _chain(anatomy, node, loop)
         if chain is not None:
             yield chain
 
 
-def _iterated(node: cst.BaseExpression) -> cst.BaseExpression:
+def iterated(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`xs` of `enumerate(xs)`, `reversed(xs)`: the list whose messages a loop goes through; else the node."""
     if isinstance(node, cst.Call) and ex.called_name(node) in {"enumerate", "reversed"} and node.args:
         return node.args[0].value
     return node
