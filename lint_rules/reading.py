@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from importlib.util import decode_source
 from typing import TypeVar
 
@@ -119,7 +120,8 @@ def anatomy_of(
     def called() -> list[Caller]:
         if not is_project(neighbours):
             return []
-        return callers(module.path, _importing(module.path, options, neighbours, read), MOST_HOPS)
+        runs = partial(_importing, options=options, project=neighbours, read=read)
+        return callers(anatomy, runs, MOST_HOPS)
 
     def given() -> list[Handed]:
         if not is_project(neighbours):
@@ -136,7 +138,8 @@ def anatomy_of(
         known = is_project(neighbours) and direct_importers(module.path, neighbours)
         return not known or is_imported(module.path, neighbours)
 
-    return Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves)
+    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves)
+    return anatomy
 
 
 def _nearby(
@@ -167,9 +170,10 @@ def _is_large(tree: Tree, options: Options) -> bool:
 # -- who runs it --------------------------------------------------------------------------------------------------
 
 
-def _importing(path: str, options: Options, project: Project, read: Reader) -> Iterator[list[Passing]]:
-    """The calls by which files that import one, directly or through others, run functions of others."""
-    return _summaries("passings", importers_of(path, project), options, project, read, passings)
+def _importing(paths: Iterable[str], options: Options, project: Project, read: Reader) -> Iterator[list[Passing]]:
+    """The calls by which files that import one of some, directly or through others, run functions of others."""
+    importing = dict(found for path in paths for found in importers_of(path, project))
+    return _summaries("passings", importing.items(), options, project, read, passings)
 
 
 def _summaries(

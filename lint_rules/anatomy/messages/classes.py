@@ -76,10 +76,11 @@ def _classes_of(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundCla
 
 
 def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
-    """The function of another file that a call runs, where that file may be about messages at all."""
+    """The function of another file that a call runs, where that file may be about messages, or who keeps them."""
     plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
     if plain is not None:
-        return anatomy.imported_function(ex.dotted(call.func) or "") if plain[0].tells else None
+        about = plain[0].tells or plain[0].may_ask
+        return anatomy.imported_function(ex.dotted(call.func) or "") if about else None
     base, name = ex.receiver(call), ex.called_name(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     if slot is None or anatomy.facts.slots.callee(call) is not None:

@@ -32,7 +32,8 @@ class Passing:
     a part of the object that the run is of. `starts` are those of its file that come to it: their kind,
     whether several run at once, and whether they are on one event loop there. `callers` are the functions of its file
     that do, and whether in a thread of their own. `lasting` are the keywords and places of arguments that outlive it.
-    `handed_on`: it is no call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
+    `given`: it is on an object that its function `caller` was handed, by that keyword and place. `handed_on`: it is no
+    call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
     in it.
     """
 
@@ -46,6 +47,8 @@ class Passing:
     starts: tuple[tuple[StartKind, bool, bool], ...]
     callers: dict[str, bool]
     lasting: frozenset[str | int] = frozenset()
+    caller: str = ""
+    given: frozenset[str | int] = frozenset()
     handed_on: bool = False
     told: bool = False
 
@@ -65,9 +68,13 @@ class Caller:
 
     def hands_on(self, function: Scope, name: str) -> bool:
         """Whether a parameter of the function gets what outlives the run."""
-        names = [param.name.value for param in parameters(function)][function.owner is not None :]
-        known = self.passing.lasting
-        return name in known or (name in names and names.index(name) in known)
+        return bool(keys(function, name) & self.passing.lasting)
+
+
+def keys(function: Scope, name: str) -> frozenset[str | int]:
+    """The keyword, and the place if it has one, by which callers of a function hand something to a parameter."""
+    names = [param.name.value for param in parameters(function)][function.owner is not None :]
+    return frozenset({name, names.index(name)} if name in names else {name})
 
 
 @record

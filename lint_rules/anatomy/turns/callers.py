@@ -7,16 +7,17 @@ the summaries of those that import it, it is worked out how its own functions co
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, inherited, own_class, run_elsewhere
-from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere
+from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
 from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
-from lint_rules.anatomy.values.slots import root_object
+from lint_rules.anatomy.values.slots import is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -48,6 +49,8 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 ),
                 callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
                 lasting=frozenset(_lasting(anatomy, call, where)),
+                caller=where.qualname,
+                given=_given(anatomy, call, where),
                 told=anatomy.turns.are_seen_in(call),
             )
     yield from _handed_on(anatomy)
@@ -126,6 +129,15 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
     return not anatomy.aliases.is_lasting(place, where), root_object(place)[0] == "attr"
 
 
+def _given(anatomy: Anatomy, call: cst.Call, where: Scope) -> frozenset[str | int]:
+    """By which keyword and place a function is handed the object of which a method is called; nothing if it is not."""
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    place = anatomy.aliases.of(slot) if slot is not None else None
+    handed = place is not None and place[0] == "var" and place[1] is where and is_parameter(place)
+    return keys(where, place[2]) if handed and place is not None else frozenset()
+
+
 def _lasting(anatomy: Anatomy, call: cst.Call, where: Scope) -> Iterator[str | int]:
     """The keywords and places of arguments that outlive a run: `self`, its parts, globals."""
     own = anatomy.module.self_name(where)
@@ -136,17 +148,35 @@ def _lasting(anatomy: Anatomy, call: cst.Call, where: Scope) -> Iterator[str | i
             yield arg.keyword.value if arg.keyword is not None else place
 
 
-def callers(path: str, importing: Iterable[list[Passing]], hops: int) -> list[Caller]:
+def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list[Passing]]], hops: int) -> list[Caller]:
     """How the functions of a file come to run beside others, each way once.
 
-    `importing` are the passings of the files that import it, directly or through others; `hops` says how many files a
-    run may go through.
+    `importing` gives the passings of the files that import some, directly or through others; `hops` says how many
+    files a run may go through. Who calls a method of a base class calls what takes its place here.
     """
+    here, overriding = anatomy.module.path, list(_overriding(anatomy))
     into: dict[str, list[Passing]] = {}
-    for passed in importing:
+    for passed in importing(dict.fromkeys([here, *(path for path, _, _ in overriding)])):
         for passing in passed:
             into.setdefault(passing.file, []).append(passing)
-    return _callers(os.path.abspath(path), into, hops)
+    own = into.setdefault(os.path.abspath(here), [])
+    for path, overridden, method in overriding:
+        for passing in into.get(os.path.abspath(path), ()):
+            if passing.function == overridden:
+                own.append(replace(passing, file=os.path.abspath(here), function=method))
+    return _callers(os.path.abspath(here), into, hops)
+
+
+def _overriding(anatomy: Anatomy) -> Iterator[tuple[str, str, str]]:
+    """The methods of base classes in other files, by path and qualified name, each with the one here in its place."""
+    for cls in anatomy.module.classes:
+        for here in (cls, *anatomy.module.base_classes(cls)):
+            for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
+                found = anatomy.defined_elsewhere(ex.dotted(base.value) or "", "class")
+                if found is not None:
+                    there, named = found
+                    methods = [method for name, method in cls.methods.items() if there.defines("def", name)]
+                    yield from ((there.path, f"{named}.{method.name}", method.qualname) for method in methods)
 
 
 def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Caller]:
@@ -163,7 +193,7 @@ def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Calle
                 before.kind,
                 before.many,
                 before.on_loop and not passing.callers[before.passing.function],
-                passing.own or (before.own and passing.through_self),
+                _is_own(passing, before),
             )
             for before in outer[there]
             if before.passing.function in passing.callers
@@ -171,6 +201,13 @@ def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Calle
         for caller in begun:
             found.setdefault((passing.function, caller.kind, caller.many, caller.on_loop, caller.own), caller)
     return list(found.values())
+
+
+def _is_own(passing: Passing, before: Caller) -> bool:
+    """Whether each run has the object of a call for itself, if the function that calls runs as `before` says."""
+    if passing.given and passing.caller == before.passing.function:
+        return not passing.given & before.passing.lasting
+    return passing.own or (before.own and passing.through_self)
 
 
 def called_beside(anatomy: Anatomy) -> Iterator[Start]:
