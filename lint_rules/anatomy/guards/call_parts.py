@@ -8,7 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.calls.call_places import ARGUMENT_NAMES, LISTS, CallPlaces
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
 
@@ -161,10 +161,22 @@ class CallParts(CallPlaces):
             return self._only_fields(node.left)
         return ex.reads_place(node) and self._are_arguments(node)
 
-    def _are_arguments(self, node: cst.BaseExpression) -> bool:
-        node = node.left if isinstance(node, cst.BooleanOperation) else node
-        values = self.facts.values_of(node) if isinstance(node, cst.Name) else []
-        return Kind.ARGUMENTS in self.facts.kinds(node) or any(map(self._stand_on_call, (node, *values)))
+    def _are_arguments(self, node: cst.BaseExpression, seen: frozenset[Slot] = frozenset()) -> bool:
+        """Whether a value is the arguments of a call: by what it is, what it was set to, or what callers hand in."""
+        node = ex.inner(node.left if isinstance(node, cst.BooleanOperation) else node)
+        if Kind.ARGUMENTS in self.facts.kinds(node) or self._stand_on_call(node):
+            return True
+        slot = self.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        if slot is None or slot in seen:
+            return False
+        values = self.facts.values_of(node) or self._handed(slot)
+        return any(self._are_arguments(value, seen | {slot}) for value in values)
+
+    def _handed(self, slot: Slot) -> list[cst.BaseExpression]:
+        """What callers in this file give for a parameter."""
+        sites = self.graph.sites[slot[1]] if is_parameter(slot) else ()
+        bound = (pair for site in sites for pair in self.facts.slots.bindings(site.node, slot[1]))
+        return [value for into, value in bound if into == slot]
 
     def _stand_on_call(self, node: cst.BaseExpression) -> bool:
         """`call.arguments`, `call.get("arguments", {})`."""
