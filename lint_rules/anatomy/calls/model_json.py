@@ -105,9 +105,10 @@ def _is_made_here(anatomy: Anatomy, call: cst.Call, evidence: Evidence) -> bool:
 def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Arguments this file has written itself with `json.dumps`: never malformed.
 
-    They are read back from messages; or from calls, of which the class makes all with such arguments.
+    They are read back from messages; or from calls, of which the class makes all with such arguments. What comes out
+    of a reply is not.
     """
-    if isinstance(call.args[0].value, cst.Attribute):
+    if isinstance(call.args[0].value, cst.Attribute) or provenance.reads_reply(anatomy, call):
         return False
     made = [
         (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, items["arguments"]))

@@ -88,7 +88,7 @@ class Forms(Known):
         of = self.kinds(base)
         if name == "function" and Kind.CALL in of:
             return shown(Kind.FUNCTION, "is the function of a tool call", of[Kind.CALL])
-        if name in {"function_call", "functionCall"} and self._is_part(base):
+        if name in {"function_call", "functionCall"} and self._is_one_of(base, "parts"):
             return shown(Kind.CALL, f"is a part's `{name}`")
         if name == "function_call":
             return shown(Kind.FUNCTION, "is a message's `function_call`")
@@ -109,7 +109,7 @@ class Forms(Known):
             return shown(Kind.ARGUMENTS_TEXT, "is a streamed piece of a tool's input")
         if name in {"input", "args"} and (Kind.CALL in of or Kind.FUNCTION in of):
             return shown(Kind.ARGUMENTS, "is the parsed input of a tool call", of.get(Kind.CALL))
-        if name in {"message", "delta"} and _is_choice(base):
+        if name in {"message", "delta"} and self._is_one_of(base, "choices"):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
         if _is_reply_message(base, name) and Kind.REPLY in self._asked(base):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
@@ -119,17 +119,23 @@ class Forms(Known):
             return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
         return {}
 
-    def _is_part(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is one of the `parts` that a content of Gemini has (Gemini API reference, `Part`)."""
+    def _is_one_of(self, node: cst.BaseExpression, field: str) -> bool:
+        """Whether a value is an element of what lies under a field: `part` of `content.parts`, by whatever names.
+
+        A content of Gemini has `parts` (Gemini API reference, `Part`), a chat completion `choices` (OpenAI's).
+        """
         slot = self.slots.of(node)
         slot = self._elements.get(slot, slot) if slot is not None else None
-        return slot is not None and slot[0] == "item" and self._holds_parts(slot[1])
+        if slot is not None and slot[0] == "item":
+            return self._lies_under(slot[1], field)
+        bound = self.assigned(slot) if slot is not None else []
+        return any(type(ex.inner(value)) is cst.Subscript and self._is_one_of(value, field) for value in bound)
 
-    def _holds_parts(self, slot: Slot) -> bool:
+    def _lies_under(self, slot: Slot, field: str) -> bool:
         if slot[0] == "member":
-            return bool(slot[2] == "parts")
+            return bool(slot[2] == field)
         bound = (ex.member(part) for value in self.assigned(slot) for part in ex.alternatives(value))
-        return any(pair is not None and pair[1] == "parts" for pair in bound)
+        return any(pair is not None and pair[1] == field for pair in bound)
 
     def _asked(self, node: cst.BaseExpression) -> Kinds:
         """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
@@ -285,11 +291,3 @@ def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:
         inside = ex.member(base.value)
         return inside is not None and inside[1] == "candidates"
     return False
-
-
-def _is_choice(base: cst.BaseExpression) -> bool:
-    """Whether `base` is `x.choices[i]`, or a name for one."""
-    if isinstance(base, cst.Subscript):
-        pair = ex.member(base.value)
-        return pair is not None and pair[1] == "choices"
-    return isinstance(base, cst.Name) and "choice" in base.value
