@@ -12,6 +12,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition
@@ -25,7 +26,8 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
     if handling.ending is Ending.DROPS:
         return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
     if handling.ending is Ending.TELLS:
-        return _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling)
+        made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling)
+        return made or _named_by_callers(anatomy, call, handling, function)
     neutral, target = handling.neutral, handling.target
     if neutral is None:
         return None
@@ -212,6 +214,24 @@ def _replaced_by_callers(anatomy: Anatomy, function: Scope) -> cst.BaseExpressio
         instead = next((value for value in chosen if handlers.is_neutral(value) and value is not None), None)
         if instead is not None and not any(_fails(anatomy.module, value) for value in reads):
             return instead
+    return None
+
+
+def _named_by_callers(
+    anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope
+) -> cst.BaseExpression | None:
+    """The `{}` of `parse(text, default={})`, where a handler gives back the parameter that it comes by."""
+    line, slots = _only_line(handling), anatomy.facts.slots
+    returned = slots.of(line.value) if isinstance(line, cst.Return) and line.value is not None else None
+    parsed = slots.of(call.args[0].value)
+    if returned is None or parsed is None or not is_parameter(returned) or not _hands_back(anatomy, call, function):
+        return None
+    for site in anatomy.calls.sites[function]:
+        given = dict(slots.bindings(site.node, function))
+        instead, text = given.get(returned), given.get(parsed)
+        if instead is not None and text is not None and handlers.is_neutral(instead):
+            if Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(text) and not isinstance(instead, cst.Name):
+                return instead
     return None
 
 

@@ -34,7 +34,8 @@ class Way:
     """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
 
     `script` is set where all ways out of the file end in module-level code. `errors` are the names of what is raised,
-    and `meant` says that somebody does so for his callers: by an error of his own, or as his docstring says. `ended` is
+    and `meant` says that somebody does so for his callers: by an error of his own that tells this one from what else
+    may fail with a request, or as his docstring says. `ended` is
     the handler in the loop that ends it, or that gives up a turn of one round, whatever else it does.
     """
 
@@ -110,9 +111,17 @@ def way_inside(
         raised = _raised(anatomy, handling)
         if not raised:
             return Way(told=True)
-        here, errors, meant = handling.guard, raised, True
+        meant = meant or not _takes_all(anatomy, handling, function)
+        here, errors = handling.guard, raised
     gathered = kept_by_gather(anatomy.module, node)
     return Way(told=gathered or _caught_by_decorator(anatomy, function), errors=errors, meant=meant)
+
+
+def _takes_all(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
+    """Whether a handler takes whatever fails with a request: what it raises in its place says nothing of the text."""
+    guarded = anatomy.module.nodes_inside(handling.guard.body, function, cst.Call)
+    caught = exceptions.caught(handling.handler) if isinstance(handling.handler, cst.ExceptHandler) else frozenset()
+    return not caught.isdisjoint(exceptions.CATCH_ALL) and any(map(anatomy.calls.asks, guarded))
 
 
 def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
