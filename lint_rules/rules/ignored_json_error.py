@@ -61,12 +61,13 @@ followed: to the handlers around the parse, and to those around the calls of the
 An error that a handler raises in its place is followed in the same way, by its class and the bases of that; one that
 leaves the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round
 loop of another file that asks by such a function and catches nothing.
-A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]` or `None`, and more
+A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of these, and more
 than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where all that it
 makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go on to
 the next call, says nothing to the model either.
 Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
-its own in its place (`{"raw": text}`) whose key nothing in the file asks for.
+its own in its place (`{"raw": text}`) whose key nothing in the file asks for; nor one that gives back the default that
+its callers name (`parse(text, default={})`).
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
@@ -77,7 +78,8 @@ stands around the request as well ends the turn, if no other request follows and
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
-exception of its own, or its docstring says so.
+exception of its own, or its docstring says so. An exception that is raised for whatever fails with the request is none
+of its own.
 
 ## Fix safety
 Unsafe: where the loop over calls stores a tool message behind the parse, a call that cannot be parsed is answered by

@@ -56,11 +56,12 @@ Looked at are dict displays that become elements of `tool_calls` (or `tool_use` 
 this file, and that take their name from a tool call of a reply. Also dicts and objects of a class of calls, of any
 file, that take id and name from one event, row, pattern or handler's parameters, and to whose arguments nothing in the
 file ever adds; and dicts with the role "tool" that are stored in a history which is sent, in a loop over tool calls. A
-message with calls of a reply, stored where the model is asked, says nothing if its content is `None` or `""`, nothing
-sets it later, and no message before it holds the text. Calls of a piece take the place of others if they are assigned
-in a loop that adds to the text of the pieces, and are looked at behind it only. Ids are asked for only where the file's
-requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic); Ollama and text protocols have none, and
-neither have calls whose arguments are made objects. Dicts with `**` parts are silent.
+message with calls of a reply, stored where the model is asked, says nothing if its content is `None` or `""`, or it is
+made of role and calls alone, nothing sets it later, and no message before it holds the text. Calls of a piece take the
+place of others if they are assigned in a loop that adds to the text of the pieces, and are looked at behind it only.
+Ids are asked for only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic);
+Ollama and text protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are
+silent.
 
 ## Known problems
 Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls

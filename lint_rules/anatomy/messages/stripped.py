@@ -167,7 +167,7 @@ def stripped_results(anatomy: Anatomy) -> Iterator[Stripped]:
 def silenced(anatomy: Anatomy) -> Iterator[Stripped]:
     """Messages with the calls of a reply that say nothing, whatever the reply says: nobody has stored its text."""
     for node, items in anatomy.made:
-        if "role" not in items or ex.text(items["role"]) != "assistant" or not _is_empty(items.get("content", node)):
+        if "role" not in items or ex.text(items["role"]) != "assistant" or not _is_wordless(node, items):
             continue
         function = anatomy.module.scope_of[node].function
         calls = items.get("tool_calls")
@@ -176,6 +176,14 @@ def silenced(anatomy: Anatomy) -> Iterator[Stripped]:
             continue
         if not any(anatomy.single_calls) and not _sets_content(anatomy, node):
             yield Stripped(node, "content", shows)
+
+
+def _is_wordless(node: cst.Dict | cst.Call, items: dict[str, cst.BaseExpression]) -> bool:
+    """Whether the content of a message is empty, or it is made of nothing but its role and calls."""
+    if "content" in items:
+        return _is_empty(items["content"])
+    parts = node.args if isinstance(node, cst.Call) else node.elements
+    return items.keys() == {"role", "tool_calls"} and len(parts) == len(items)
 
 
 def _calls_in(anatomy: Anatomy, calls: cst.BaseExpression) -> cst.CSTNode | None:

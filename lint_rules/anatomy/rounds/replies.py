@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -41,6 +43,7 @@ _BODIES = frozenset({"json", "parse", "model_dump", "to_dict"})
 """Methods that give the whole reply in another form."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
+_ALONE: frozenset[Scope] = frozenset()
 
 
 @record
@@ -58,19 +61,24 @@ class Read:
 
 
 def read_of(anatomy: Anatomy, offer: Offer) -> Read:
-    """Follows the reply through the names of the function that asks for it."""
+    """Follows the reply through the names of the function that asks for it, and of functions that are handed it."""
     function = anatomy.module.scope_of[offer.call].function
     name = anatomy.facts.calls[offer.request].name
     return _Reader(anatomy, function, offer.places, name).read(offer.call, offer.way)
 
 
 class _Reader:
-    def __init__(self, anatomy: Anatomy, function: Scope, places: frozenset[str], request: str) -> None:
+    def __init__(
+        self, anatomy: Anatomy, function: Scope, places: frozenset[str], request: str, within: frozenset[Scope] = _ALONE
+    ) -> None:
+        """`within` are the functions by which the reply has come to this one."""
         self._anatomy = anatomy
         self._places = places
+        self._request = request
         self._text_ways = _TEXT_WAYS.get(request.partition(".")[0], frozenset())
         self._module = anatomy.module
         self._function = function
+        self._within = within | {function}
         self._steps = 0
         self._text: cst.BaseExpression | None = None
         self._calls = False
@@ -79,7 +87,20 @@ class _Reader:
 
     def read(self, call: cst.Call, way: tuple[str, ...]) -> Read:
         self._value(call, way)
+        return self._read
+
+    @property
+    def _read(self) -> Read:
         return Read(self._text, self._calls, self._handed_on, self._seen)
+
+    def handed(self, parameter: Slot, way: tuple[str, ...]) -> Read:
+        """What the function reads of a reply that it gets in a parameter; all, where it sets that anew."""
+        for use in self._anatomy.facts.names.get(parameter, ()):
+            if self._is_bound(use):
+                self._handed_on |= not isinstance(self._module.parent[use], cst.Param)
+            else:
+                self._value(use, way)
+        return self._read
 
     def _value(self, value: cst.CSTNode, way: tuple[str, ...]) -> None:
         """One expression that is the reply, or the part of it at `way`."""
@@ -193,8 +214,32 @@ class _Reader:
                 self._bound(target, parent, way)
         elif isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is node:
             self._bound(parent.target, parent, (*way, "[]") if way else way)
-        elif not self._is_looked_at(node, parent):
+        elif not self._is_looked_at(node, parent) and not self._is_read_by_callee(node, parent, way):
             self._handed_on = True
+
+    def _is_read_by_callee(self, node: cst.CSTNode, parent: cst.CSTNode, way: tuple[str, ...]) -> bool:
+        """Whether a function of the project gets it; what that reads is read, and what it gives back is the text."""
+        call = self._module.parent[parent] if isinstance(parent, cst.Arg) else None
+        callee = self._anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
+        if not isinstance(call, cst.Call):
+            return False
+        there, function = (
+            (self._anatomy, callee)
+            if callee is not None
+            else run_elsewhere(self._anatomy, call) or (self._anatomy, None)
+        )
+        if function is None or function in self._within:
+            return False
+        bound = there.facts.slots.bindings(call, function)
+        parameter = next((slot for slot, value in bound if value is node), None)
+        if parameter is None:
+            return False
+        read = _Reader(there, function, self._places, self._request, self._within).handed(parameter, way)
+        self._calls |= read.calls
+        self._handed_on |= read.handed_on
+        if read.text is not None:
+            self._text = self._text or call
+        return True
 
     def _is_looked_at(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
         """Whether it is tested or shown, no more."""
