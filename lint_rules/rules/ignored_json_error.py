@@ -61,10 +61,10 @@ followed: to the handlers around the parse, and to those around the calls of the
 An error that a handler raises in its place is followed in the same way, by its class and the bases of that; one that
 leaves the file, or a function whose docstring says what it raises, is its callers' affair, and is reported in the round
 loop of another file that asks by such a function and catches nothing.
-A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of these, and more
-than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where all that it
-makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go on to
-the next call, says nothing to the model either.
+A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
+these, and more than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where
+all that it makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go
+on to the next call, says nothing to the model either.
 Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
 its own in its place (`{"raw": text}`) whose key nothing in the file asks for; nor one that gives back the default that
 its callers name (`parse(text, default={})`).
