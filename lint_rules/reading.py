@@ -138,7 +138,10 @@ def anatomy_of(
         known = is_project(neighbours) and direct_importers(module.path, neighbours)
         return not known or is_imported(module.path, neighbours)
 
-    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves)
+    def names(key: str) -> bool:
+        return not is_project(neighbours) or _is_named_around(module.path, key, neighbours)
+
+    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, names)
     return anatomy
 
 
@@ -210,6 +213,16 @@ def _read_by_models(module: SourceModule, options: Options, neighbours: Neighbou
             found += _summary(neighbours, "told", told, *file)
     here = os.path.abspath(module.path)
     return {function for path, function in found if path == here}
+
+
+def _is_named_around(path: str, key: str, project: Project) -> bool:
+    """Whether a text stands in a file that imports one, or in what that imports; or nobody is known who imports it."""
+    written = tuple(f"{quote}{key}{quote}".encode() for quote in "\"'")
+    importing = importers_of(path, project, lambda source: True)
+    beside = (project(there, name) for there, source in importing for name in imports(source))
+    sources = {os.path.abspath(found[0]): found[1] for found in (*importing, *beside) if found is not None}
+    sources.pop(os.path.abspath(path), None)
+    return not sources or any(text in source for source in sources.values() for text in written)
 
 
 def _summary(

@@ -106,10 +106,11 @@ class Anatomy:
         handed: Callable[[], list[Handed]] | None = None,
         tools: Callable[[], set[str]] | None = None,
         serves: Callable[[], bool] = lambda: True,
+        names: Callable[[str], bool] = lambda key: True,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
-        they hand to it, `tools` what they tell a model of it, and `serves` whether one serves others. Without, it is
-        unknown.
+        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, and `names` whether a
+        key may be asked for there. Without, it is unknown.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -118,6 +119,7 @@ class Anatomy:
         self._handed = handed
         self._tools = tools
         self._serves = serves
+        self.names = names
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}

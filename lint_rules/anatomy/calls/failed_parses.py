@@ -101,7 +101,10 @@ def _is_parsed(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> b
 
 
 def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
-    """`args = {"raw": text}`: what no tool has asked for goes on where it is run, and nobody looks for the key."""
+    """`args = {"raw": text}`: what no tool has asked for goes on where it is run, and nobody looks for the key.
+
+    Where the rounds are not of this file, no file around it does.
+    """
     line = _only_line(handling)
     name = ex.dotted(line.targets[0].target) if isinstance(line, cst.Assign) else None
     if not isinstance(line, cst.Assign) or name not in _names(anatomy, call) or not isinstance(line.value, cst.Dict):
@@ -109,7 +112,7 @@ def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseE
     keys, bound = ex.dict_items(line.value).keys(), anatomy.module.statement(call)
     if not isinstance(bound, cst.Assign) or call not in ex.alternatives(bound.value):
         return None  # it is what came of the call: `done = run(json.loads(text))`
-    if not keys or not anatomy.rounds or _is_asked_for(anatomy, keys):
+    if not keys or _is_asked_for(anatomy, keys) or (not anatomy.rounds and any(map(anatomy.names, keys))):
         return None
     return line.value if _goes_on(anatomy, call, handling, name, line.value) else None
 

@@ -124,6 +124,8 @@ class Forms(Known):
 
         A content of Gemini has `parts` (Gemini API reference, `Part`), a chat completion `choices` (OpenAI's).
         """
+        if type(node) is cst.Subscript and any(_is_member(part, field) for part in ex.alternatives(node.value)):
+            return True  # `(data.get("choices") or [{}])[0]`
         slot = self.slots.of(node)
         slot = self._elements.get(slot, slot) if slot is not None else None
         if slot is not None and slot[0] == "item":
@@ -134,8 +136,7 @@ class Forms(Known):
     def _lies_under(self, slot: Slot, field: str) -> bool:
         if slot[0] == "member":
             return bool(slot[2] == field)
-        bound = (ex.member(part) for value in self.assigned(slot) for part in ex.alternatives(value))
-        return any(pair is not None and pair[1] == field for pair in bound)
+        return any(_is_member(part, field) for value in self.assigned(slot) for part in ex.alternatives(value))
 
     def _asked(self, node: cst.BaseExpression) -> Kinds:
         """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
@@ -291,3 +292,8 @@ def _is_reply_message(base: cst.BaseExpression, name: str) -> bool:
         inside = ex.member(base.value)
         return inside is not None and inside[1] == "candidates"
     return False
+
+
+def _is_member(node: cst.BaseExpression, field: str) -> bool:
+    pair = ex.member(node)
+    return pair is not None and pair[1] == field
