@@ -158,9 +158,10 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         started = [start for start in writers if start is not None]
         threads = any(start.kind == "thread" for start in started)
         turn = any(races.graph.reaches_llm(start.function) for start in started)
-        parted = turn and hold_tool_messages(races.anatomy, history.writes)
-        if (threads and harm is not None) or parted or _rewritten_later(races, writes):
-            yield NoLock(writes, *writers, harm or schedules.PARTED)
+        if harm is not None and (threads or _rewritten_later(races, writes)):
+            yield NoLock(writes, *writers, harm)
+        elif turn and hold_tool_messages(races.anatomy, history.writes):
+            yield NoLock(writes, *writers, schedules.PARTED)
 
 
 def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:
