@@ -66,8 +66,8 @@ def takers(
         if caller.graph.raises in landed:
             seen[site.caller] = slots
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
-    for turn, slots in seen.items() if not fault.stops else ():
-        yield from _beyond(anatomy, turn, slots)
+    for turn, slots in seen.items():
+        yield from _beyond(anatomy, fault, turn, slots)
     for turn in seen if fault.tool else ():
         if any(slot[0] == "outside" for slot in histories) and not anatomy.calls.sites[turn]:
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
@@ -102,16 +102,24 @@ def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[T
         yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)
 
 
-def _beyond(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
+def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
     """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed."""
     roots = {root_object(slot) for slot in slots}
+    says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
-        if each.owner == function.qualname and each.taken:
+        if each.owner == function.qualname and fault.ends_at(each.taken, function):
             given = anatomy.contents.arrives(each) if each.what != "object" else ()
             own = each.what == "object" and any(root[0] == "attr" for root in roots)
-            if own or any(root_object(slot) in roots for slot in given):
-                says = "an error is caught here, and the chat goes on"
-                yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
+            if own or any(_holds(anatomy, slot, roots) for slot in given):
+                told = f"{says}, and the chat goes on"
+                yield Taker(function.node, told, BROKEN, Related(each.span, told, each.path))
+
+
+def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
+    """Whether something has one of some places in it: it is their object, or one of its class."""
+    cls = anatomy.facts.slots.classes.get(slot)
+    line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
+    return root_object(slot) in roots or any(root[0] == "attr" and root[1] in line for root in roots)
 
 
 def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:

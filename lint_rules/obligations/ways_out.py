@@ -17,6 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.program import handlers
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.rounds.executions import runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
@@ -152,7 +153,8 @@ class WaysOut:
 
     def _faults(self, taken: Taken) -> Iterator[tuple[Fault, Point]]:
         """What may fail before the call is answered, with where the error lands."""
-        if not self._is_stored(taken):
+        is_stored = self._is_stored(taken)
+        if not is_stored and not self._is_run_for_stored:
             return
         waiting = taken.region.unsettled
         for point in (*waiting, *self._held(taken)):
@@ -161,6 +163,8 @@ class WaysOut:
                     continue
                 if point not in waiting and not fault.left:
                     continue
+                if not is_stored and (fault.left or not fault.anyway):
+                    continue  # who runs this with the calls is asked itself
                 if fault.left and taken.loop is None and taken.asked is None:
                     continue  # a comprehension, of which something is yielded, is over by then
                 if fault.left and point in waiting and point not in taken.region.hopeful:
@@ -273,6 +277,15 @@ class WaysOut:
         """Whether this function stores the message with the calls, before the loop."""
         return taken.asked is not None or (bool(self.ends.stores) and self.ends.is_stored_before(taken.headers))
 
+    @cached_property
+    def _is_run_for_stored(self) -> bool:
+        """Whether this function stores no calls, and one that runs it in this file has stored them by then."""
+        return not self.ends.stores and any(map(self._stores_before, self.anatomy.calls.sites[self.function]))
+
+    def _stores_before(self, site: CallSite) -> bool:
+        ends = OpenEnds(self.anatomy, self.answers, site.caller)
+        return bool(ends.stores) and ends.is_stored_before(self.anatomy.points(site.caller, [site.node]))
+
     def _after(self, taken: Taken, escape: Escape) -> str | None:
         """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
         ends, region = self.ends, taken.region
@@ -346,8 +359,7 @@ def _rarity(found: tuple[Fault, Point]) -> tuple[bool, bool]:
 
 def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
     """Whether what fails behind a stored reply fails where there are calls, and not for the form of what it says."""
-    anyway = fault.left or isinstance(fault.node, cst.Raise)
-    return not fault.parsing and (not anyway or asked.knows([point]))
+    return not fault.parsing and (not fault.anyway or asked.knows([point]))
 
 
 def _gives_something(escape: Escape) -> bool:
