@@ -56,6 +56,8 @@ def takers(
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
         landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
+        if fault.stops and site.callee.is_async and caller.may_cancel():
+            yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
             how = caller.goes_on(point) if point is not None else None
             if fault.stops and how == BROKEN and not site.caller.is_async:
@@ -196,6 +198,11 @@ class _Caller:
                 seen.add(target)
                 queue.append(target)
         return BROKEN if ends and any(map(self._is_kept, self.slots)) else None
+
+    def may_cancel(self) -> bool:
+        """Whether the turn that is begun here may be cancelled, and a history of it is there then."""
+        behind = Behind(self.anatomy, self.site.node, self.function)
+        return any(behind.is_stopped(slot) and self._is_kept(slot) for slot in self.slots)
 
     def _is_kept(self, slot: Slot) -> bool:
         """Whether a history is there after the caller has ended."""

@@ -134,22 +134,23 @@ class WaysOut:
         for fault, landed in sorted(self._faults(taken), key=_rarity):
             if fault.parsing or landed is not self.ends.graph.raises:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
-            taker = self._server if not fault.stops else None
+            taker = self._server(fault)
             taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None)
             if taker is not None:
                 yield fault, taker
                 return
 
-    @cached_property
-    def _server(self) -> Taker | None:
-        """The framework that runs this function for each message, and keeps the chat whatever it raises."""
-        if self.ends.go_on(self.ends.graph.exit, surely=True) is None:
+    def _server(self, fault: Fault) -> Taker | None:
+        """The framework that runs this function for each message, stops it, and keeps the chat whatever it raises."""
+        if fault.left or self.ends.go_on(self.ends.graph.exit, surely=True) is None:
             return None
-        served = self.anatomy.calls.servings
-        server = next((how for first, how in served.items() if self._is_kept_beyond(first)), None)
+        served = self.anatomy.calls.servings.items()
+        takes = {first: how for first, how in served if not fault.stops or (how.stops and first.is_async)}
+        server = next((how for first, how in takes.items() if self._is_kept_beyond(first)), None)
         if server is None:
             return None
-        return Taker(server.node, f"{server.framework} catches the error, and the chat goes on", BROKEN)
+        does = "stops the turn when its user wants that" if fault.stops else "catches the error"
+        return Taker(server.node, f"{server.framework} {does}, and the chat goes on", BROKEN)
 
     def _faults(self, taken: Taken) -> Iterator[tuple[Fault, Point]]:
         """What may fail before the call is answered, with where the error lands."""

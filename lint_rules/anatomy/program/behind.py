@@ -7,6 +7,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import exceptions
@@ -17,6 +18,10 @@ from lint_rules.syntax.walk import walk_scope
 
 _TAKING = exceptions.CATCH_ALL | {"ValueError", "KeyError", "LookupError", "TypeError", "RuntimeError"}
 """With what a handler takes what a tool raises, which is not known."""
+_CANCELLED = "CancelledError"
+_TIMED = frozenset({"wait_for", "timeout", "timeout_at", "fail_after", "move_on_after"})
+_LATE = exceptions.CATCH_ALL | {"TimeoutError"}
+"""What takes the error that tells of a coroutine which was cancelled for its time."""
 _DEEPEST = 3
 """So many callers are looked at, one behind the other."""
 _READERS = frozenset({"list", "tuple", "sorted", "set", "join", "next", "enumerate", "anext", "run"})
@@ -54,11 +59,50 @@ class Behind:
             ended |= names
             if not self._is_renewed(handler, slot):
                 found |= {name for name in names if self._goes_on(handler, slot, stopped=exceptions.stops(name))}
+        if self._is_cancelled or (self._is_timed and not _LATE.isdisjoint(found)):
+            found |= {_CANCELLED} if self._outlives(slot) else set()
         if self.function in self.anatomy.calls.servings:
             above = {"Exception"} if self._outlives(slot) else set()
         else:
             above = {name for caller, outer in self._known_above(slot) for name in caller._taken(outer)}
         return frozenset(found.union(name for name in above if not exceptions.is_covered(name, ended)))
+
+    def is_stopped(self, slot: Slot) -> bool:
+        """Whether the call begins what somebody cancels, or has its time and an end that leaves a slot as it is."""
+        return self._is_cancelled or (self._is_timed and not _LATE.isdisjoint(self._taken(slot)))
+
+    @cached_property
+    def _is_timed(self) -> bool:
+        """`wait_for(ask(text), 60)`, `async with timeout(60): ...`: what takes longer is cancelled."""
+        blocks = (guard for guard in exceptions.guards(self.anatomy.module, self.call) if isinstance(guard, cst.With))
+        around = [*self._begun_by, *(item.item for block in blocks for item in block.items)]
+        return any(isinstance(outer, cst.Call) and ex.called_name(outer) in _TIMED for outer in around)
+
+    @cached_property
+    def _is_cancelled(self) -> bool:
+        """`self.turn = create_task(ask(text))`, where somebody in the file says `self.turn.cancel()`."""
+        if not any(ex.called_name(outer) in words.TASKS for outer in self._begun_by):
+            return False
+        slots, aliases = self.anatomy.facts.slots, self.anatomy.aliases
+        statement = self.anatomy.module.statement(self.call)
+        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        held = {slots.of(target) for target in targets}
+        named = [n for n in self.function.nodes_of(cst.Assign) if slots.of(n.value) in held - {None}]
+        held |= {slots.of(target) for node in named for target in ex.targets(node)}
+        places = {aliases.of(slot) for slot in held if slot is not None}
+        ends = (ex.receiver(n) for n in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(n) == "cancel")
+        ended = (slots.of(base) for base in ends if base is not None)
+        return any(slot is not None and aliases.of(slot) in places for slot in ended)
+
+    @cached_property
+    def _begun_by(self) -> list[cst.Call]:
+        """The calls that are handed the coroutine which the call makes, innermost first."""
+        found = []
+        for outer in self.anatomy.module.ancestors(self.call):
+            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                break
+            found += [outer] if isinstance(outer, cst.Call) else []
+        return found
 
     def _known_above(self, slot: Slot) -> Iterator[tuple[Behind, Slot]]:
         """The calls of the function in this file, with the slot as each names it."""
