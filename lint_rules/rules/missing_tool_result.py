@@ -80,9 +80,11 @@ stored all. An object that a parameter gets keeps its history for the caller, an
 out; what is called behind the answers looks at calls that have them. A loop over what a run of the project tells is one
 more: where the messages that the run begins with get its calls, no results get there, and the run makes some and keeps
 them to itself. Reported are also a request in the loop behind the first result, a loop over a part of the stored calls,
-outputs of an assistants run that are submitted one by one, and results that are never sent when the rounds run out; and
-a repair of a LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which are sent as well; and
-a `RetryPromptPart` of Pydantic AI about a tool that does not name the call; and a test of why a reply has ended
+outputs of an assistants run that are submitted one by one, and results that are never sent when the rounds run out; in
+a conversation that somebody else keeps (a chat of an SDK, responses that go on from an id that an object keeps) a
+request that brings results and may fail, where what the user says next goes to the same conversation; and a repair of a
+LangChain history that answers open `tool_calls`, but no `invalid_tool_calls`, which are sent as well; and a
+`RetryPromptPart` of Pydantic AI about a tool that does not name the call; and a test of why a reply has ended
 (`stop_reason`, `finish_reason`) that passes over the calls of one whose tokens ran out within a call, where they are
 limited. Silent are calls that are put aside or handed to a function that may answer them (one of this file that neither
 answers nor hands them on is none), answers made up afterwards (also in `finally`), histories that are cut back (not
@@ -129,6 +131,7 @@ from lint_rules.obligations.open_calls import (
     unsent,
 )
 from lint_rules.obligations.open_ends import REFUSED
+from lint_rules.obligations.sessions import Sessions
 from lint_rules.obligations.waiting import Taken
 from lint_rules.obligations.ways_out import WaysOut
 from lint_rules.repairs.missing_tool_result import repair
@@ -186,6 +189,13 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
         )
         notes = (Note(choice, "some calls are left out here"), Note(stored, "all of them are stored here"))
         yield Draft(call, message, _ANSWER, notes)
+    for left in Sessions(anatomy, ways.answers, function).left_open():
+        when, which = (
+            ("the rounds run out", "last calls") if not left.fails else ("this fails", "calls that it answers")
+        )
+        message = f"when {when}, the {which} stay open in the conversation that is kept elsewhere: {left.how}"
+        cure = "begin the conversation anew, or bring the results once more before anything else is said"
+        yield Draft(left.node, message, cure)
     for loop, made in unsent(anatomy, function):
         message = "when the rounds run out, the last results are not sent: the next turn goes on from a reply with"
         cure = "send the results once more behind the loop, without tools, or forget the id of that response"
