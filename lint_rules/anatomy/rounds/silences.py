@@ -254,13 +254,8 @@ class _Way:
     def _is_text(self, slot: Slot, values: list[cst.BaseExpression]) -> bool:
         """Whether the loop puts the model's text there."""
         wanted = (Kind.MODEL_TEXT, Kind.REPLY, Kind.MESSAGE)
-        return any(
-            kind in self.anatomy.facts.kinds(node)
-            for value in values
-            for node in walk(value)
-            if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call))
-            for kind in wanted
-        )
+        read = (node for value in values for node in _read_in(value))
+        return any(kind in self.anatomy.facts.kinds(node) for node in read for kind in wanted)
 
     def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
         if self.limits.exits.leads_out(value):
@@ -309,7 +304,8 @@ class _Way:
         grown = [n.value for n in self.loop.function.nodes_of(cst.AugAssign) if self.slots.of(n.target) == slot]
         values = [*self.anatomy.facts.assigned(slot), *grown]
         inside = [v for v in values if self.anatomy.module.inside(v, self.loop.node.body)]
-        return self._is_text(slot, [v for v in inside if not self._ends_the_loop(v)])
+        going_on = [v for v in inside if not self._ends_the_loop(v)]
+        return any(Kind.MODEL_TEXT in self.anatomy.facts.kinds(part) for v in going_on for part in _read_in(v))
 
     def _leaves_without_calls(self) -> bool:
         """Whether the reply ends the loop when it asks for no tools."""
@@ -377,6 +373,13 @@ class _Way:
         return isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) and any(
             self.slots.of(target) == slot for target in ex.targets(statement)
         )
+
+
+def _read_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What is read in a value."""
+    for node in walk(value):
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+            yield node
 
 
 def _missing(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
