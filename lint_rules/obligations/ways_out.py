@@ -18,7 +18,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
-from lint_rules.anatomy.rounds.executions import runs_tool
+from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.obligations.failing import Failing, Fault
@@ -112,13 +112,22 @@ class WaysOut:
         """Ways on which the loop is left while there are calls behind the one in hand."""
         if taken.loop is None or self.one_at_a_time:
             return
-        for escape in taken.region.leavings(self.ends.takes_back):
+        for escape in taken.region.leavings(self.ends.takes_back, aside=self._are_answered_singly):
             if escape.test is None or self._picks_one(taken, escape.test):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
             how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
             if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
                 yield WayOut(escape, how)
+
+    @cached_property
+    def _are_answered_singly(self) -> bool:
+        """Whether a call that is put aside is answered by a function of the file that goes through no others."""
+        graph, facts = self.anatomy.calls, self.anatomy.facts
+        below = graph.reachable(self.function)
+        others = [f for f, made in self.answers.made.items() if made and f.kind == "function" and f not in below]
+        reached = {f for other in others for f in graph.reachable(other)} - {self.function}
+        return bool(others) and not any(True for f in reached for _ in call_loops(facts, f))
 
     def swallowed(self, taken: Taken) -> Iterator[Failure]:
         """Errors that end in a handler around the loop while the stored call has no answer."""

@@ -72,9 +72,10 @@ task, if a handler that names that goes on, here or in a file that imports this 
 is cancelled there, or its time runs out (`wait_for`), or if a framework stops it when its user wants that; where an
 error of the project's own is raised between the calls and their results, also by a function that knows no call; and a
 `yield` between them, where who reads the turn may leave, and comes back to the history: for whom a framework reads it,
-or the socket that is sent each piece. A loop that only puts calls aside for another one counts as that one; a list that
-is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if it is
-returned, yielded or given to a future; a question about calls, of a function that only looks at them, or puts a text
+or the socket that is sent each piece. A loop that only puts calls aside for another one counts as that one; one that is
+left with a call put aside for a person leaves those behind it open, where whoever goes on answers a call alone; a list
+that is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if it
+is returned, yielded or given to a future; a question about calls, of a function that only looks at them, or puts a text
 together, settles none; and calls are followed into a function that chooses some of them, up to the callers that have
 stored all. An object that a parameter gets keeps its history for the caller, and so does a list that a helper gives
 out; what is called behind the answers looks at calls that have them. A loop over what a run of the project tells is one
