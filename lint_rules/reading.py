@@ -127,7 +127,7 @@ def anatomy_of(
         if not is_project(neighbours):
             return []
         near = direct_importers(module.path, neighbours)
-        telling = [each for each in near if mentions.agent(each[1], options.vocabulary)]
+        telling = [each for each in near if mentions.agent(each[1], options.vocabulary) or b"except" in each[1]]
         told = _summaries("handed", telling, options, neighbours, read, handed, 1)
         return [each for said in told for each in said if each.file == os.path.abspath(module.path)]
 

@@ -25,7 +25,7 @@ class Framework(NamedTuple):
     end or beginning), or if nobody in its file calls it and it has a parameter of a type of `events`. `lasting` are
     those of `methods` of which one object takes all events; `common` are the parts of what a handler gets, and the
     types of it, that other runs get, too. A keyword of `switches` (or a call of that name, in a
-    builder) with this value makes `overlap` another.
+    builder) with this value makes `overlap` another. It `stops` a run when its user wants that.
     """
 
     packages: frozenset[str]
@@ -38,6 +38,7 @@ class Framework(NamedTuple):
     events: frozenset[str] = _NONE
     common: frozenset[str] = _NONE
     switches: tuple[tuple[str, str, Overlap], ...] = ()
+    stops: bool = False
 
 
 def _set(words: str) -> frozenset[str]:
@@ -293,8 +294,9 @@ FRAMEWORKS = (
     Framework(
         _set("chainlit"),
         "turns",
-        "docs.chainlit.io, 1.0, User Session: each session has one chat, which waits for its answer",
+        "docs.chainlit.io, 1.0, User Session: each session has one chat, which waits for its answer; on_stop: its task",
         _set("on_message on_chat_start on_chat_resume action_callback on_settings_update on_audio_end"),
+        stops=True,
     ),
     Framework(
         _set("gradio"),

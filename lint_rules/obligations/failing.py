@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -53,7 +54,7 @@ class Fault:
 
     `names` are the classes by which a handler takes it; `parsing`: it is about the form of the arguments; `tool`: the
     tool that the model named is not there, or fails itself; `stops`: a person, or another task, stops the turn there.
-    It is `left` where it is a `yield`: who reads the turn may not come back.
+    It is `left` where it is a `yield`: who reads the turn may not come back. `anyway`: it hangs on no call.
     """
 
     node: cst.CSTNode
@@ -63,6 +64,7 @@ class Fault:
     tool: bool = False
     stops: bool = False
     left: bool = False
+    anyway: bool = False
 
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
@@ -95,10 +97,20 @@ class Fault:
             queue.extend(following)
         return None
 
+    def ends_at(self, taken: frozenset[str], function: Scope) -> bool:
+        """Whether who takes errors of some classes takes this one, where it leaves a function."""
+        if self.stops:
+            return not taken.isdisjoint({self._stop(function), "BaseException"})
+        return not taken.isdisjoint(self.names | exceptions.CATCH_ALL)
+
+    def _stop(self, function: Scope) -> str:
+        """A task hears of it in its own words."""
+        name = "CancelledError" if function.is_async else "KeyboardInterrupt"
+        return "GeneratorExit" if self.left else name
+
     def _lands_stopped(self, module: SourceModule, graph: Graph, node: cst.CSTNode, settled: Settled) -> Point | None:
-        """Where a turn that is stopped goes on: `except Exception` takes none, and a task hears of it in its words."""
-        name = "CancelledError" if module.scope_of[node].function.is_async else "KeyboardInterrupt"
-        name = "GeneratorExit" if self.left else name
+        """Where a turn that is stopped goes on: `except Exception` takes none."""
+        name = self._stop(module.scope_of[node].function)
         for guard in exceptions.guards(module, node):
             if isinstance(guard, cst.With):
                 continue
@@ -148,6 +160,7 @@ class Failing:
         self._anatomy = anatomy
         self._facts = anatomy.facts
         self._raised: dict[tuple[Scope, Slot], Fault | None] = {}
+        self._own: dict[Scope, list[Fault]] = {}
         self._elsewhere: dict[Anatomy, Failing] = {}
 
     def at(self, hand: InHand, point: Point, function: Scope) -> Iterator[Fault]:
@@ -160,7 +173,9 @@ class Failing:
                 if type(node) is cst.Call and self._may_be_stopped(hand, node, function):
                     yield Fault(node, node, _STOPS, stops=True)
                 if type(node) is cst.Yield and not isinstance(node.value, cst.From):
-                    yield Fault(node, node, _LEFT, stops=True, left=True)
+                    yield Fault(node, node, _LEFT, stops=True, left=True, anyway=True)
+                if type(node) is cst.Call:
+                    yield from (replace(fault, node=node) for fault in self._own_errors(node, function))
                 if type(node) is cst.Subscript:
                     if self._is_looked_up(hand, node) and not self._is_tested(function, node.value):
                         yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
@@ -168,17 +183,47 @@ class Failing:
                     yield from self._of_call(hand, node, function)
 
     def _may_be_stopped(self, hand: InHand, call: cst.Call, function: Scope) -> bool:
-        """Whether a call works for the one in hand, and gives something, where the file says that turns are stopped."""
-        if not self._is_stopped or not any(hand.mentions(arg.value) for arg in call.args):
+        """Whether a call works for the one in hand, and gives something: it takes its time."""
+        if not any(hand.mentions(arg.value) for arg in call.args):
             return False
         looks = ex.called_name(call) in READERS or self._facts.decoder(call) is not None
+        looks = looks or ex.called_name(call)[:1].isupper()
         awaited = isinstance(self._anatomy.module.parent[call], cst.Await)
         return awaited == function.is_async and not looks and not self._anatomy.module.is_statement(call)
 
-    @cached_property
-    def _is_stopped(self) -> bool:
-        """Whether a handler of the file names what a person or another task stops a turn with."""
-        return any(exceptions.caught(node) & _STOPS for node in self._anatomy.module.nodes_of(cst.ExceptHandler))
+    def _own_errors(self, call: cst.Call, function: Scope) -> list[Fault]:
+        """The errors of the project's own classes that what a call runs raises: no slips, they are meant."""
+        callee = self._facts.slots.callee(call)
+        if callee is None or callee.kind != "function" or (callee.is_async and not self._is_awaited(call, function)):
+            return []
+        if callee not in self._own:
+            self._own[callee] = []  # a function that runs itself
+            graph = self._anatomy.flow(callee)
+            self._own[callee] = [
+                fault
+                for point in graph.points
+                for fault in self._own_errors_at(point, callee)
+                if fault.lands(self._anatomy.module, graph, point, self._answers.at) is graph.raises
+            ]
+        return self._own[callee]
+
+    def _own_errors_at(self, point: Point, function: Scope) -> Iterator[Fault]:
+        if isinstance(point.statement, cst.Raise):
+            names = self._classes_of(point.statement)
+            if names:
+                yield Fault(point.statement, point.statement, names, anyway=True)
+            return
+        for part in point.expressions():
+            for node in walk(part):
+                yield from self._own_errors(node, function) if type(node) is cst.Call else ()
+
+    def _classes_of(self, statement: cst.Raise) -> frozenset[str]:
+        """The class of the project that is raised, and those that it comes from."""
+        raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
+        name = ex.dotted(raised) if raised is not None else None
+        cls = self._anatomy.module.class_named(name) if name is not None else None
+        found = (self._anatomy, cls) if cls is not None else self._anatomy.imported_class(name) if name else None
+        return frozenset(c.name for c in (found[1], *found[0].module.base_classes(found[1]))) if found else frozenset()
 
     def _of_call(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         if self._facts.decoder(call) is not None:
@@ -303,7 +348,7 @@ class Failing:
         hand = (CallsInHand if Kind.REPLY in self._facts.of(slot) else InHand)(self._facts, slot, bindings_of(function))
         for point in graph.points:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
-                if isinstance(fault.node, cst.Raise) and not self._is_about(hand, fault.node):
+                if fault.anyway and not fault.left and not self._is_about(hand, fault.node):
                     continue
                 if fault.lands(self._anatomy.module, graph, point, self._answers.at) is graph.raises:
                     yield fault
@@ -312,8 +357,10 @@ class Failing:
     def _answers(self) -> Answers:
         return Answers(self._facts, self._anatomy.calls)
 
-    def _is_about(self, hand: InHand, statement: cst.Raise) -> bool:
+    def _is_about(self, hand: InHand, statement: cst.CSTNode) -> bool:
         """Whether a function raises because of the call: that stands in the error, or in a test around it."""
+        if not isinstance(statement, cst.Raise):
+            return False
         if statement.exc is not None and hand.mentions(statement.exc):
             return True
         module = self._anatomy.module
@@ -328,10 +375,8 @@ class Failing:
         raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
         name, tool = ex.last_name(raised) if raised is not None else "", self._is_missed(hand, statement)
         if not name:
-            return Fault(statement, statement, _ANY, tool=tool)
-        cls = self._anatomy.module.class_named(name)
-        bases = self._anatomy.module.base_classes(cls) if cls is not None else []
-        return Fault(statement, statement, frozenset({name, *(base.name for base in bases)}), tool=tool)
+            return Fault(statement, statement, _ANY, tool=tool, anyway=True)
+        return Fault(statement, statement, self._classes_of(statement) | {name}, tool=tool, anyway=True)
 
     def _is_missed(self, hand: InHand, statement: cst.Raise) -> bool:
         """Whether it is raised where the tool is not there: `if name not in TOOLS`, `if tool is None`, `if not tool`.

@@ -56,6 +56,8 @@ def takers(
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
         landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
+        if fault.stops and site.callee.is_async and caller.may_cancel():
+            yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
             how = caller.goes_on(point) if point is not None else None
             if fault.stops and how == BROKEN and not site.caller.is_async:
@@ -66,8 +68,8 @@ def takers(
         if caller.graph.raises in landed:
             seen[site.caller] = slots
             queue += [(above, slots) for above in anatomy.calls.sites[site.caller]]
-    for turn, slots in seen.items() if not fault.stops else ():
-        yield from _beyond(anatomy, turn, slots)
+    for turn, slots in seen.items():
+        yield from _beyond(anatomy, fault, turn, slots)
     for turn in seen if fault.tool else ():
         if any(slot[0] == "outside" for slot in histories) and not anatomy.calls.sites[turn]:
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
@@ -102,16 +104,24 @@ def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[T
         yield Taker(function.node, "who reads this may leave, and goes on with this object, and its history", BROKEN)
 
 
-def _beyond(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
+def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
     """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed."""
     roots = {root_object(slot) for slot in slots}
+    says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
-        if each.owner == function.qualname and each.taken:
+        if each.owner == function.qualname and fault.ends_at(each.taken, function):
             given = anatomy.contents.arrives(each) if each.what != "object" else ()
             own = each.what == "object" and any(root[0] == "attr" for root in roots)
-            if own or any(root_object(slot) in roots for slot in given):
-                says = "an error is caught here, and the chat goes on"
-                yield Taker(function.node, says, BROKEN, Related(each.span, says, each.path))
+            if own or any(_holds(anatomy, slot, roots) for slot in given):
+                told = f"{says}, and the chat goes on"
+                yield Taker(function.node, told, BROKEN, Related(each.span, told, each.path))
+
+
+def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
+    """Whether something has one of some places in it: it is their object, or one of its class."""
+    cls = anatomy.facts.slots.classes.get(slot)
+    line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
+    return root_object(slot) in roots or any(root[0] == "attr" and root[1] in line for root in roots)
 
 
 def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
@@ -188,6 +198,11 @@ class _Caller:
                 seen.add(target)
                 queue.append(target)
         return BROKEN if ends and any(map(self._is_kept, self.slots)) else None
+
+    def may_cancel(self) -> bool:
+        """Whether the turn that is begun here may be cancelled, and a history of it is there then."""
+        behind = Behind(self.anatomy, self.site.node, self.function)
+        return any(behind.is_stopped(slot) and self._is_kept(slot) for slot in self.slots)
 
     def _is_kept(self, slot: Slot) -> bool:
         """Whether a history is there after the caller has ended."""

@@ -221,13 +221,15 @@ class Region:
                     queue.append(target)
         return False
 
-    def leavings(self, takes_back: Callable[[Point], bool]) -> Iterator[Escape]:
+    def leavings(self, takes_back: Callable[[Point], bool], *, aside: bool) -> Iterator[Escape]:
         """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
 
-        Behind a point that takes the message with the calls back, there are none left.
+        With `aside` also where the call was put aside, or handed to somebody. Behind a point that takes the message
+        with the calls back, there are none left.
         """
         gone = {p for p in self.points if takes_back(p)}
-        answered = [t for p in self.answering for t, kind in p.successors if kind != "exception" and t in self.inside]
+        begun = self.settling - gone if aside else self.answering
+        answered = [t for p in begun for t, kind in p.successors if kind != "exception" and t in self.inside]
         order = self._module.order
         for point in sorted(self.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]
             node = point.statement

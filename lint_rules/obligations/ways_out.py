@@ -17,7 +17,8 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.rounds.executions import runs_tool
+from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.obligations.failing import Failing, Fault
@@ -111,13 +112,22 @@ class WaysOut:
         """Ways on which the loop is left while there are calls behind the one in hand."""
         if taken.loop is None or self.one_at_a_time:
             return
-        for escape in taken.region.leavings(self.ends.takes_back):
+        for escape in taken.region.leavings(self.ends.takes_back, aside=self._are_answered_singly):
             if escape.test is None or self._picks_one(taken, escape.test):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
             how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
             if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
                 yield WayOut(escape, how)
+
+    @cached_property
+    def _are_answered_singly(self) -> bool:
+        """Whether a call that is put aside is answered by a function of the file that goes through no others."""
+        graph, facts = self.anatomy.calls, self.anatomy.facts
+        below = graph.reachable(self.function)
+        others = [f for f, made in self.answers.made.items() if made and f.kind == "function" and f not in below]
+        reached = {f for other in others for f in graph.reachable(other)} - {self.function}
+        return bool(others) and not any(True for f in reached for _ in call_loops(facts, f))
 
     def swallowed(self, taken: Taken) -> Iterator[Failure]:
         """Errors that end in a handler around the loop while the stored call has no answer."""
@@ -133,26 +143,28 @@ class WaysOut:
         for fault, landed in sorted(self._faults(taken), key=_rarity):
             if fault.parsing or landed is not self.ends.graph.raises:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
-            taker = self._server if not fault.stops else None
+            taker = self._server(fault)
             taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None)
             if taker is not None:
                 yield fault, taker
                 return
 
-    @cached_property
-    def _server(self) -> Taker | None:
-        """The framework that runs this function for each message, and keeps the chat whatever it raises."""
-        if self.ends.go_on(self.ends.graph.exit, surely=True) is None:
+    def _server(self, fault: Fault) -> Taker | None:
+        """The framework that runs this function for each message, stops it, and keeps the chat whatever it raises."""
+        if fault.left or self.ends.go_on(self.ends.graph.exit, surely=True) is None:
             return None
-        served = self.anatomy.calls.servings
-        server = next((how for first, how in served.items() if self._is_kept_beyond(first)), None)
+        served = self.anatomy.calls.servings.items()
+        takes = {first: how for first, how in served if not fault.stops or (how.stops and first.is_async)}
+        server = next((how for first, how in takes.items() if self._is_kept_beyond(first)), None)
         if server is None:
             return None
-        return Taker(server.node, f"{server.framework} catches the error, and the chat goes on", BROKEN)
+        does = "stops the turn when its user wants that" if fault.stops else "catches the error"
+        return Taker(server.node, f"{server.framework} {does}, and the chat goes on", BROKEN)
 
     def _faults(self, taken: Taken) -> Iterator[tuple[Fault, Point]]:
         """What may fail before the call is answered, with where the error lands."""
-        if not self._is_stored(taken):
+        is_stored = self._is_stored(taken)
+        if not is_stored and not self._is_run_for_stored:
             return
         waiting = taken.region.unsettled
         for point in (*waiting, *self._held(taken)):
@@ -161,6 +173,8 @@ class WaysOut:
                     continue
                 if point not in waiting and not fault.left:
                     continue
+                if not is_stored and (fault.left or not fault.anyway):
+                    continue  # who runs this with the calls is asked itself
                 if fault.left and taken.loop is None and taken.asked is None:
                     continue  # a comprehension, of which something is yielded, is over by then
                 if fault.left and point in waiting and point not in taken.region.hopeful:
@@ -273,6 +287,15 @@ class WaysOut:
         """Whether this function stores the message with the calls, before the loop."""
         return taken.asked is not None or (bool(self.ends.stores) and self.ends.is_stored_before(taken.headers))
 
+    @cached_property
+    def _is_run_for_stored(self) -> bool:
+        """Whether this function stores no calls, and one that runs it in this file has stored them by then."""
+        return not self.ends.stores and any(map(self._stores_before, self.anatomy.calls.sites[self.function]))
+
+    def _stores_before(self, site: CallSite) -> bool:
+        ends = OpenEnds(self.anatomy, self.answers, site.caller)
+        return bool(ends.stores) and ends.is_stored_before(self.anatomy.points(site.caller, [site.node]))
+
     def _after(self, taken: Taken, escape: Escape) -> str | None:
         """How the conversation goes on once the loop is left: at once, or after the calls behind this one."""
         ends, region = self.ends, taken.region
@@ -346,8 +369,7 @@ def _rarity(found: tuple[Fault, Point]) -> tuple[bool, bool]:
 
 def _is_about_calls(fault: Fault, point: Point, asked: Asked) -> bool:
     """Whether what fails behind a stored reply fails where there are calls, and not for the form of what it says."""
-    anyway = fault.left or isinstance(fault.node, cst.Raise)
-    return not fault.parsing and (not anyway or asked.knows([point]))
+    return not fault.parsing and (not fault.anyway or asked.knows([point]))
 
 
 def _gives_something(escape: Escape) -> bool:

@@ -48,7 +48,8 @@ The loop of rounds ends in two ways: by the model's reply, and by its number of 
 a counter). Both ways lead to one return, or one `yield`, or to two that hand out the text of the reply in the same
 words. On the second, the name that it hands out still has the empty value (`""`, `[]`, `{}`) it got before the loop; or
 it is what the loop itself waits for (`while found is None and`), with something empty in its place (`found or {}`); or
-it is the text of the last reply, which asked for tools, also by a name that this gets behind the loop. Silent is: a
+it is the text of the last reply, which asked for tools, also by a name that this gets behind the loop; or what rounds
+that went on have put there of the model's words beside its calls. Silent is: a
 call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells nothing,
 whatever its words); anything on that way which raises, asks the model once more, sets the value, or asks whether there
 is one, or what ended the loop; a flag or a word beside the value that is set where the model has answered; a first

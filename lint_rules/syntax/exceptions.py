@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -10,6 +10,8 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
 
 CATCH_ALL = frozenset({"Exception", "BaseException"})
+_STOPS = frozenset({"KeyboardInterrupt", "CancelledError", "BaseException"})
+"""What somebody stops a run with: `except Exception` takes none of them."""
 
 
 def guards(module: SourceModule, node: cst.CSTNode, within: cst.CSTNode | None = None) -> Iterator[cst.Try | cst.With]:
@@ -39,6 +41,16 @@ def caught(handler: cst.ExceptHandler) -> frozenset[str]:
         return frozenset({"BaseException"})
     types = [e.value for e in handler.type.elements] if isinstance(handler.type, cst.Tuple) else [handler.type]
     return frozenset((ex.dotted(t) or "").rpartition(".")[2] for t in types)
+
+
+def stops(name: str) -> bool:
+    """Whether a handler of this class takes what somebody stops a run with."""
+    return name in _STOPS
+
+
+def is_covered(name: str, ended: Collection[str]) -> bool:
+    """Whether an error of a class has ended where those of the classes `ended` do."""
+    return name in ended or "BaseException" in ended or ("Exception" in ended and name not in _STOPS)
 
 
 def handler_for(guard: cst.Try, names: frozenset[str]) -> cst.ExceptHandler | None:

@@ -37,7 +37,8 @@ class Handed:
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
-    has ended, and an error may be `taken`, and leaves it as it is; or who reads what is yielded may have `left`. What
+    has ended, and errors of the classes `taken` end there, and leave it as it is; or who reads what is yielded may have
+    `left`. What
     comes back is `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks
     there at what they are.
     """
@@ -54,7 +55,7 @@ class Handed:
     span: Span
     number: int | None = None
     kept: bool = False
-    taken: bool = False
+    taken: frozenset[str] = frozenset()
     left: bool = False
     sent: bool = False
 
@@ -71,7 +72,7 @@ class _Told(NamedTuple):
     inside: str = ""
     number: int | None = None
     kept: bool = False
-    taken: bool = False
+    taken: frozenset[str] = frozenset()
     left: bool = False
 
 
@@ -96,7 +97,7 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
         if base is not None:
             slot = anatomy.facts.slots.of(base)
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
-            told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.is_taken(base), left=left))
+            told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left))
         fate = fates.of(call, function)
         used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
         mended = alignment.of_result(call, function)
@@ -136,7 +137,7 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
         if number is not None and not arg.star:
             yield _Told(part, "number", frozenset(), number=int(number))
         elif not arg.star:
-            kept, taken = behind.keeps(arg.value), behind.is_taken(arg.value)
+            kept, taken = behind.keeps(arg.value), behind.taken(arg.value)
             known = list(_about(anatomy, arg.value)) or ([("other", frozenset(), "")] if kept or taken else [])
             yield from (_Told(part, *each, kept=kept, taken=taken) for each in known)
 

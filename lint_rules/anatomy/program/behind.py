@@ -7,6 +7,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import exceptions
@@ -16,6 +17,11 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
 _TAKING = exceptions.CATCH_ALL | {"ValueError", "KeyError", "LookupError", "TypeError", "RuntimeError"}
+"""With what a handler takes what a tool raises, which is not known."""
+_CANCELLED = "CancelledError"
+_TIMED = frozenset({"wait_for", "timeout", "timeout_at", "fail_after", "move_on_after"})
+_LATE = exceptions.CATCH_ALL | {"TimeoutError"}
+"""What takes the error that tells of a coroutine which was cancelled for its time."""
 _DEEPEST = 3
 """So many callers are looked at, one behind the other."""
 _READERS = frozenset({"list", "tuple", "sorted", "set", "join", "next", "enumerate", "anext", "run"})
@@ -40,19 +46,70 @@ class Behind:
         here = self._outlives(slot) or self._outlives_round(slot)
         return here or any(above.keeps(given) for above, given in self._above(slot) if given is not None)
 
-    def is_taken(self, value: cst.BaseExpression) -> bool:
-        """Whether an error of the call ends here, and what a value is will be there, as the error has left it."""
+    def taken(self, value: cst.BaseExpression) -> frozenset[str]:
+        """The classes of errors of the call that end here, while what a value is stays there as they have left it."""
         slot = self.anatomy.facts.slots.of(value)
-        return slot is not None and self._is_taken(slot)
+        return self._taken(slot) if slot is not None else frozenset()
 
-    def _is_taken(self, slot: Slot) -> bool:
-        if self._handler is not None:
-            return self._goes_on(self._handler, slot) and not self._is_renewed(self._handler, slot)
+    def _taken(self, slot: Slot) -> frozenset[str]:
+        found: set[str] = set()
+        ended: set[str] = set()
+        for handler in self._handlers:
+            names = {name for name in exceptions.caught(handler) if not exceptions.is_covered(name, ended)}
+            ended |= names
+            if not self._is_renewed(handler, slot):
+                found |= {name for name in names if self._goes_on(handler, slot, stopped=exceptions.stops(name))}
+        if self._is_cancelled or (self._is_timed and not _LATE.isdisjoint(found)):
+            found |= {_CANCELLED} if self._outlives(slot) else set()
         if self.function in self.anatomy.calls.servings:
-            return self._outlives(slot)
-        slots = self.anatomy.facts.slots
-        above = ((above, slots.of(given) if given is not None else slot) for above, given in self._above(slot))
-        return any(other is not None and caller._is_taken(other) for caller, other in above)
+            above = {"Exception"} if self._outlives(slot) else set()
+        else:
+            above = {name for caller, outer in self._known_above(slot) for name in caller._taken(outer)}
+        return frozenset(found.union(name for name in above if not exceptions.is_covered(name, ended)))
+
+    def is_stopped(self, slot: Slot) -> bool:
+        """Whether the call begins what somebody cancels, or has its time and an end that leaves a slot as it is."""
+        return self._is_cancelled or (self._is_timed and not _LATE.isdisjoint(self._taken(slot)))
+
+    @cached_property
+    def _is_timed(self) -> bool:
+        """`wait_for(ask(text), 60)`, `async with timeout(60): ...`: what takes longer is cancelled."""
+        blocks = (guard for guard in exceptions.guards(self.anatomy.module, self.call) if isinstance(guard, cst.With))
+        around = [*self._begun_by, *(item.item for block in blocks for item in block.items)]
+        return any(isinstance(outer, cst.Call) and ex.called_name(outer) in _TIMED for outer in around)
+
+    @cached_property
+    def _is_cancelled(self) -> bool:
+        """`self.turn = create_task(ask(text))`, where somebody in the file says `self.turn.cancel()`."""
+        if not any(ex.called_name(outer) in words.TASKS for outer in self._begun_by):
+            return False
+        slots, aliases = self.anatomy.facts.slots, self.anatomy.aliases
+        statement = self.anatomy.module.statement(self.call)
+        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        held = {slots.of(target) for target in targets}
+        named = [n for n in self.function.nodes_of(cst.Assign) if slots.of(n.value) in held - {None}]
+        held |= {slots.of(target) for node in named for target in ex.targets(node)}
+        places = {aliases.of(slot) for slot in held if slot is not None}
+        ends = (ex.receiver(n) for n in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(n) == "cancel")
+        ended = (slots.of(base) for base in ends if base is not None)
+        return any(slot is not None and aliases.of(slot) in places for slot in ended)
+
+    @cached_property
+    def _begun_by(self) -> list[cst.Call]:
+        """The calls that are handed the coroutine which the call makes, innermost first."""
+        found = []
+        for outer in self.anatomy.module.ancestors(self.call):
+            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                break
+            found += [outer] if isinstance(outer, cst.Call) else []
+        return found
+
+    def _known_above(self, slot: Slot) -> Iterator[tuple[Behind, Slot]]:
+        """The calls of the function in this file, with the slot as each names it."""
+        for caller, given in self._above(slot):
+            outer = self.anatomy.facts.slots.of(given) if given is not None else slot
+            if outer is not None:
+                yield caller, outer
 
     def is_left(self, slot: Slot) -> bool:
         """Whether who reads what the call yields may leave before its end, and what is in a slot will be there.
@@ -64,7 +121,7 @@ class Behind:
         body = list(walk_scope(self._loop.body))
         if any(type(node) is cst.Yield for node in body):
             return any(above.is_left(outer) for above, outer in self._readers(slot))
-        return any(type(node) is cst.Await for node in body) and self._is_taken(slot)
+        return any(type(node) is cst.Await for node in body) and not _TAKING.isdisjoint(self._taken(slot))
 
     def _readers(self, slot: Slot) -> Iterator[tuple[Behind, Slot]]:
         """The calls of the function, which yields what it reads, in this file; with the slot as each names it."""
@@ -102,12 +159,21 @@ class Behind:
             if slot in given or not is_parameter(slot):
                 yield Behind(self.anatomy, site.node, site.caller, self._depth + 1), given.get(slot)
 
-    def _goes_on(self, handler: cst.ExceptHandler, slot: Slot) -> bool:
-        """Whether a handler leads back to the call, or to an end of the function, and something is there as it was."""
+    def _goes_on(self, handler: cst.ExceptHandler, slot: Slot, *, stopped: bool) -> bool:
+        """Whether a handler leads back to the call, or to an end of the function, and something is there as it was.
+
+        A person who has `stopped` what runs may leave at an end, if nobody comes back to it.
+        """
         starts = list(self._flow.at(handler))
-        if self._outlives(slot) and self._flow.reaches(starts, self._flow.exit, exceptions=False):
+        if self._outlives_round(slot) and self._flow.reaches(starts, self._points, exceptions=False):
             return True
-        return self._outlives_round(slot) and self._flow.reaches(starts, self._points, exceptions=False)
+        stays = not stopped or self.function.is_async or self._is_come_back_to(slot)
+        return stays and self._outlives(slot) and self._flow.reaches(starts, self._flow.exit, exceptions=False)
+
+    def _is_come_back_to(self, slot: Slot) -> bool:
+        """Whether a caller in this file runs the function in a loop, or is run in one, with what is in a slot."""
+        above = self._known_above(slot)
+        return any(caller._outlives_round(outer) or caller._is_come_back_to(outer) for caller, outer in above)
 
     @cached_property
     def _points(self) -> list[Point]:
@@ -118,14 +184,10 @@ class Behind:
         return self.anatomy.flow(self.function)
 
     @cached_property
-    def _handler(self) -> cst.ExceptHandler | None:
-        """The first handler around the call that may take what a tool raises, which is not known."""
-        for guard in exceptions.guards(self.anatomy.module, self.call) if self.function.kind != "lambda" else ():
-            if isinstance(guard, cst.Try):
-                found = next((h for h in guard.handlers if exceptions.caught(h) & _TAKING), None)
-                if found is not None:
-                    return found
-        return None
+    def _handlers(self) -> list[cst.ExceptHandler]:
+        """The handlers around the call, innermost first."""
+        around = exceptions.guards(self.anatomy.module, self.call) if self.function.kind != "lambda" else ()
+        return [handler for guard in around if isinstance(guard, cst.Try) for handler in guard.handlers]
 
     def _outlives(self, slot: Slot) -> bool:
         place = self.anatomy.aliases.of(slot)

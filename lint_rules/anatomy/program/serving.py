@@ -23,7 +23,7 @@ class Serving:
     `in_threads`: each in a thread of its own, whatever it is.
 
     `keeper` is the class of which one object takes all events: its attributes are there for all users. `switch` is
-    where the file says that they are concurrent, if it does.
+    where the file says that they are concurrent, if it does. `stops`: it cancels a run when its user wants that.
     """
 
     function: Scope
@@ -33,6 +33,7 @@ class Serving:
     keeper: Scope | None = None
     switch: cst.CSTNode | None = None
     in_threads: bool = False
+    stops: bool = False
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -86,7 +87,7 @@ class _Roots:
                 overlap, switch = self._switched(row)
                 concurrent = overlap in {"threads", "workers"} or (overlap == "tasks" and function.is_async)
                 framework, keeper = min(row.packages & self.used), self._keeper(row, function)
-                return Serving(function, node, framework, concurrent, keeper, switch, overlap == "workers")
+                return Serving(function, node, framework, concurrent, keeper, switch, overlap == "workers", row.stops)
         return None
 
     # -- ways to be called ------------------------------------------------------------------------------------

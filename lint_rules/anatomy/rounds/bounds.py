@@ -189,10 +189,19 @@ class Bounds:
         """Whether a call runs code that nobody can read here; builtins and the standard library keep no count."""
         if self.facts.slots.callee(call) is not None or self.slice.anatomy.calls.asks(call):
             return False
-        name = ex.dotted(call.func)
-        if name is None or name in _BUILTIN:
+        name, base = ex.dotted(call.func), ex.receiver(call)
+        if name is None or name in _BUILTIN or (base is not None and self._is_text(base)):
             return False
         return self.module.imports.resolve(name).partition(".")[0] not in sys.stdlib_module_names
+
+    def _is_text(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is a text whatever it is set to: `text = str(result)`."""
+        made = self.facts.values_of(value) if type(value) is cst.Name else [value]
+        parts = [ex.inner(part) for each in made for part in ex.alternatives(each)]
+        return bool(parts) and all(
+            isinstance(part, cst.BaseString) or (isinstance(part, cst.Call) and ex.dotted(part.func) == "str")
+            for part in parts
+        )
 
     def _is_moved(self, node: cst.Attribute) -> bool:
         """Whether a round hands the object of an attribute to code that may change it: `run(state)`."""

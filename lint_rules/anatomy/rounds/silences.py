@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
@@ -174,6 +175,8 @@ class _Way:
             made = self._made_behind(part)
             if self._is_last_text(made):
                 return made
+            if self._is_text_of_rounds(made):
+                return part
         return None
 
     def _given_by(self, call: cst.Call) -> cst.CSTNode:
@@ -193,7 +196,10 @@ class _Way:
         return empty and wanted is not None and wanted in map(self.slots.of, _missing(test))
 
     def _made_behind(self, part: cst.BaseExpression) -> cst.BaseExpression:
-        """What a name was given behind the loop; without what stands there for nothing: `reply.content or ""`."""
+        """What a name was given behind the loop; without what stands there for nothing: `reply.content or ""`.
+
+        Nor what is taken out of the text: `re.sub(NOTE, "", reply.content)`.
+        """
         named = self.anatomy.assigned(part) if isinstance(part, cst.Name) else None
         if named is not None and not self.anatomy.module.inside(named, self.loop.node):
             return self._made_behind(named)
@@ -202,6 +208,10 @@ class _Way:
             return self._made_behind(part.left)
         if isinstance(part, cst.IfExp) and self._asks_only_for_reply(part):
             return self._made_behind(part.body)
+        if isinstance(part, cst.Call) and ex.called_name(part) in words.TEXT_FUNCTIONS:
+            inside = [ex.receiver(part), *(arg.value for arg in part.args)]
+            texts = [each for each in inside if each is not None and Kind.MODEL_TEXT in self.anatomy.facts.kinds(each)]
+            return self._made_behind(texts[0]) if len(texts) == 1 else part
         return part
 
     def _asks_only_for_reply(self, choice: cst.IfExp) -> bool:
@@ -244,13 +254,8 @@ class _Way:
     def _is_text(self, slot: Slot, values: list[cst.BaseExpression]) -> bool:
         """Whether the loop puts the model's text there."""
         wanted = (Kind.MODEL_TEXT, Kind.REPLY, Kind.MESSAGE)
-        return any(
-            kind in self.anatomy.facts.kinds(node)
-            for value in values
-            for node in walk(value)
-            if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call))
-            for kind in wanted
-        )
+        read = (node for value in values for node in _read_in(value))
+        return any(kind in self.anatomy.facts.kinds(node) for node in read for kind in wanted)
 
     def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
         if self.limits.exits.leads_out(value):
@@ -287,6 +292,20 @@ class _Way:
             return False
         asked = [v for v in self.anatomy.facts.assigned(slot) if self.anatomy.module.inside(v, self.loop.node.body)]
         return bool(asked) and not any(self.limits.exits.leads_out(v) for v in asked) and self._is_text(slot, asked)
+
+    def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
+        """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""
+        part = ex.inner(part)
+        if isinstance(part, cst.BooleanOperation):  # `said or "(nothing)"`
+            part = part.left
+        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        if slot is None or slot[:2] != ("var", self.loop.function) or not self._leaves_without_calls():
+            return False
+        grown = [n.value for n in self.loop.function.nodes_of(cst.AugAssign) if self.slots.of(n.target) == slot]
+        values = [*self.anatomy.facts.assigned(slot), *grown]
+        inside = [v for v in values if self.anatomy.module.inside(v, self.loop.node.body)]
+        going_on = [v for v in inside if not self._ends_the_loop(v)]
+        return any(Kind.MODEL_TEXT in self.anatomy.facts.kinds(part) for v in going_on for part in _read_in(v))
 
     def _leaves_without_calls(self) -> bool:
         """Whether the reply ends the loop when it asks for no tools."""
@@ -354,6 +373,13 @@ class _Way:
         return isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)) and any(
             self.slots.of(target) == slot for target in ex.targets(statement)
         )
+
+
+def _read_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What is read in a value."""
+    for node in walk(value):
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+            yield node
 
 
 def _missing(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

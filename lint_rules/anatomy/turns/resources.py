@@ -170,10 +170,15 @@ def _says_form(call: cst.Call, arg: cst.Arg) -> bool:
 
 
 def _reads_member(anatomy: Anatomy, call: cst.Call) -> bool:
-    """`getattr(x, "k")`, and `x.get("k")` of what the function has at hand: a part of a value, and no store's key."""
+    """`getattr(x, "k")`, and `x.get("k")` of what the function has at hand: a part of a value, and no store's key.
+
+    Nor is the name of a variable of the environment: `os.getenv("k")`.
+    """
+    base = ex.receiver(call)
+    if ex.called_name(call) == "getenv" or (base is not None and ex.last_name(base) == "environ"):
+        return True
     if isinstance(call.func, cst.Name):
         return call.func.value in {"getattr", "hasattr", "setattr"}
-    base = ex.receiver(call)
     if ex.called_name(call) not in {"get", "pop", "setdefault"} or isinstance(anatomy.module.parent[call], cst.Await):
         return False
     module = anatomy.module
