@@ -32,12 +32,12 @@ from lint_rules.syntax.walk import walk
 @record
 class LateRun:
     """`told` tells what lasts of the turn that `run` has run. A way passes by it: the error of a later request of that,
-    or the reader of a generator, who stops at `leaves`.
+    the reader of a generator, who stops at `leaves`, or what fails there to send the answer.
     """
 
     run: cst.Call
     told: cst.CSTNode
-    way: Literal["error", "yield"]
+    way: Literal["error", "yield", "send"]
     leaves: cst.CSTNode
 
 
@@ -71,12 +71,21 @@ class _Search:
             loops = [head for head, node in wanted.items() if node is told[-1] and isinstance(head, cst.For)]
             yield LateRun(run, told[-1], "error", (loops or told)[-1])
             return
-        for node in function.nodes_of(cst.Yield) if told else ():
+        for node in [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told else ():
             points = [point for point in again.points(node) if point not in barred]
             if again.leads(here, set(points), barred, exceptions=False):
                 if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
-                    yield LateRun(run, told[-1], "yield", node)
+                    yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
                     return
+
+    def _sends(self, function: Scope, run: cst.Call) -> Iterator[cst.Call]:
+        """What hands on what a run gives, and waits for somebody else to take it: `await message.reply(answer)`."""
+        names = self.places.derived(function, run)
+        for call in function.nodes_of(cst.Call):
+            waits = isinstance(self.anatomy.module.parent[call], cst.Await) and call is not run
+            if waits and holds([arg.value for arg in call.args], run, names) and body(self.anatomy, call) is None:
+                if not self.anatomy.turns.reaches_model(call):
+                    yield call
 
     def _headers(self, function: Scope, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
         """What stands around a place, and not around the run: the loop over what it gave; an `if` is a wish."""

@@ -89,7 +89,8 @@ place, is reported where the turn may fail and the old one goes on.
 
 For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
 What lasts (a store, a table, a list that lives on) is told of what it gives, behind it. Reported is an error of a later
-request that leaves the run and comes to the end past that; and, in a generator, a `yield` before it. Silent: the run
+request that leaves the run and comes to the end past that; in a generator a `yield` before it; and a call before it
+that is awaited and sends the answer, whose error leaves the function. Silent: the run
 itself puts something into what lasts, or takes the errors of its requests; each piece is told as it comes. A test for
 the last word that the run yields counts as its end.
 
@@ -285,10 +286,11 @@ def _told_late(found: LateRun) -> Draft:
             " though its tools have run, and the next turn runs them again"
         )
         return Draft(found.leaves, message, cure, (Note(found.run, "the turn, in which a request may fail"),))
+    how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (
-        f"{_HOW['yield']}, before anything of the turn is stored: what tools have done is lost,"
-        " and the next turn does not know of it"
+        f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"
     )
+    cure = cure if found.way == "yield" else "store what was done first, and then send it"
     notes = (Note(found.run, "the turn, which runs tools"), Note(found.told, "stored here"))
     return Draft(found.leaves, message, cure, notes)
 
