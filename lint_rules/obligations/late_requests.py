@@ -27,6 +27,8 @@ class LateRequests:
         self._anatomy = anatomy
         self._failing: dict[tuple[Anatomy, Scope], bool] = {}
         self._answering: dict[tuple[Anatomy, Scope], bool] = {}
+        self._results: dict[Scope, list[tuple[cst.CSTNode, Slot | None]]] = {}
+        self._stores: dict[Anatomy, set[Scope]] = {}
 
     def fails(self, call: cst.Call) -> bool:
         """Whether a call runs rounds of the project, and leaves them by the error of a request behind a tool's run."""
@@ -47,6 +49,11 @@ class LateRequests:
 
     def results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
         """Where a function stores the results of tools, and in what, also in an object of another file."""
+        if function not in self._results:
+            self._results[function] = self._find_results(there, function)
+        return self._results[function]
+
+    def _find_results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
         slots = there.facts.slots
         found: list[tuple[cst.CSTNode, Slot | None]] = []
         for one in there.transcript.stored(function):
@@ -80,11 +87,17 @@ class LateRequests:
         requests = there.turns.requests(function)
         if not requests:
             return False
-        storing = there.calls.with_callers({here for here in there.module.functions if self.results(there, here)})
         nodes = [node for node, _ in self.results(there, function)]
-        nodes += [call for call in function.nodes_of(cst.Call) if there.facts.slots.callee(call) in storing]
+        nodes += [site.node for site in there.calls.calls[function] if site.callee in self._storing(there)]
         nodes = [node for node in nodes if node not in requests]
         return any(there.leads(function, [ask], nodes) or self._runs_tools(there, ask, depth + 1) for ask in requests)
+
+    def _storing(self, there: Anatomy) -> set[Scope]:
+        """The functions of a file that store the results of tools, or run one that does."""
+        if there not in self._stores:
+            own = (here for here in there.module.functions if self.results(there, here))
+            self._stores[there] = there.calls.with_callers(own)
+        return self._stores[there]
 
     def kept(self, call: cst.Call) -> set[Slot]:
         """Where a call leaves the results of the tools that it runs, as its function names it."""
