@@ -211,6 +211,14 @@ def test_raise_is_followed_without_exceptions_too() -> None:
     assert shape.goes("b()", "c()")
 
 
+@pytest.mark.parametrize("end", ["sys.exit(1)", "exit()", "os._exit(0)"])
+def test_the_end_of_the_program_is_followed_by_nothing(end: str) -> None:
+    shape = Shape(f"try:\n    a()\nexcept Exception:\n    {end}\nb()")
+    assert ("b()", "normal") not in shape.after(end)
+    assert shape.goes("a()", "RAISE", "b()")
+    assert not shape.goes(end, "b()")
+
+
 def test_finally_keeps_the_ways_through_it_apart() -> None:
     shape = Shape(
         """

@@ -11,9 +11,13 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.turns.resources import body
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again
+from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_DEEPEST = 3
 
 
 class LateRequests:
@@ -22,6 +26,9 @@ class LateRequests:
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
         self._failing: dict[tuple[Anatomy, Scope], bool] = {}
+        self._answering: dict[tuple[Anatomy, Scope], bool] = {}
+        self._results: dict[Scope, list[tuple[cst.CSTNode, Slot | None]]] = {}
+        self._stores: dict[Anatomy, set[Scope]] = {}
 
     def fails(self, call: cst.Call) -> bool:
         """Whether a call runs rounds of the project, and leaves them by the error of a request behind a tool's run."""
@@ -42,6 +49,11 @@ class LateRequests:
 
     def results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
         """Where a function stores the results of tools, and in what, also in an object of another file."""
+        if function not in self._results:
+            self._results[function] = self._find_results(there, function)
+        return self._results[function]
+
+    def _find_results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
         slots = there.facts.slots
         found: list[tuple[cst.CSTNode, Slot | None]] = []
         for one in there.transcript.stored(function):
@@ -54,6 +66,54 @@ class LateRequests:
                 stored = (one.slot for one in other[0].transcript.stored(other[1]) if one.answers)
                 found += [(call, seen_from(there, call, *other, slot)) for slot in stored if slot is not None]
         return found
+
+    def runs_tools(self, call: cst.Call) -> bool:
+        """Whether a call runs a function of the project that asks a model, and stores what tools have given then."""
+        return self._runs_tools(self._anatomy, call, 0)
+
+    def _runs_tools(self, there: Anatomy, call: cst.Call, depth: int) -> bool:
+        found = body(there, call) if depth <= _DEEPEST else None
+        if found is None:
+            return False
+        if found not in self._answering:
+            self._answering[found] = False  # of functions that run each other, the first tells
+            self._answering[found] = any(
+                self._answers(found[0], here, depth) for here in found[0].calls.reachable(found[1])
+            )
+        return self._answering[found]
+
+    def _answers(self, there: Anatomy, function: Scope, depth: int) -> bool:
+        """Whether results of tools are stored behind a request: those that come before it were there already."""
+        requests = there.turns.requests(function)
+        if not requests:
+            return False
+        nodes = [node for node, _ in self.results(there, function)]
+        nodes += [site.node for site in there.calls.calls[function] if site.callee in self._storing(there)]
+        nodes = [node for node in nodes if node not in requests]
+        return any(there.leads(function, [ask], nodes) or self._runs_tools(there, ask, depth + 1) for ask in requests)
+
+    def _storing(self, there: Anatomy) -> set[Scope]:
+        """The functions of a file that store the results of tools, or run one that does."""
+        if there not in self._stores:
+            own = (here for here in there.module.functions if self.results(there, here))
+            self._stores[there] = there.calls.with_callers(own)
+        return self._stores[there]
+
+    def kept(self, call: cst.Call) -> set[Slot]:
+        """Where a call leaves the results of the tools that it runs, as its function names it."""
+        return self._kept(self._anatomy, call, 0)
+
+    def _kept(self, there: Anatomy, call: cst.Call, depth: int) -> set[Slot]:
+        found = body(there, call)
+        if found is None or depth > _DEEPEST:
+            return set()
+        inner, function = found
+        reach = inner.calls.reachable(function)
+        stored = [(here, slot) for here in reach for _, slot in self.results(inner, here) if slot is not None]
+        kept = {slot for here, slot in stored if here is function or root_object(slot)[0] == "attr"}
+        for below in inner.turns.requests(function):
+            kept |= self._kept(inner, below, depth + 1)
+        return {slot for each in kept if (slot := seen_from(there, call, inner, function, each)) is not None}
 
     def _fails(self, there: Anatomy, call: cst.Call) -> bool:
         found = body(there, call)
@@ -71,7 +131,16 @@ class LateRequests:
             leaves(again, here := self.points(again, request))
             and (again.leads(ran, set(here), exceptions=False) or self._fails(there, request))
             for request in there.turns.requests(function)
+            if not _is_handled(there, request)
         )
+
+
+def _is_handled(there: Anatomy, request: cst.Call) -> bool:
+    """Whether a handler around a request takes errors of the library that makes it: `except APIError`."""
+    guards = (guard for guard in exceptions.guards(there.module, request) if isinstance(guard, cst.Try))
+    types = (handler.type for guard in guards for handler in guard.handlers if handler.type is not None)
+    roots = (part for each in types for part in walk(each) if isinstance(part, cst.Name))
+    return any(part.value in there.module.imports.full for part in roots)
 
 
 def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, slot: Slot) -> Slot | None:

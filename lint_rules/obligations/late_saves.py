@@ -8,6 +8,7 @@ while True:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -17,9 +18,10 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.resources import Resources, body
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
-from lint_rules.obligations.late_requests import LateRequests, fails_to, seen_from
+from lint_rules.obligations.late_requests import LateRequests, fails_to
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -71,18 +73,29 @@ class _Search:
         self._known: dict[tuple[Anatomy, Scope], _Stores] = {}
 
     def of(self, function: Scope, loop: cst.While) -> Iterator[LateSave]:
-        module, again = self.anatomy.module, Again(self.anatomy, function)
-        asks = [
-            call for call in module.nodes_inside(loop, function, cst.Call) if self.anatomy.turns.reaches_model(call)
-        ]
+        """The first turn of a loop, and the first that the function takes outside of it: of a prompt that was given."""
+        inside = self.anatomy.module.nodes_inside(loop, function, cst.Call)
+        asks = [call for call in inside if self.anatomy.turns.reaches_model(call)]
         saves = self._saves(function, loop, asks) if asks else {}
-        ran = [one for one in self.anatomy.transcript.stored(function) if one.answers] if saves else []
-        for ask in asks if saves else ():
+        if saves:
+            again = Again(self.anatomy, function)
+            around = [call for call in self.anatomy.turns.requests(function) if call not in asks]
+            yield from islice(self._first(again, loop, asks, saves), 1)
+            yield from islice(self._first(again, loop, around, saves), 1)
+
+    def _first(
+        self, again: Again, loop: cst.While, asks: list[cst.Call], saves: dict[cst.CSTNode, _Stores]
+    ) -> Iterator[LateSave]:
+        """The turns that leave the function past what would save them, and not to the loop, where the next one does."""
+        module, function = self.anatomy.module, again.function
+        ran = [one for one in self.anatomy.transcript.stored(function) if one.answers]
+        ends, head = {again.graph.raises, again.graph.exit}, {*again.graph.at(loop)}
+        for ask in asks:
             here = self.late.points(again, ask)
             kept = (
                 {one.slot for one in ran if one.slot is not None}
                 if body(self.anatomy, ask) is None
-                else self._kept(ask)
+                else self.late.kept(ask)
             )
             rounds = loop_around(self.anatomy, ask) if ran else None
             for save, stores in saves.items():
@@ -95,13 +108,10 @@ class _Search:
                 late = self.late.fails(ask) or again.leads(before, set(here), alike, exceptions=False)
                 if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
                     continue
-                ends = {again.graph.raises, again.graph.exit}  # not the next turn, which saves this one, too
-                if late and fails_to(again, here, ends, alike | {*again.graph.at(loop)}):
+                if late and fails_to(again, here, ends, alike | head):
                     yield LateSave(save, ask)
-                    return
-                if kept and self._is_stopped(ask, loop):
+                elif kept and module.inside(ask, loop) and self._is_stopped(again, ask, loop, alike | head):
                     yield LateSave(save, ask, stops=True)
-                    return
 
     def given_back(self, node: cst.Assign, function: Scope) -> Iterator[LateReturn]:
         """A history that a turn is given, copies, and gives back longer: the error of a later request keeps the old."""
@@ -115,7 +125,7 @@ class _Search:
             for part in [target, *(e.value for e in getattr(target, "elements", ()))]
         ]
         given = [slots.of(arg.value) for arg in turn.args]
-        again, kept = Again(self.anatomy, function), self._kept(turn)
+        again, kept = Again(self.anatomy, function), self.late.kept(turn)
         for slot in (slots.of(part) for part in bound):
             if slot is None or slot not in given or slot in kept:
                 continue
@@ -125,13 +135,21 @@ class _Search:
             if fails_to(again, again.points(node), goals, again.bound(slot, grown=False)):
                 yield LateReturn(node, turn, slot)
 
-    def _is_stopped(self, ask: cst.Call, loop: cst.While) -> bool:
-        """Whether a person who stops a turn at the terminal ends the program, as no handler knows of it."""
-        guards = [guard for guard in exceptions.guards(self.anatomy.module, ask) if isinstance(guard, cst.Try)]
-        if any(guard.finalbody or any(exceptions.caught(h) & _STOPS for h in guard.handlers) for guard in guards):
-            return False
+    def _is_stopped(self, again: Again, ask: cst.Call, loop: cst.While, barred: set[Point]) -> bool:
+        """Whether a person who stops a turn at the terminal ends the program, past what is barred."""
         waits = [call for call in self.anatomy.module.nodes_of(cst.Call) if self.anatomy.module.inside(call, loop)]
-        return any(map(self._waits, waits)) and not self._knows_stops(self.anatomy, ask, 0)
+        if not any(map(self._waits, waits)) or self._knows_stops(self.anatomy, ask, 0):
+            return False
+        for guard in exceptions.guards(self.anatomy.module, ask):
+            closing = guard.finalbody if isinstance(guard, cst.Try) else None
+            if closing is not None and any(point in barred for part in walk(closing) for point in again.graph.at(part)):
+                return False
+            handlers = guard.handlers if isinstance(guard, cst.Try) else ()
+            handler = next((each for each in handlers if exceptions.caught(each) & _STOPS), None)
+            if handler is not None:
+                ends = {again.graph.raises, again.graph.exit}
+                return again.leads(again.graph.at(handler), ends, barred, exceptions=False)
+        return True
 
     def _waits(self, call: cst.Call) -> bool:
         """Whether a call waits for what a person types, itself or in the function that it runs."""
@@ -204,23 +222,6 @@ class _Search:
         return False
 
     # -- what a turn makes --------------------------------------------------------------------------------------
-
-    def _kept(self, call: cst.Call) -> set[Slot]:
-        """Where a call leaves the results of the tools that it runs, as its function names it."""
-        return self._kept_by(self.anatomy, call, 0)
-
-    def _kept_by(self, there: Anatomy, call: cst.Call, depth: int) -> set[Slot]:
-        found = body(there, call)
-        if found is None or depth > _DEEPEST:
-            return set()
-        inner, function = found
-        reach = inner.calls.reachable(function)
-        stored = [(here, slot) for here in reach for _, slot in self.late.results(inner, here) if slot is not None]
-        kept = {slot for here, slot in stored if here is function or root_object(slot)[0] == "attr"}
-        for below in function.nodes_of(cst.Call):
-            if inner.turns.reaches_model(below):
-                kept |= self._kept_by(inner, below, depth + 1)
-        return {slot for each in kept if (slot := seen_from(there, call, inner, function, each)) is not None}
 
     def _is_of(self, save: cst.CSTNode, asks: list[cst.Call], kept: set[Slot], function: Scope) -> bool:
         """Whether what is saved is what the results of a turn are put into, or holds it."""

@@ -82,9 +82,17 @@ Not reported is that only the user's words are lost, nor the text of a stream th
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
-an error of a later request that ends the program; and Ctrl-C where the loop reads from a terminal, and nothing on the
-way, or in the turn, handles it. An error that is caught in the loop is silent, as the next turn writes all. A list that
-a turn gets, and whose longer copy takes its place, is reported where the turn may fail and the old one goes on.
+an error of a later request that ends the program, also in a turn that the function takes before the loop; and Ctrl-C
+where the loop reads from a terminal, and no handler on the way leads to a write, or to the next turn. An error that is
+caught in the loop is silent, as the next turn writes all. A list that a turn gets, and whose longer copy takes its
+place, is reported where the turn may fail and the old one goes on.
+
+For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
+What lasts (a store, a table, a list that lives on) is told of what it gives, behind it. Reported is an error of a later
+request that leaves the run and comes to the end past that; in a generator a `yield` before it; and a call before it
+that is awaited and sends the answer, whose error leaves the function. Silent: the run
+itself puts something into what lasts, or takes the errors of its requests; each piece is told as it comes. A test for
+the last word that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
@@ -135,6 +143,7 @@ from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.obligations.digests import Digest, lost_digests
 from lint_rules.obligations.handover import Unhanded, unhanded_turns
+from lint_rules.obligations.late_runs import LateRun, late_runs
 from lint_rules.obligations.late_saves import LateReturn, LateSave, late_returns, late_saves
 from lint_rules.obligations.unawaited import Unrun, unrun_stores
 from lint_rules.rules.draft import Draft, Note, beside
@@ -155,13 +164,14 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         yield _detached(detached)
     for repeated in repeated_requests(anatomy):
         yield _round(anatomy, repeated)
-    for unhanded in unhanded_turns(anatomy):
-        yield _waiting(unhanded)
+    waiting = [*unhanded_turns(anatomy)]
+    yield from map(_waiting, waiting)
     for replaced in replaced_histories(anatomy):
         yield _replaced(replaced)
     yield from map(_never_run, unrun_stores(anatomy))
     yield from map(_late, late_saves(anatomy))
     yield from map(_kept_old, late_returns(anatomy))
+    yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
     for digest in lost_digests(anatomy):
         yield _digest(anatomy, digest)
 
@@ -266,6 +276,23 @@ def _kept_old(found: LateReturn) -> Draft:
     )
     cure = f"add each message to `{history}` as it comes, or give back what there is when a request fails"
     return Draft(found.node, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
+
+
+def _told_late(found: LateRun) -> Draft:
+    run, cure = ex.source(found.run.func, 40), "store what was done in a `finally`, or each message as it comes"
+    if found.way == "error":
+        message = (
+            f"an error in a later round of `{run}` passes by this: the replies and tool results of the turn are lost,"
+            " though its tools have run, and the next turn runs them again"
+        )
+        return Draft(found.leaves, message, cure, (Note(found.run, "the turn, in which a request may fail"),))
+    how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
+    message = (
+        f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"
+    )
+    cure = cure if found.way == "yield" else "store what was done first, and then send it"
+    notes = (Note(found.run, "the turn, which runs tools"), Note(found.told, "stored here"))
+    return Draft(found.leaves, message, cure, notes)
 
 
 def _digest(anatomy: Anatomy, found: Digest) -> Draft:

@@ -61,6 +61,8 @@ _JUMPS: dict[type[cst.CSTNode], _Way] = {
     cst.Raise: "raise",
 }
 _EVERYTHING = frozenset({"raise", "close"})
+ENDING = frozenset({"sys.exit", "exit", "quit", "os._exit"})
+"""Calls that end the program. What they raise, as what closes a generator, only `except BaseException` takes."""
 _TAKEN = {
     "BaseException": _EVERYTHING,
     "Exception": frozenset({"raise"}),
@@ -197,10 +199,10 @@ class _Builder:
 
     def simple(self, node: cst.CSTNode, ends: _Ends, frame: _Frame | None) -> _Ends:
         point = self.add(node, ends, frame)
-        way = _JUMPS.get(type(node))
+        way = "close" if _ends_program(node) else _JUMPS.get(type(node))
         if way is None:
             return [(point, "normal")]
-        self.leave([(point, "raise" if way == "raise" else "normal")], way, frame)
+        self.leave([(point, "raise" if way in _EVERYTHING else "normal")], way, frame)
         return []
 
     def branches(self, node: cst.If, ends: _Ends, frame: _Frame | None) -> _Ends:
@@ -269,6 +271,12 @@ class _Builder:
         if final is not None and (after or not final.copies):
             after = self.pass_finally(final, "normal", after)
         return after
+
+
+def _ends_program(node: cst.CSTNode) -> bool:
+    """`sys.exit(1)`, as a statement."""
+    call = node.value if isinstance(node, cst.Expr) else None
+    return isinstance(call, cst.Call) and dotted(call.func) in ENDING
 
 
 def _always(test: cst.BaseExpression) -> bool:

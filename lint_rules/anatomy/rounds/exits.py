@@ -8,14 +8,13 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import ENDING
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk_scope
 
 Loop = cst.While | cst.For | cst.FunctionDef
 """What goes round; a function does by calls."""
-
-_EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 
 
 class Exits:
@@ -83,4 +82,4 @@ class Exits:
 
 def _exits(point: Point) -> bool:
     node = point.statement
-    return isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and ex.dotted(node.value.func) in _EXITS
+    return isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and ex.dotted(node.value.func) in ENDING

@@ -1,0 +1,216 @@
+"""A turn that another function runs, tools and all, and of which what lasts is told only behind it.
+
+answer = agent.run(store.history(key), text)    # asks, runs tools, asks again: each request may fail
+store.add(key, answer)                          # what the tools have done is told here, or nowhere
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Literal
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import made_class
+from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.resources import Resources, body
+from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.obligations.again import Again
+from lint_rules.obligations.late_requests import LateRequests, fails_to
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+
+@record
+class LateRun:
+    """`told` tells what lasts of the turn that `run` has run. A way passes by it: the error of a later request of that,
+    the reader of a generator, who stops at `leaves`, or what fails there to send the answer.
+    """
+
+    run: cst.Call
+    told: cst.CSTNode
+    way: Literal["error", "yield", "send"]
+    leaves: cst.CSTNode
+
+
+def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRun]:
+    """Those of a file, for each run the first; of functions of which the like is `known`, none."""
+    search = _Search(anatomy)
+    for function in anatomy.module.functions:
+        runs = anatomy.turns.requests(function) if function.kind == "function" and function not in known else []
+        for run in runs if len(runs) <= MOST_REQUESTS else ():
+            yield from search.of(function, run)
+
+
+class _Search:
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.late = LateRequests(anatomy)
+        self.lasting = Lasting(anatomy)
+        self.places = ReplyPlaces(anatomy)
+        self.resources = Resources(anatomy)
+
+    def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
+        told = self._told(function, run) if self.late.runs_tools(run) else []
+        if not told or self._is_kept_within(function, run, told):
+            return
+        again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
+        told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
+        wanted = {head: node for node in told for head in (node, *self._headers(function, node, run))}
+        barred = self._points(function, told) | set(self.anatomy.points(function, [*wanted]))
+        ends = {again.graph.raises, again.graph.exit}
+        if told and self.late.fails(run) and fails_to(again, self.late.points(again, run), ends, barred):
+            loops = [head for head, node in wanted.items() if node is told[-1] and isinstance(head, cst.For)]
+            yield LateRun(run, told[-1], "error", (loops or told)[-1])
+            return
+        for node in [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told else ():
+            points = [point for point in again.points(node) if point not in barred]
+            if again.leads(here, set(points), barred, exceptions=False):
+                if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
+                    yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
+                    return
+
+    def _sends(self, function: Scope, run: cst.Call) -> Iterator[cst.Call]:
+        """What hands on what a run gives, and waits for somebody else to take it: `await message.reply(answer)`."""
+        names = self.places.derived(function, run)
+        for call in function.nodes_of(cst.Call):
+            waits = isinstance(self.anatomy.module.parent[call], cst.Await) and call is not run
+            if waits and holds([arg.value for arg in call.args], run, names) and body(self.anatomy, call) is None:
+                if not self.anatomy.turns.reaches_model(call):
+                    yield call
+
+    def _headers(self, function: Scope, node: cst.CSTNode, run: cst.Call) -> Iterator[cst.CSTNode]:
+        """What stands around a place, and not around the run: the loop over what it gave; an `if` is a wish."""
+        for outer in self.anatomy.module.ancestors(node):
+            if outer is function.node or self.anatomy.module.inside(run, outer):
+                return
+            if isinstance(outer, (cst.If, cst.For, cst.While, cst.Match)):
+                yield outer
+
+    def _told(self, function: Scope, run: cst.Call) -> list[cst.CSTNode]:
+        """Where what lasts is told of what a run gives, behind it."""
+        names = self.places.derived(function, run)
+        kept = (turn for turn in self.anatomy.stored_turns.of(function) if turn.ask is run and turn.load is not None)
+        found: list[cst.CSTNode] = [save for turn in kept for save in turn.saves]
+        for one in self.anatomy.transcript.stored(function):
+            lasts = one.slot is not None and one.kind in GROWING and self.lasting.keeps(one.slot) is not None
+            found += [one.node] if lasts and _mentions(one.node, names) else []
+        for call in function.nodes_of(cst.Call):
+            store = (
+                store_of(self.anatomy, call, function) if holds([arg.value for arg in call.args], run, names) else None
+            )
+            found += [call] if store is not None and store.grows else []
+        for node in function.nodes_of(cst.Assign):
+            found += [node] if _mentions(node.value, names) and self._puts_back(function, node, run) else []
+        return [node for node in dict.fromkeys(found) if self._is_behind(node, run)]
+
+    def _puts_back(self, function: Scope, node: cst.Assign, run: cst.Call) -> bool:
+        """`talks[key] = messages`: whether something takes the place of what a run was given."""
+        aliases, slots = self.anatomy.aliases, self.anatomy.facts.slots
+        targets = (
+            slots.of(target) for target in ex.targets(node) if isinstance(target, (cst.Attribute, cst.Subscript))
+        )
+        places = {aliases.of(slot) for slot in targets if slot is not None}
+        lasting = {place for place in places if aliases.is_lasting(place, function)}
+        given = [part for arg in run.args for part in walk(arg.value) if isinstance(part, cst.BaseExpression)]
+        return bool(lasting) and any(
+            (slot := slots.of(part)) is not None and aliases.of(slot) in lasting for part in given
+        )
+
+    def _is_behind(self, node: cst.CSTNode, run: cst.Call) -> bool:
+        """Whether a place comes when a run is over: not in the loop over what it gives, or there for its last word."""
+        module = self.anatomy.module
+        loops = (outer for outer in module.ancestors(run) if isinstance(outer, cst.For))
+        loop = next((loop for loop in loops if module.inside(run, loop.iter)), None)
+        if loop is None or not module.inside(node, loop):
+            return True
+        around = Again(self.anatomy, module.scope_of[run].function).guards(node, loop)
+        tests = [guard.test for guard in around if _mentions(guard.test, {*ex.target_names(loop.target)})]
+        return any(self._is_last(run, test) for test in tests)
+
+    def _is_last(self, run: cst.Call, test: cst.BaseExpression) -> bool:
+        """Whether a run yields what a test asks for, a word or a class, when no request or tool comes behind it."""
+        found = body(self.anatomy, run)
+        asked = {word for part in walk(test) if (word := _word(part)) is not None}
+        given = False
+        for here in found[0].calls.reachable(found[1]) if found is not None else ():
+            there = found[0]  # type: ignore[index]
+            yields = [node for node in here.nodes_of(cst.Yield) if asked <= {*map(_word, walk(node))}]
+            work = [*there.turns.requests(here), *(node for node, _ in self.late.results(there, here))]
+            if any(there.leads(here, [node], work) for node in yields):
+                return False
+            given = given or bool(asked and yields)
+        return given
+
+    def _points(self, function: Scope, told: list[cst.CSTNode]) -> set[Point]:
+        """Where what is told of the run is told anything, by the same function or object."""
+        slots = self.anatomy.facts.slots
+        known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
+        owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
+        same = [
+            call
+            for call in function.nodes_of(cst.Call)
+            if ex.dotted(call.func) in known
+            or ((base := ex.receiver(call)) is not None and slots.of(base) in owners - {None})
+        ]
+        return set(self.anatomy.points(function, [*told, *same]))
+
+    def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
+        """Whether the run itself tells what lasts of its results, as they come."""
+        base = ex.receiver(run)
+        if base is not None and self.anatomy.facts.slots.of(base) is None:
+            return True
+        if any(self._lasts(slot, function) for slot in self.late.kept(run)):
+            return True
+        made = self.resources.of(run).made
+        rows = (node for node in told if isinstance(node, cst.Call))
+        return any(not made.isdisjoint(self.resources.of(node).made) for node in rows) or self._stores(run)
+
+    def _stores(self, run: cst.Call) -> bool:
+        """Whether a run itself puts something into what lasts: a store, or what a start of the program reads."""
+        found, seen = body(self.anatomy, run), set[Scope]()
+        queue = [found] if found is not None else []
+        for there, function in queue:
+            for here in there.calls.reachable(function) - seen:
+                seen.add(here)
+                saves = (save for save in there.storage.saves(here) if save.outside)
+                stores = (store_of(there, call, here) for call in here.nodes_of(cst.Call))
+                if any(there.storage.is_read(save.place) for save in saves) or there.stored_turns.of(here):
+                    return True
+                if any(store is not None and store.grows for store in stores):
+                    return True
+                below = (body(there, call) for call in there.turns.requests(here))
+                queue += [each for each in below if each is not None and each[1] not in seen]
+        return False
+
+    def _lasts(self, slot: Slot, function: Scope) -> bool:
+        """Whether a place may be there for the next turn: only what the function has made itself is not."""
+        place = self.anatomy.aliases.of(slot)
+        root = root_object(place)
+        made = self.anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
+        return not made or self.anatomy.aliases.is_lasting(place, function) or not all(map(self._is_made, made))
+
+    def _is_made(self, value: cst.BaseExpression) -> bool:
+        value = ex.inner(value)
+        return isinstance(value, cst.List) or (
+            isinstance(value, cst.Call) and made_class(self.anatomy, value) is not None
+        )
+
+
+def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    return any(isinstance(part, cst.Name) and part.value in names for part in walk(node))
+
+
+def _word(node: cst.CSTNode) -> str | None:
+    """What tells one kind of what is yielded from another: a text, or the name of a class."""
+    if isinstance(node, cst.Name):
+        return node.value if node.value[:1].isupper() else None
+    return ex.text(node) if isinstance(node, cst.BaseString) else None
