@@ -220,16 +220,13 @@ class _Reader:
     def _is_read_by_callee(self, node: cst.CSTNode, parent: cst.CSTNode, way: tuple[str, ...]) -> bool:
         """Whether a function of the project gets it; what that reads is read, and what it gives back is the text."""
         call = self._module.parent[parent] if isinstance(parent, cst.Arg) else None
-        callee = self._anatomy.facts.slots.callee(call) if isinstance(call, cst.Call) else None
         if not isinstance(call, cst.Call):
             return False
-        there, function = (
-            (self._anatomy, callee)
-            if callee is not None
-            else run_elsewhere(self._anatomy, call) or (self._anatomy, None)
-        )
-        if function is None or function in self._within:
+        callee = self._anatomy.facts.slots.callee(call)
+        found = (self._anatomy, callee) if callee is not None else run_elsewhere(self._anatomy, call)
+        if found is None or found[1] in self._within:
             return False
+        there, function = found
         bound = there.facts.slots.bindings(call, function)
         parameter = next((slot for slot, value in bound if value is node), None)
         if parameter is None:
