@@ -301,7 +301,9 @@ class WaysOut:
         ends, region = self.ends, taken.region
         stored = ends.is_stored_before(taken.headers)
         if escape.exit not in taken.headers:
-            return ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+            is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
+            return BROKEN if how is None and is_saved else how
         handed = not ends.histories and self._hands_back(taken)
         for header in taken.headers:
             for target, kind in header.successors:
