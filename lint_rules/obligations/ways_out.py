@@ -140,9 +140,11 @@ class WaysOut:
 
     def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
         """Errors that leave the function, with who takes them and goes on with the chat."""
+        asked = set()
         for fault, landed in sorted(self._faults(taken), key=_rarity):
-            if fault.parsing or landed is not self.ends.graph.raises:
+            if fault.parsing or landed is not self.ends.graph.raises or fault.kind in asked:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
+            asked.add(fault.kind)
             taker = self._server(fault)
             taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None)
             if taker is not None:
