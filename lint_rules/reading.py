@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -41,6 +42,9 @@ Told = TypeVar("Told")
 _Around = dict[tuple[str, int], "Anatomy | None"]
 """The files around one, by path and by how many imports away from them others are looked at."""
 
+
+_STOPS = re.compile(rb"KeyboardInterrupt|CancelledError|wait_for|\.cancel\(")
+"""Who stops turns says so in one of these words; of other files that mention no agent, none is looked at."""
 
 NEAR = 2
 """How many imports away from a file others are analysed for it, on demand."""
@@ -127,7 +131,7 @@ def anatomy_of(
         if not is_project(neighbours):
             return []
         near = direct_importers(module.path, neighbours)
-        telling = [each for each in near if mentions.agent(each[1], options.vocabulary) or b"except" in each[1]]
+        telling = [each for each in near if mentions.agent(each[1], options.vocabulary) or _STOPS.search(each[1])]
         told = _summaries("handed", telling, options, neighbours, read, handed, 1)
         return [each for said in told for each in said if each.file == os.path.abspath(module.path)]
 

@@ -66,6 +66,11 @@ class Fault:
     left: bool = False
     anyway: bool = False
 
+    @property
+    def kind(self) -> tuple[frozenset[str], bool, bool, bool]:
+        """What decides who takes it, wherever in a function it comes up."""
+        return self.names, self.tool, self.stops, self.left
+
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
 

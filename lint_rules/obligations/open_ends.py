@@ -12,6 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
@@ -193,7 +194,7 @@ class OpenEnds:
         inside = set(region)
         seen = {(start, stored)}
         queue = deque(seen)
-        ends = False
+        ends = saved = False
         while queue:
             here, after = queue.popleft()
             if here is self.graph.exit:
@@ -201,6 +202,7 @@ class OpenEnds:
                 continue
             if here not in passing and self.mends(here):
                 continue
+            saved = saved or (after and self.saves([here]))
             if self.asks(here):
                 if after:
                     return REFUSED
@@ -214,11 +216,24 @@ class OpenEnds:
                     continue
                 seen.add((target, after))
                 queue.append((target, after))
+        if saved:
+            return BROKEN
         if not ends:
             return None
         if handed:
             return "the history is sent without it"
         return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
+
+    def saves(self, points: Iterable[Point]) -> bool:
+        """Whether one of some points writes a history, as it is, to where the next turn reads it."""
+        return not self._saving.isdisjoint(points)
+
+    @cached_property
+    def _saving(self) -> set[Point]:
+        """Points that put a whole history where one is read from: `save(key, history)`."""
+        carriers, kept = Carriers(self.anatomy.facts), self.anatomy.kept_elsewhere
+        given = (c for c in self.function.nodes_of(cst.Call) if c.args and carriers.of_all(c) & self.histories)
+        return {*self.anatomy.points(self.function, [c for c in given if kept.keeps_whole(c, self.function)])}
 
     def is_stored_before(self, points: Iterable[Point]) -> bool:
         """Whether the message with the calls is in the history at one of `points`, or was when this function began.

@@ -140,9 +140,11 @@ class WaysOut:
 
     def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
         """Errors that leave the function, with who takes them and goes on with the chat."""
+        asked = set()
         for fault, landed in sorted(self._faults(taken), key=_rarity):
-            if fault.parsing or landed is not self.ends.graph.raises:
+            if fault.parsing or landed is not self.ends.graph.raises or fault.kind in asked:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
+            asked.add(fault.kind)
             taker = self._server(fault)
             taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None)
             if taker is not None:
@@ -301,7 +303,9 @@ class WaysOut:
         ends, region = self.ends, taken.region
         stored = ends.is_stored_before(taken.headers)
         if escape.exit not in taken.headers:
-            return ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+            is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
+            return BROKEN if how is None and is_saved else how
         handed = not ends.histories and self._hands_back(taken)
         for header in taken.headers:
             for target, kind in header.successors:

@@ -85,6 +85,10 @@ class KeptElsewhere:
             return ("outside", min([*saved.made, *saved.outside]))
         return None
 
+    def keeps_whole(self, call: cst.Call, function: Scope) -> bool:
+        """Whether a call puts a list that it gets where a history is read from."""
+        return self._is_done(call) and self.place(call, function) is not None
+
     @cached_property
     def _loads(self) -> list[Touched]:
         """What the calls touch that give a history."""
