@@ -80,7 +80,7 @@ class Behind:
 
     @cached_property
     def _is_cancelled(self) -> bool:
-        """`self.turn = create_task(ask(text))`, where somebody in the file says `self.turn.cancel()`."""
+        """`self.turn = create_task(ask(text))`, where somebody in the file says `self.turn.cancel()`, and goes on."""
         if not any(ex.called_name(outer) in words.TASKS for outer in self._begun_by):
             return False
         slots, aliases = self.anatomy.facts.slots, self.anatomy.aliases
@@ -90,9 +90,17 @@ class Behind:
         named = [n for n in self.function.nodes_of(cst.Assign) if slots.of(n.value) in held - {None}]
         held |= {slots.of(target) for node in named for target in ex.targets(node)}
         places = {aliases.of(slot) for slot in held if slot is not None}
-        ends = (ex.receiver(n) for n in self.anatomy.module.nodes_of(cst.Call) if ex.called_name(n) == "cancel")
-        ended = (slots.of(base) for base in ends if base is not None)
-        return any(slot is not None and aliases.of(slot) in places for slot in ended)
+        for node in self.anatomy.module.nodes_of(cst.Call):
+            base = ex.receiver(node) if ex.called_name(node) == "cancel" else None
+            slot = slots.of(base) if base is not None else None
+            if slot is not None and aliases.of(slot) in places and self._may_begin_anew(node):
+                return True
+        return False
+
+    def _may_begin_anew(self, cancels: cst.Call) -> bool:
+        """Whether the call may be made again when its task is cancelled: not behind the end of all, in its function."""
+        here = self.anatomy.module.scope_of[cancels].function is self.function
+        return not here or self.anatomy.leads(self.function, [cancels], [self.call])
 
     @cached_property
     def _begun_by(self) -> list[cst.Call]:
