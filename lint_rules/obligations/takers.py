@@ -56,7 +56,7 @@ def takers(
             continue
         caller = _Caller(anatomy, answers, site, slots, again)
         landed = {fault.lands(anatomy.module, caller.graph, point, caller.mends) for point in caller.points}
-        if fault.stops and site.callee.is_async and caller.may_cancel():
+        if fault.stops and site.callee is function and function.is_async and caller.may_cancel():
             yield Taker(site.node, "the turn may be stopped here, and the chat goes on", BROKEN)
         for point in landed:
             how = caller.goes_on(point) if point is not None else None

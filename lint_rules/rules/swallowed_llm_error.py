@@ -40,6 +40,8 @@ def run(client, messages, tools, execute):
         if not message.tool_calls:
             break
         messages.extend(execute(call) for call in message.tool_calls)
+    else:
+        raise RuntimeError("too many rounds")
     return answer
 ```
 
