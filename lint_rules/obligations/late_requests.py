@@ -9,6 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.turns.resources import body
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import exceptions
@@ -150,7 +151,8 @@ def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, s
     """
     root, base = root_object(slot), ex.receiver(call)
     if is_parameter(root) and root[1] is function:
-        bound = {} if inner.facts.assigned(root) else dict(inner.facts.slots.bindings(call, function))
+        renewed = any(map(_is_copy, inner.facts.assigned(root)))
+        bound = {} if renewed else dict(inner.facts.slots.bindings(call, function))
         given = bound.get(root)
         place = there.facts.slots.of(given) if given is not None else None
         return moved(slot, root, place) if place is not None else None
@@ -158,6 +160,11 @@ def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, s
         return slot if root[0] == "attr" or root[1] is inner.module.top else None
     place = there.facts.slots.of(base) if base is not None else None
     return as_part_of(slot, place) if place is not None else None
+
+
+def _is_copy(value: cst.BaseExpression) -> bool:
+    """A list made on the spot, or another's copy; what a function gives back may be what it was given."""
+    return isinstance(ex.inner(value), (cst.List, cst.ListComp)) or bool(sources(value))
 
 
 def leaves(again: Again, here: list[Point], barred: Container[Point] = ()) -> bool:
