@@ -34,7 +34,7 @@ def within(seconds: float, function: Callable[[], Result], clock: Callable[[], f
         watch.over.set()
         watch.join()
         if watch.has_told:
-            _interrupt(watch.watched, None)  # if nothing has come of it yet, nothing shall
+            _take_it_here()
 
 
 class _Watch(threading.Thread):
@@ -53,15 +53,29 @@ class _Watch(threading.Thread):
         while not self.over.wait(left):
             left = self._end - self._clock()
             if left <= 0:
-                self.has_told = True
-                _interrupt(self.watched, OverTime)
+                self.has_told = _interrupt(self.watched) or self.has_told
                 left = _AGAIN
 
 
-def _interrupt(thread: int, error: type[BaseException] | None) -> None:
-    """Raises an exception in another thread, at its next step in Python; None takes it back."""
-    with suppress(ImportError, AttributeError):  # Python without CPython's API, where nothing can be broken off
+def _interrupt(thread: int) -> bool:
+    """Raises OverTime in a thread, at its next step in Python. Whether that can be done."""
+    try:
         import ctypes
 
         stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
-        stop(ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error))
+    except (ImportError, AttributeError):  # Python without CPython's API, where nothing can be broken off
+        return False
+    stop(ctypes.c_ulong(thread), ctypes.py_object(OverTime))
+    return True
+
+
+def _take_it_here() -> None:
+    """Waits for what this thread was told, if nothing has come of it yet: it is told once more, and takes that.
+
+    To take it back (`PyThreadState_SetAsyncExc` with NULL) leaves CPython's mark that there is something to raise:
+    each check of it goes the long way from then on, and one under a profiler never ends (CPython 3.11, `DO_TRACING`).
+    """
+    with suppress(OverTime):
+        _interrupt(threading.get_ident())
+        while True:
+            pass

@@ -6,6 +6,8 @@ import itertools
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from pathlib import Path
@@ -110,6 +112,27 @@ def test_an_end_is_told_again_where_it_was_not_heard(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(OverTime):
         watch.within(0.01, deaf)
+
+
+def test_who_swallowed_that_time_is_up_leaves_nothing_behind() -> None:
+    """A mark in the interpreter would stay, and the first function under a profiler would never begin."""
+    program = """
+import cProfile
+from lint_rules.limits import OverTime
+from lint_rules.watch import within
+
+def deaf():
+    try:
+        while True:
+            pass
+    except OverTime:
+        return "done"
+
+assert within(0.01, deaf) == "done"
+cProfile.Profile().runcall(lambda: None)
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_time_is_taken_by_the_clock_that_is_given() -> None:
