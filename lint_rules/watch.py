@@ -24,9 +24,9 @@ def within(seconds: float, function: Callable[[], Result], clock: Callable[[], f
     if seconds <= 0:
         return function()
     watch = _Watch(seconds, clock)
-    watch.start()
     try:
         try:
+            watch.start()
             return function()
         finally:
             watch.over.set()
