@@ -11,15 +11,17 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
-from lint_rules.anatomy.program.behind import Behind
+from lint_rules.anatomy.program.behind import Behind, may_stop
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.finding import Related
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.failing import Fault
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
+from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 
@@ -44,6 +46,8 @@ def takers(
     histories = _kept_as(anatomy, histories)
     if fault.left:
         yield from _readers(anatomy, function, histories)
+        return
+    if fault.stops and not _knows_stops(anatomy, anatomy.module.top):
         return
     again = anatomy.calls.with_callers({function})
     queue = [(site, histories) for site in anatomy.calls.sites[function]]
@@ -75,6 +79,22 @@ def takers(
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
+
+
+@once(circular=True)
+def _knows_stops(anatomy: Anatomy, top: Scope) -> bool:
+    """Whether something in a file, or in those that import it, takes what stops a turn, or stops one itself."""
+    module = anatomy.module
+    handlers = (handler for guard in module.nodes_of(cst.Try) for handler in guard.handlers)
+    taken = {name for handler in handlers for name in exceptions.caught(handler)}
+    quiet = any(exceptions.suppressed(guard) for guard in module.nodes_of(cst.With))
+    return (
+        quiet
+        or "BaseException" in taken
+        or any(map(exceptions.stops, taken))
+        or bool(anatomy.handed)
+        or (any(map(may_stop, module.nodes_of(cst.Call))))
+    )
 
 
 def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:

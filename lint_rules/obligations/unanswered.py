@@ -221,14 +221,15 @@ class Region:
                     queue.append(target)
         return False
 
-    def leavings(self, takes_back: Callable[[Point], bool], *, aside: bool) -> Iterator[Escape]:
+    def leavings(self, takes_back: Callable[[Point], bool], aside: Callable[[], bool]) -> Iterator[Escape]:
         """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
 
-        With `aside` also where the call was put aside, or handed to somebody. Behind a point that takes the message
-        with the calls back, there are none left.
+        If `aside` says so also where the call was put aside, or handed to somebody. Behind a point that takes the
+        message with the calls back, there are none left.
         """
         gone = {p for p in self.points if takes_back(p)}
-        begun = self.settling - gone if aside else self.answering
+        begun = self.settling - gone
+        begun = begun if begun != self.answering and aside() else self.answering
         answered = [t for p in begun for t, kind in p.successors if kind != "exception" and t in self.inside]
         order = self._module.order
         for point in sorted(self.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]

@@ -112,7 +112,7 @@ class WaysOut:
         """Ways on which the loop is left while there are calls behind the one in hand."""
         if taken.loop is None or self.one_at_a_time:
             return
-        for escape in taken.region.leavings(self.ends.takes_back, aside=self._are_answered_singly):
+        for escape in taken.region.leavings(self.ends.takes_back, lambda: self._are_answered_singly):
             if escape.test is None or self._picks_one(taken, escape.test):
                 continue
             stored = self.ends.is_stored_before(taken.headers)

@@ -142,15 +142,12 @@ class Aliases:
         `messages, reply = self.ask(text)`, where `ask` ends with `return self.messages, reply`.
         """
         found = []
-        for node in slot[1].nodes_of(cst.Assign) if slot[0] == "var" and slot[1].kind == "function" else ():
-            call = ex.inner(node.value.expression) if isinstance(node.value, cst.Await) else ex.inner(node.value)
+        for value, place in self.facts.unpacked(slot):
+            call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
             callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
-            targets = ex.targets(node)[0]
-            names = [part.value for part in targets.elements] if isinstance(targets, cst.Tuple) else []
-            places = [at for at, name in enumerate(names) if self.slots.of(name) == slot]
-            for given in callee.nodes_of(cst.Return) if callee is not None and places else ():
+            for given in callee.nodes_of(cst.Return) if callee is not None else ():
                 parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
-                found += [(parts[places[0]].value, callee)] if len(parts) == len(names) and callee is not None else []
+                found += [(parts[place].value, callee)] if place < len(parts) and callee is not None else []
         return found
 
     def _one(self, values: Iterable[cst.BaseExpression], function: Scope) -> Slot | None:

@@ -28,6 +28,11 @@ _READERS = frozenset({"list", "tuple", "sorted", "set", "join", "next", "enumera
 """Who reads all that a generator yields, or goes on to read it where it stands."""
 
 
+def may_stop(call: cst.Call) -> bool:
+    """Whether a call cancels something, or gives it a time."""
+    return ex.called_name(call) in _TIMED | {"cancel"}
+
+
 class Behind:
     """Answers for one call of a function."""
 
