@@ -38,9 +38,8 @@ class Handed:
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
     has ended, and errors of the classes `taken` end there, and leave it as it is; or who reads what is yielded may have
-    `left`. What
-    comes back is `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks
-    there at what they are.
+    `left`. What comes back is `used` as a list of messages, `sent` to a model that is offered tools, or `mended`:
+    somebody looks there at what they are.
     """
 
     file: str

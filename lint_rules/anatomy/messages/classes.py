@@ -178,13 +178,20 @@ def bases_elsewhere(anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, s
 
     Those that are `wanted`, by their file before it is analysed, and their name there.
     """
+    for name, near in named_bases(anatomy, cls):
+        found = anatomy.imported_class(name) if wanted(*near) else None
+        if found is not None:
+            yield found
+
+
+def named_bases(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[str, tuple[Neighbour, str]]]:
+    """The same by the names under which they stand here, with their files, unread, and their names there."""
     for here in (cls, *anatomy.module.base_classes(cls)):
         for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
             name = ex.dotted(base.value) or ""
             near = anatomy.defined_elsewhere(name, "class")
-            found = anatomy.imported_class(name) if near is not None and wanted(*near) else None
-            if found is not None:
-                yield found
+            if near is not None:
+                yield name, near
 
 
 def given_elsewhere(anatomy: Anatomy, call: cst.Call) -> Slot | None:

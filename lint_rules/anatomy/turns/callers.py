@@ -13,7 +13,7 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import class_names, inherited, own_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import class_names, inherited, named_bases, own_class, run_elsewhere
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
 from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
@@ -170,13 +170,9 @@ def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list
 def _overriding(anatomy: Anatomy) -> Iterator[tuple[str, str, str]]:
     """The methods of base classes in other files, by path and qualified name, each with the one here in its place."""
     for cls in anatomy.module.classes:
-        for here in (cls, *anatomy.module.base_classes(cls)):
-            for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
-                found = anatomy.defined_elsewhere(ex.dotted(base.value) or "", "class")
-                if found is not None:
-                    there, named = found
-                    methods = [method for name, method in cls.methods.items() if there.defines("def", name)]
-                    yield from ((there.path, f"{named}.{method.name}", method.qualname) for method in methods)
+        for _, (there, named) in named_bases(anatomy, cls):
+            methods = [method for name, method in cls.methods.items() if there.defines("def", name)]
+            yield from ((there.path, f"{named}.{method.name}", method.qualname) for method in methods)
 
 
 def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Caller]:
