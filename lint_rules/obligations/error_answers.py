@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.sent import sent_histories
-from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import CLIENT_ERROR, guarded_request
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.anatomy.vocabulary import SPEAKERS
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
@@ -250,11 +248,16 @@ class ErrorAnswers:
     def _is_sent_again(self, function: Scope, source: _Source, store: cst.CSTNode) -> bool:
         """Whether what is stored is there when the model is asked again: by what the request is made with."""
         anatomy = self._anatomy
-        if any(self._kept_slot(stored) in self._sent for stored in anatomy.transcript.at(store)):
-            return True
+        grown = {stored.slot for stored in anatomy.transcript.at(store) if stored.write is not None and stored.slot}
+        kept = {anatomy.aliases.of(slot) for slot in grown}
+        ask = source.given or source.texts[0].request
+        if kept:  # this list, and no other
+            given = (node for node in made_with(anatomy, function, ask) if not _is_read_of(anatomy, node))
+            made = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
+            sent = {anatomy.aliases.of(slot) for slot in made | self._sent(ask)}
+            return any(not sent.isdisjoint(whole_of(place)) for place in kept)
         if any(_sends_own(text) for text in source.texts):
             return True
-        ask = source.given or source.texts[0].request
         resources = Resources(anatomy)
         touched = resources.of(store) if isinstance(store, cst.Call) else None
         objects = _objects(anatomy, store)
@@ -269,13 +272,12 @@ class ErrorAnswers:
                 return True
         return False
 
-    def _kept_slot(self, stored: Stored) -> Slot | None:
-        return self._anatomy.aliases.of(stored.slot) if stored.slot is not None else None
-
-    @cached_property
-    def _sent(self) -> set[Slot]:
-        """Where the histories live that the requests of the file send."""
-        return {self._anatomy.aliases.of(slot) for slot in sent_histories(self._anatomy)}
+    def _sent(self, ask: cst.Call) -> set[Slot]:
+        """The histories of the file that a request sends, or the functions that a call runs."""
+        facts, callee = self._anatomy.facts, self._anatomy.facts.slots.callee(ask)
+        run = self._anatomy.calls.reachable(callee) if callee is not None else ()
+        asks = [ask, *(call for function in run for call in function.nodes_of(cst.Call))]
+        return sent_histories(self._anatomy, [facts.calls[call] for call in asks if call in facts.calls])
 
     # -- what tells the two apart ------------------------------------------------------------------------------
 
@@ -590,7 +592,7 @@ def made_with(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.
     queue: list[cst.CSTNode] = [*(arg.value for arg in ask.args)]
     base = ex.receiver(ask)
     queue += [base] if base is not None else []
-    seen: set[str] = set()
+    seen = {*anatomy.module.imports.full}  # what is put into a module is not what another part of it is made of
     while queue:
         for node in walk(queue.pop()):
             if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):

@@ -77,11 +77,12 @@ def _parts(anatomy: Anatomy, value: cst.BaseExpression, number: int) -> Iterator
             yield node.value.elements[number].value
 
 
-def sent_histories(anatomy: Anatomy) -> set[Slot]:
-    """The lists that requests are made of: sent themselves, or copied, put together or handed on for it."""
+def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) -> set[Slot]:
+    """The lists that requests, or all of the file, are made of: sent, or copied, put together or handed on for it."""
     facts = anatomy.facts
     found: set[Slot] = set()
-    queue = [call.history for call in facts.calls.values() if call.history is not None]
+    asked = facts.calls.values() if requests is None else requests
+    queue = [call.history for call in asked if call.history is not None]
     while queue:
         node = ex.inner(queue.pop())
         for part in ex.alternatives(node):
