@@ -12,11 +12,13 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 _RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
 _INPUTS = frozenset({"arguments", "input", "args"})
+_IDS = frozenset({"id", *_RESULT_IDS})
 _RESULTS = frozenset({"result", "output", "response", "tool_result"})
 
 
@@ -65,13 +67,34 @@ def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.B
 
 
 def _ways(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What an id may be, as it is written or by its name, with the defaults: `call.get("id", default)`."""
+    """What an id may be, as it is written or by its name, with the defaults: `call.get("id", default)`.
+
+    What stands in for an id that is missing comes to nothing where the API sends arguments as JSON text: its calls have
+    ids (OpenAI API reference, chat completion message tool call: `id` is required). Those without give them as objects.
+    """
     slot = anatomy.facts.slots.of(value)
     given = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
-    for part in [part for way in (value, *given) for part in ex.alternatives(_unwrapped(way))]:
-        yield part
-        if isinstance(part, cst.Call) and (pair := ex.member(part)) is not None and pair[1] == "id":
-            yield from ex.positional(part)[-1:] if len(part.args) > 1 else ()
+    has_ids = _are_texts(anatomy, anatomy.module.scope_of[value].function)
+    for way in (value, *given):
+        parts = list(ex.alternatives(_unwrapped(way)))
+        has_own = any((pair := ex.member(part)) is not None and pair[1] in _IDS for part in parts)
+        for part in parts:
+            pair = ex.member(part)
+            is_own = pair is not None and pair[1] in _IDS
+            if is_own or not (has_own and has_ids):
+                yield part
+            if is_own and isinstance(part, cst.Call) and len(part.args) > 1 and not has_ids:
+                yield from ex.positional(part)[-1:]
+
+
+@once(circular=False)
+def _are_texts(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function parses the arguments of calls."""
+    return any(
+        anatomy.facts.decoder(call) is not None and Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(call.args[0].value)
+        for call in function.nodes_of(cst.Call)
+        if call.args
+    )
 
 
 def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
