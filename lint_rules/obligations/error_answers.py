@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import libcst as cst
 
@@ -18,6 +19,7 @@ from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import CLIENT_ERROR, guarded_request
+from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
@@ -32,7 +34,6 @@ from lint_rules.syntax.ways import Ways
 
 _MOST_HOPS = 4
 _CONTAINERS = (cst.DictElement, cst.Dict, cst.Element, cst.List, cst.Arg)
-_STATES = frozenset({"status", "status_code", "ok", "is_success", "is_error"})
 _WORDED = (cst.FormattedString, cst.ConcatenatedString)
 _BINDING = (cst.Assign, cst.AnnAssign, cst.AugAssign)
 _LEAVING = (cst.Return, cst.Yield)
@@ -408,20 +409,16 @@ def _takes_failures(handler: cst.ExceptHandler) -> bool:
 
 
 def _refusals(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, None]]:
-    """The blocks behind a test of the status that a response has: `if response.status_code != 200:`."""
-    tested = [
-        (node, part.value)
-        for node in function.nodes_of(cst.If)
-        for part in walk(node.test)
-        if isinstance(part, cst.Attribute) and part.attr.value in _STATES
-    ]
-    for node, response in tested:
-        for request in anatomy.turns.requests(function):
-            if holds([response], request, _made_of(anatomy, function, request)):
-                yield node.body, request, None
-                if isinstance(node.orelse, cst.Else):
-                    yield node.orelse.body, request, None
-                break
+    """The statements that a request comes to only if it was answered, and refused."""
+    statements = function.nodes_of(*_BINDING, cst.Return, cst.Expr) if function.nodes_of(cst.If) else ()
+    for request in anatomy.turns.requests(function) if statements else ():
+        names = _made_of(anatomy, function, request)
+        refused = Refusals(anatomy.module, partial(_holds, request, names))
+        yield from ((node, request, None) for node in statements if node in refused)
+
+
+def _holds(request: cst.Call, names: set[str], response: cst.BaseExpression) -> bool:
+    return holds([response], request, names)
 
 
 def _in_block(

@@ -18,6 +18,7 @@ import libcst as cst
 from lint_rules.anatomy.calls.answers import Answers, is_answer
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import JUMPS
 from lint_rules.syntax.control_flow import Graph, Point
 from lint_rules.syntax.graph import Kind as EdgeKind
 from lint_rules.syntax.record import record
@@ -25,7 +26,6 @@ from lint_rules.syntax.walk import walk
 
 _MOST = 4
 """Values that one name may have."""
-_JUMPS = (cst.Continue, cst.Break, cst.Return, cst.Raise)
 
 _OTHERS = frozenset({"HumanMessage", "SystemMessage", "AIMessage", "UserMessage", "AssistantMessage"})
 
@@ -325,7 +325,7 @@ class Region:
         seen: set[Point] = set()
         while here is not None and here in self.inside and here not in seen:
             seen.add(here)
-            if isinstance(here.statement, _JUMPS):
+            if isinstance(here.statement, JUMPS):
                 return here.statement
             following = {t for t, kind in self.edges(here) if kind != "exception"}
             here = following.pop() if len(following) == 1 else None

@@ -22,10 +22,11 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import ENDPOINTS
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import last_statement, walk
+from lint_rules.syntax.walk import walk
 
 _CALLS = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "toolUse", "functionCall"})
 _ID = "tool_call_id"
@@ -240,31 +241,9 @@ def _is_added_to(anatomy: Anatomy, copy: _Copy) -> bool:
 def _roles(anatomy: Anatomy, copy: _Copy) -> frozenset[str]:
     """The roles of the messages of which a copy may be made, as far as tests tell; none if one cannot be read."""
     roles = _ALL
-    for test, holds in _tests(anatomy, copy):
-        roles &= _passed(anatomy, test, copy, holds=holds)
+    for tested, holds in conditions.passed(anatomy.module, copy.node, copy.region):
+        roles &= _passed(anatomy, tested.test, copy, holds=holds)
     return roles
-
-
-def _tests(anatomy: Anatomy, copy: _Copy) -> Iterator[tuple[cst.BaseExpression, bool]]:
-    """What is tested of each element before the copy is made, and whether it holds there."""
-    here: cst.CSTNode = copy.node
-    for outer in anatomy.module.ancestors(copy.node):
-        if isinstance(outer, (cst.If, cst.IfExp)) and here is not outer.test:
-            yield outer.test, here is outer.body
-        elif isinstance(outer, (cst.ListComp, cst.GeneratorExp)):
-            yield from ((clause.test, True) for clause in outer.for_in.ifs)
-        elif isinstance(outer, cst.IndentedBlock):
-            before = outer.body[: list(outer.body).index(here)]  # type: ignore[arg-type]
-            yield from ((one.test, False) for one in before if isinstance(one, cst.If) and _leaves(one))
-        if outer is copy.region:
-            return
-        here = outer
-
-
-def _leaves(branch: cst.If) -> bool:
-    """Whether what follows an `if` is for those only that it does not take."""
-    last = last_statement(branch.body)
-    return branch.orelse is None and isinstance(last, (cst.Continue, cst.Break, cst.Return, cst.Raise))
 
 
 def _passed(anatomy: Anatomy, test: cst.BaseExpression, copy: _Copy, *, holds: bool) -> frozenset[str]:

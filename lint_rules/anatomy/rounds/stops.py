@@ -10,13 +10,13 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import last_statement, walk
+from lint_rules.syntax.walk import walk
 
 _TEXT = frozenset({"content", "text", "output_text"})
-_LEAVES = (cst.Return, cst.Break, cst.Raise, cst.Continue)
 _NO_CALLS = frozenset({"stop", "end_turn", "length", "max_tokens", "stop_sequence"})
 
 
@@ -145,23 +145,10 @@ def _answered(anatomy: Anatomy, node: cst.CSTNode) -> cst.BaseExpression | None:
 
 def _knows_calls(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode) -> cst.If | None:
     """The test by which it is known at `node` that the reply asks for tools."""
-    module = anatomy.module
-    below: cst.CSTNode = node
-    for outer in module.ancestors(node):
-        if isinstance(outer, cst.If) and module.before(loop.asks, outer):
-            told = _calls(anatomy, outer.test)
-            if (told is True and module.inside(below, outer.body)) or (told is False and below is outer.orelse):
-                return outer
-        if isinstance(outer, cst.IndentedBlock):
-            for statement in outer.body:
-                if statement is below:
-                    break
-                if isinstance(statement, cst.If) and statement.orelse is None and _always_leaves(statement.body):
-                    if _calls(anatomy, statement.test) is False and module.before(loop.asks, statement):
-                        return statement
-        if outer is loop.node:
-            return None
-        below = outer
+    for tested, holds in conditions.passed(anatomy.module, node, loop.node):
+        if isinstance(tested, cst.If) and anatomy.module.before(loop.asks, tested):
+            if _calls(anatomy, tested.test) is holds:
+                return tested
     return None
 
 
@@ -200,11 +187,6 @@ def _compared(test: cst.Comparison) -> bool | None:
         isinstance(other, cst.List) and not other.elements
     )  # fmt: skip
     return not equal if empty else None
-
-
-def _always_leaves(body: cst.BaseSuite) -> bool:
-    """Whether a block ends by a jump."""
-    return isinstance(last_statement(body), _LEAVES)
 
 
 def _text_is_tested(anatomy: Anatomy, node: cst.CSTNode, loop: RoundLoop, names: set[str], texts: set[str]) -> bool:

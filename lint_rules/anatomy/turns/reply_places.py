@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import libcst as cst
 
@@ -12,8 +12,9 @@ from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.resources import Resources
+from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.turns.refusals import Refusals
+from lint_rules.anatomy.turns.resources import Resources, body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -94,10 +95,34 @@ class ReplyPlaces:
                 if value is None or value in around:
                     continue
                 if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
+                    targets = [part for target in targets for part in self._told_apart(value, target)]
                     names.update(name for target in targets for name in _roots(target))
             if len(names) == before:
                 break
         return names - {module.self_name(function) or ""}
+
+    def _told_apart(self, value: cst.CSTNode, target: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Of `answer, error = ask()` only what holds something, where the function has given a reply."""
+        given = self._tuples(value.expression if isinstance(value, cst.Await) else value)
+        if not given or not isinstance(target, cst.Tuple):
+            yield target
+            return
+        for at, part in enumerate(target.elements):
+            if any(at >= len(parts) or not is_neutral(parts[at].value) for parts in given):
+                yield part.value
+
+    def _tuples(self, value: cst.CSTNode) -> list[Sequence[cst.BaseElement]]:
+        """What the function that a call runs gives back in tuples; not where it handles an error."""
+        found = body(self.anatomy, value) if isinstance(value, cst.Call) else None
+        if found is None:
+            return []
+        there, callee = found
+        return [
+            node.value.elements
+            for node in callee.nodes_of(cst.Return)
+            if isinstance(node.value, cst.Tuple)
+            and not any(isinstance(outer, cst.ExceptHandler) for outer in there.module.ancestors(node))
+        ]
 
     def kept(self, function: Scope, call: cst.Call, taken: set[str], slot: Slot | None = None) -> list[cst.CSTNode]:
         """Where the reply may be stored: in any history, or in that of `slot`; by calls that store what they get."""
@@ -174,7 +199,14 @@ class ReplyPlaces:
         return any(module.inside(call, arg.value) or _reads(arg.value, taken) for arg in node.args)
 
     def leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
-        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user."""
+        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user.
+
+        Where the request was refused, what is shown is no reply.
+        """
+        refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
+        return (node for node in self._leaving(function, call, taken) if node not in refused)
+
+    def _leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
         module = self.anatomy.module
         views = {
             name
