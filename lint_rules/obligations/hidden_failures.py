@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
@@ -21,6 +21,7 @@ from lint_rules.syntax.walk import nodes_below, walk, walk_scope
 _LOUD = frozenset({"error", "exception", "critical", "fatal", "print_exc", "print_exception", "format_exc"})
 _ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|Cancel|Interrupt|Exit|Timeout$")
 """Errors that say that nothing is there yet, or that somebody wants the program to stop."""
+_GIVING = (cst.Assign, cst.AnnAssign, cst.Return)
 _MOST_STATEMENTS = 8
 """In a `try` that is about loading or storing; a longer one guards something larger."""
 
@@ -44,7 +45,7 @@ def hidden_failures(anatomy: Anatomy) -> Iterator[HiddenFailure]:
     for guard in anatomy.module.nodes_of(cst.Try):
         transfers = [t for t in storing.within(guard.body) if anatomy.module.scope_of[t.node].function
                      is anatomy.module.scope_of[guard].function]  # fmt: skip
-        if not transfers or _does_more(anatomy, guard) or _is_retried(anatomy, guard):
+        if not transfers or _is_retried(anatomy, guard):
             continue
         if any(inner is not guard and anatomy.module.inside(transfers[0].node, inner.body)
                for inner in walk(guard.body) if isinstance(inner, cst.Try)):  # fmt: skip
@@ -74,10 +75,15 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 
 def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
     handling = handlers.handle(anatomy.module, guard, handler)
-    if handling.ending is Ending.NEUTRAL and transfer.way == "load":
-        over = _written_over(anatomy, handling.target, guard) or _saved_again(anatomy, guard)
-        if over is not None or not _tells(handler, loud_only=False):
+    for target in _emptied(anatomy, handling) if transfer.way == "load" else ():
+        over = _written_over(anatomy, target, guard) or _saved_again(anatomy, guard)
+        if over is not None:
             return HiddenFailure(handler, transfer, True, over)
+    if _does_more(anatomy, guard):
+        return None
+    if handling.ending is Ending.NEUTRAL and transfer.way == "load":
+        if not _tells(handler, loud_only=False):
+            return HiddenFailure(handler, transfer, True)
     elif (
         handling.ending is Ending.DROPS
         and not _tells(handler, loud_only=transfer.way == "store")
@@ -110,6 +116,39 @@ def _shown(body: cst.BaseSuite) -> set[str | None]:
     return {ex.dotted(call.func) for call in calls if ex.called_name(call) in {"print", "echo", "secho"}}
 
 
+def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[cst.BaseExpression | None]:
+    """What is nothing where a load has failed: names and attributes; None for the result of the function.
+
+    By the handler; if that goes on, by what stands before the `try` or behind it for what the `try` gives otherwise.
+    """
+    module, guard = anatomy.module, handling.guard
+    function = module.scope_of[guard].function
+    by_handler = dict(_made_nothing(module.nodes_inside(handling.handler.body, function, *_GIVING)))
+    yield from by_handler.values()
+    if handling.ending is not Ending.DROPS:
+        return
+    given = {place for node in module.nodes_inside(guard.body, function, *_GIVING) for place, _ in _places(node)}
+    flow, handler = anatomy.flow(function), anatomy.points(function, [handling.handler])
+    for node in function.nodes_of(*_GIVING):
+        is_default = module.before(node, guard) and not isinstance(node, cst.Return)
+        if not module.inside(node, guard) and (is_default or flow.reaches(handler, anatomy.points(function, [node]))):
+            yield from (target for place, target in _made_nothing([node]) if place in given)
+
+
+def _made_nothing(nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+    for node in nodes:
+        if isinstance(node, _GIVING) and node.value is not None and handlers.is_neutral(node.value):
+            yield from _places(node)
+
+
+def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+    """Where a value goes, as it is written: "" for the result of a function."""
+    if isinstance(node, cst.Return):
+        yield "", None
+    elif isinstance(node, (cst.Assign, cst.AnnAssign)):
+        yield from ((ex.source(target), target) for target in ex.targets(node))
+
+
 def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the handler has emptied is written to a store: after it in the function, or anywhere by attribute."""
     slot = anatomy.facts.slots.of(target) if target is not None else None
@@ -130,10 +169,13 @@ def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cs
 
 
 def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
-    """Where what the function of a `try` has loaded is saved to where it came from, in any function of the file."""
+    """Where what the function of a `try` has loaded, or would have, is saved to where it came from, in the file."""
     reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage
+    read = [place for call in walk(guard.body) if (place := storage.read_at(call, reader)) is not None]
     for function in anatomy.module.functions:
         for save in storage.saves(function):
+            if function is not reader and any(place.is_rewritten_at(save.place) for place in read):
+                return save.node
             loads = (origin.load for origin in storage.origins(save.value, function) if origin.load is not None)
             for load in loads:
                 if load.place.is_rewritten_at(save.place) and _comes_from(anatomy, load.node, reader, guard):

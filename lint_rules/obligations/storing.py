@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Literal
 
 import libcst as cst
@@ -13,11 +13,12 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, classes_of, method_of
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -80,6 +81,7 @@ class Storing:
         self.anatomy = anatomy
         self._holders: dict[Slot, str] = {}
         self._keepers = Keepers(anatomy)
+        self._places = ReplyPlaces(anatomy)
         for slot in anatomy.facts.all_known():
             if slot[0] in {"member", "item"} and _tells(partial(anatomy.facts.shown, slot)):
                 self._holders.setdefault(slot[1], "a history")
@@ -208,9 +210,12 @@ class Storing:
             held = self._held(value)
             if held is not None:
                 return Transfer(call, "load", held)
-        if isinstance(parent, cst.Return):
-            slot: Slot = ("return", self.anatomy.module.scope_of[call].function)
-            if self._is_held(slot):
+        function = self.anatomy.module.scope_of[call].function
+        if self._is_held(("return", function)):
+            names = self._places.derived(function, call, put=True)
+            if any(
+                node.value is not None and holds([node.value], call, names) for node in function.nodes_of(cst.Return)
+            ):
                 return Transfer(call, "load", "a history")
         return None
 
@@ -243,7 +248,23 @@ class Storing:
         return bool(roles) and set(roles) == {"system"}
 
     def _is_held(self, slot: Slot) -> bool:
-        return _tells(partial(self.anatomy.facts.shown, slot)) or slot in self._holders
+        return _tells(partial(self.anatomy.facts.shown, slot)) or slot in self._holders or slot in self._told
+
+    @cached_property
+    def _told(self) -> set[Slot]:
+        """What holds a history by what files that import this one do with its functions."""
+        found: set[Slot] = set()
+        owners = {each.owner for each in self.anatomy.handed}
+        for function in (f for f in self.anatomy.module.functions if f.qualname in owners):
+            handed = [each for each in self.anatomy.handed if each.owner == function.qualname and not each.inside]
+            names = [p.name.value for p in parameters(function)][is_method(function) :]
+            parts = {each.part for each in handed if each.what in {"history", "message"}}
+            got = {name for at, name in enumerate(names) if not parts.isdisjoint({at, name})}
+            if any(each.what == "result" and each.used for each in handed):
+                found.add(("return", function))
+            held = self._places.derived(function, function.node, known=got, put=True) if got else set()
+            found.update(("var", function, name) for name in held)
+        return found
 
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory: writing to it does not fail."""

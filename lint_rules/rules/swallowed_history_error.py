@@ -47,13 +47,15 @@ def remember(path, message):
 ```
 
 ## How it decides
-The `try` holds a call that loads or stores a known history, a message, or something that holds them: by `json.dump`
-and its like into a file, a method of a store (an object is one whose methods give a history, or messages of the class
-that it gets, also where its class stands in another file, unless it only changes a list in memory), or a function of
-the file that does so. Its handler takes every error, or one of files, databases and decoders. Errors that are logged
-with `error`, `exception` or `critical`, raised, returned, counted or answered by other work are no finding; nor is a
-file that is not there yet. An empty history that is written over the stored one is reported, whatever the log says: by
-the same function, or by any of the file that saves what it has loaded to the file, key or row from which it came.
+The `try` holds a call that loads or stores a known history, a message, or something that holds them: by `json.dump` and
+its like into a file, a method of a store (an object is one whose methods give a history, or messages of the class that
+it gets, also where its class stands in another file, unless it only changes a list in memory), or a function of the
+file that does so. Its handler takes every error, or one of files, databases and decoders. Errors that are logged with
+`error`, `exception` or `critical`, raised, returned, counted or answered by other work are no finding; nor is a file
+that is not there yet. What is a history is known from the file itself, or from files that import it: they ask a model
+with what a function gives back, or hand one to it. An empty history that is written over the stored one is reported,
+whatever the log says, and also where the handler only goes on to an empty list before or behind it: it is written by
+the same function, or by any of the file that writes the file, key or row from which it is loaded.
 
 ## Known problems
 What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an

@@ -238,6 +238,11 @@ class Storage:
         """Whether any function of the file loads what is written to a place."""
         return any(load.place.is_rewritten_at(place) for load in self._loads)
 
+    def read_at(self, node: cst.CSTNode, function: Scope) -> Place | None:
+        """The place outside of the program that an expression of a function reads by itself."""
+        load = self._loaded(node, function) if isinstance(node, cst.BaseExpression) else None
+        return load.place if load is not None and load.outside else None
+
     @cached_property
     def _loads(self) -> list[Load]:
         scopes, calls = self.module.scope_of, self.module.nodes_of(cst.Call)
