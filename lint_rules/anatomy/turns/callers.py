@@ -22,15 +22,34 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
 
+class _Ways:
+    """How the functions of a file come to run beside others, from its own starts, where nothing keeps them apart."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._unguarded = unguarded = anatomy.unguarded
+        self._begun = [(start, unguarded.reach(start.function, start)) for start in unguarded.starts]
+        self._reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
+
+    def starts(self, where: Scope, *, thread: bool = False) -> tuple[tuple[StartKind, bool, bool], ...]:
+        """The starts that come to a function, as a `Passing` has them; `thread`: from there on it is in a thread."""
+        return tuple(
+            (start.kind, start.kind == "handler" or self._unguarded.is_many(start), not (thread or reach[where]))
+            for start, reach in self._begun
+            if where in reach
+        )
+
+    def callers(self, where: Scope, *, thread: bool = False) -> dict[str, bool]:
+        """The functions that come to one, and whether it is in a thread of their own."""
+        return {f.qualname: thread or reach[where] for f, reach in self._reached.items() if where in reach}
+
+
 def passings(anatomy: Anatomy) -> Iterator[Passing]:
     """The calls by which a file runs functions of others, where nothing in it keeps the runs apart."""
-    unguarded = anatomy.unguarded
-    begun = [(start, unguarded.reach(start.function, start)) for start in unguarded.starts]
-    reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
+    ways = _Ways(anatomy)
     for call in anatomy.module.nodes_of(cst.Call):
         where = anatomy.module.scope_of[call].function
         run = list(run_by(anatomy, call)) if where.kind != "module" else []
-        if not run or unguarded.is_guarded(call, where):
+        if not run or anatomy.unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
         for path, function in run:
@@ -42,39 +61,44 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 by=where.name,
                 own=own,
                 through_self=through_self,
-                starts=tuple(
-                    (start.kind, start.kind == "handler" or unguarded.is_many(start), not reach[where])
-                    for start, reach in begun
-                    if where in reach
-                ),
-                callers={f.qualname: reach[where] for f, reach in reached.items() if where in reach},
+                starts=ways.starts(where),
+                callers=ways.callers(where),
                 lasting=frozenset(_lasting(anatomy, call, where)),
                 caller=where.qualname,
                 given=_given(anatomy, call, where),
                 told=anatomy.turns.are_seen_in(call),
             )
-    yield from _handed_on(anatomy)
+    yield from _handed_on(anatomy, ways)
 
 
-def _handed_on(anatomy: Anatomy) -> Iterator[Passing]:
-    """Functions of other files that a file hands to a thread, a task or a framework: `Thread(target=engine.run)`."""
-    begun: list[tuple[cst.BaseExpression, cst.Call, tuple[StartKind, bool, bool]]] = [
-        (each.target, each.node, (each.kind, many and anatomy.unguarded.is_begun_again(each), each.kind != "thread"))
-        for each, many in begun_elsewhere(anatomy.calls)
-    ]
-    begun += [
-        (value, call, ("handler", True, overlap == "tasks"))
-        for value, call, overlap in registered_elsewhere(anatomy.calls)
-        if overlap != "turns"
-    ]
-    for value, call, start in begun:
+def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
+    """Functions of other files that a file hands to a thread, a task or a framework: `Thread(target=engine.run)`.
+
+    What is waited for where it begins is a call in a thread or task of its own: it runs beside others as its caller
+    does. `await loop.run_in_executor(None, answer, text)`.
+    """
+    found: list[tuple[cst.BaseExpression, cst.Call, tuple[tuple[StartKind, bool, bool], ...], dict[str, bool]]] = []
+    for each, many in begun_elsewhere(anatomy.calls):
+        where, thread = anatomy.module.scope_of[each.node].function, each.kind == "thread"
+        starts: tuple[tuple[StartKind, bool, bool], ...] = (
+            (each.kind, many and anatomy.unguarded.is_begun_again(each), not thread),
+        )
+        if not anatomy.unguarded.is_waited_for(each):
+            found.append((each.target, each.node, starts, {}))
+        elif not anatomy.unguarded.is_guarded(each.node, where):
+            starts += ways.starts(where, thread=thread)
+            found.append((each.target, each.node, starts, ways.callers(where, thread=thread)))
+    for value, call, overlap in registered_elsewhere(anatomy.calls):
+        if overlap != "turns":
+            found.append((value, call, (("handler", True, overlap == "tasks"),), {}))
+    for value, call, starts, through in found:
         if isinstance(anatomy.module.parent[value], cst.Call) and anatomy.module.parent[value] is not call:
             continue  # the call of a coroutine, which is a passing by itself
         where = anatomy.module.scope_of[call].function
         for there, function in _named(anatomy, value):
             path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
-                path, function, anatomy.module.path, span, where.name, False, False, (start,), {}, handed_on=True
+                path, function, anatomy.module.path, span, where.name, False, False, starts, through, handed_on=True
             )
 
 

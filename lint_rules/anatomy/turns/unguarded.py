@@ -159,8 +159,15 @@ class Unguarded:
 
         Not with one worker, nor on one object each, or one by one.
         """
-        start = Start(self.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
+        start = self._start(begun)
         return self.races.alone(start).many and self.is_many(start) and not self.is_for_each(start)
+
+    def is_waited_for(self, begun: Begun) -> bool:
+        """Whether what a file begins is over before the function goes on that has begun it."""
+        return self.races.joins.is_joined(self._start(begun))
+
+    def _start(self, begun: Begun) -> Start:
+        return Start(self.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
 
     def _is_called_back(self, start: Start, where: Scope) -> bool:
         """A function starts a task for what it is given, and does not wait: it is called in a loop, or by others.
