@@ -166,10 +166,10 @@ class Races:
         if slot is root:
             return writing != {scope}
         if any(name == p.name.value and p.star != "**" for p in parameters(scope)):  # `**kwargs` is the call's own
-            return not self._is_of_each_run(scope, name)
+            return not self.is_of_each_run(scope, name)
         return False
 
-    def _is_of_each_run(self, function: Scope, name: str) -> bool:
+    def is_of_each_run(self, function: Scope, name: str) -> bool:
         """Whether those in other files that run a function beside others hand what ends with the run to a parameter."""
         callers = [start.caller for start in self.starts if start.function is function]
         return bool(callers) and all(caller is not None and not caller.hands_on(function, name) for caller in callers)

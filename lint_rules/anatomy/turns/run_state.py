@@ -139,7 +139,16 @@ class RunStates:
         own = self.module.self_name(function)
         if isinstance(base, cst.Name) and base.value == own:
             return True
+        if self._is_of_each_run(base, function):
+            return False
         return slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}
+
+    def _is_of_each_run(self, base: cst.CSTNode, function: Scope) -> bool:
+        """Whether an object, or what it is a part of, is a parameter that gets what each run has for itself."""
+        while isinstance(base, cst.Attribute):
+            base = base.value
+        is_given = isinstance(base, cst.Name) and self.facts.slots.of(base) == ("var", function, base.value)
+        return isinstance(base, cst.Name) and is_given and self.anatomy.races.is_of_each_run(function, base.value)
 
     # -- told to a shared tool --------------------------------------------------------------------------------
 
@@ -245,6 +254,8 @@ class RunStates:
             lasts = slot is not None and (slot[0] == "attr" if of_object else slot[:2] == ("var", self.module.top))
             given = node.value is not None and self._is_given(node.value, function)
             if slot is not None and lasts and function.kind == "function" and given:
+                if self._is_of_each_run(target, function):
+                    continue
                 found.setdefault(function, []).append((node, slot))
         for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
             globals_set = [slot for node, slot in kept if slot[0] == "var" and not self._held(node, function)]
