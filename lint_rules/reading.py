@@ -98,14 +98,14 @@ def anatomy_of(
     known: _Around = {} if around is None else around
 
     def neighbour(name: str) -> Neighbour | None:
-        found = neighbours(module.path, name) if neighbours is not None and hops else None
+        found = imported(module.path, name)
         if found is None:
             return None
         source = found[1]
         looks = Looks(
             lambda: mentions.agent(source, options.vocabulary), lambda: may_ask(*found), lambda: runs_beside(source)
         )
-        return Neighbour(*found, looks, lambda: analysed(*found))
+        return Neighbour(*found, looks, lambda: analysed(*found) if hops else None)
 
     def analysed(path: str, source: bytes) -> Anatomy | None:
         if (path, hops) not in known:

@@ -198,6 +198,10 @@ class Needs(Surroundings):
             return True
         return not self.called.isdisjoint({"pop", "popleft"}) and any(map(forms.pops, self.nodes[ast.Call]))
 
+    def _takes_back(self) -> bool:
+        """A list that may lose its end in a handler of errors."""
+        return self.catches() and ("pop" in self.called or self.has(ast.Delete) or self._shortens)
+
     @cached_property
     def _shortens(self) -> bool:
         """`text[:n]`."""
@@ -388,8 +392,13 @@ class Needs(Surroundings):
         return self._answers and self.has(ast.For, ast.AsyncFor, *_COMPREHENSIONS)
 
     def cuts_history(self) -> bool:
-        """A list cut by position, and a history: also one that only the class of its elements shows, or other files."""
-        return self._cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of)
+        """A list cut by position, and a history: also one that only the class of its elements shows, or other files.
+
+        Or a result under an id that is put together.
+        """
+        cuts = self._cuts or self._takes_back()
+        told = cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of)
+        return told or (self._answers and self.has(ast.JoinedStr, ast.BinOp))
 
     def cuts_system(self) -> bool:
         return self._cuts and ((self.agent and self.mentions(_SYSTEM)) or self.is_told_of)

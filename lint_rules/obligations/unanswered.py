@@ -225,12 +225,12 @@ class Region:
         """`break` and `return` behind an answer: the calls that a loop has not come to yet get none.
 
         If `aside` says so also where the call was put aside, or handed to somebody. Behind a point that takes the
-        message with the calls back, there are none left.
+        message with the calls back, or answers them all, there are none left.
         """
         gone = {p for p in self.points if takes_back(p)}
-        begun = self.settling - gone
-        begun = begun if begun != self.answering and aside() else self.answering
-        answered = [t for p in begun for t, kind in p.successors if kind != "exception" and t in self.inside]
+        open_ = self.reached(self.starts, gone)
+        begun = self.settling if self.settling != self.answering and aside() else self.answering
+        answered = [t for p in begun & open_ for t, kind in p.successors if kind != "exception" and t in self.inside]
         order = self._module.order
         for point in sorted(self.reached(answered, gone), key=lambda p: order[p.statement]):  # type: ignore[index]
             node = point.statement

@@ -16,6 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.messages.growth import begun_anew, grows
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
@@ -42,10 +43,10 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk
 
-_LAST = re.compile(
-    r"finish|final|done|complet|terminat|(^|_)end(_|$)|exit|quit|submit|hang_?up|reset|hand_?off|goodbye", re.I
-)
+_LAST = re.compile(r"terminat|(^|_)end(_|$)|exit|quit|hang_?up|reset|hand_?off|goodbye", re.I)
 """Words in the names of tools that end a conversation."""
+_DONE = re.compile(r"finish|final|done|complet|submit", re.I)
+"""Words in the names of tools that end what was asked for: in a conversation, the next question follows."""
 
 
 @record
@@ -113,7 +114,7 @@ class WaysOut:
         if taken.loop is None or self.one_at_a_time:
             return
         for escape in taken.region.leavings(self.ends.takes_back, lambda: self._are_answered_singly):
-            if escape.test is None or self._picks_one(taken, escape.test):
+            if escape.test is None or self._picks_one(taken, escape):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
             how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
@@ -264,8 +265,16 @@ class WaysOut:
                             target, asked.region.settling, flags=flags | set_here, surely=True, into=asked.slot
                         )
                         if how is not None:
-                            yield asked.node, node.test, how
+                            yield asked.node, self._asks_for_that(target, flags) or node.test, how
                             return
+
+    def _asks_for_that(self, point: Point, flags: dict[str, bool]) -> cst.BaseExpression | None:
+        """The test, of those that follow each other at a point, that holds for a reply of which `flags` tell."""
+        while isinstance(point.statement, cst.If) and (outcome := truth(point.statement.test, flags)) is not None:
+            if outcome:
+                return point.statement.test
+            point = next(target for target, kind in point.successors if kind == "false")
+        return None
 
     def _is_reached(self, goals: list[Point], flags: dict[str, bool]) -> bool:
         """Whether the tests on the way to some points let a reply pass of which `flags` tell."""
@@ -359,11 +368,34 @@ class WaysOut:
         if not isinstance(escape.jump, cst.Return):
             return False
         around = itertools.takewhile(lambda outer: outer is not loop, self.anatomy.module.ancestors(escape.jump))
-        return any(_LAST.search(name) for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test))
+        names = [name for outer in around if isinstance(outer, cst.If) for name in _tools(outer.test)]
+        return any(_LAST.search(name) or (_DONE.search(name) and not self._is_turn) for name in names)
 
-    def _picks_one(self, taken: Taken, test: cst.BaseExpression) -> bool:
-        """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that."""
-        return isinstance(test, cst.Comparison) and taken.hand.is_part(ex.compared(test)[0])
+    @cached_property
+    def _is_turn(self) -> bool:
+        """Whether the function puts what a user says into a history that is there already."""
+        stored = (s for s in self.anatomy.transcript.stored(self.function) if s.role == "user" and not s.answers)
+        return any(
+            s.slot in self.ends.histories
+            and s.write is not None
+            and grows(self.anatomy, s.write)
+            and not begun_anew(self.anatomy, s.slot, s.write, self.function)
+            for s in stored
+        )
+
+    def _picks_one(self, taken: Taken, escape: Escape) -> bool:
+        """`if call.name == "search": answer; break` takes one of several calls: AGL402 reports that.
+
+        Not where the others are answered by the same loop.
+        """
+        test = escape.test
+        if not isinstance(test, cst.Comparison) or not taken.hand.is_part(ex.compared(test)[0]):
+            return False
+        chosen = self.anatomy.module.parent[test]
+        return all(
+            point.statement is not None and self.anatomy.module.inside(point.statement, chosen)
+            for point in taken.region.answering
+        )
 
 
 def _rarity(found: tuple[Fault, Point]) -> tuple[bool, bool]:

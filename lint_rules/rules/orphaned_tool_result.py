@@ -1,7 +1,8 @@
 """# orphaned-tool-result (AGL602)
 
 ## What it does
-Reports a history that is cut by position, so that a tool result can stay behind without the call it answers.
+Reports a history that is cut by position, so that a tool result can stay behind without the call it answers, or a call
+without its result.
 
 ## Why is this bad
 APIs refuse a history in which a tool result has no call before it: from then on each request of this conversation
@@ -78,6 +79,11 @@ way to the model, through a function that looks for the ids of calls among other
 carry. What a function is called does not matter. One that cannot be read may mend the list, if its result takes the
 list's place.
 
+Two more ways tear them apart. A handler takes the last message off the history for a request that has failed
+(`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its
+call stays. Silent are handlers that go back to a mark, or ask first whether it is the question. And a result is stored
+under an id that is put together of a call's and a text (`f"{call.id}_note"`), and that no call has in this file.
+
 ## Known problems
 Files that import the one that cuts are known where a folder is checked, and not what is handed on to them by others.
 Messages that are picked in another order than from the end, and calls that get lost when messages are converted, are
@@ -96,10 +102,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.made_up_ids import made_up_ids
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.messages.groups import in_group
+from lint_rules.anatomy.values.slots import describe
+from lint_rules.obligations.taken_back import taken_back
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
 
@@ -126,6 +135,18 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         if alignment.of(trim.cut) or in_group(anatomy, trim.node):
             continue
         yield _draft(trim, holds)
+    for made in made_up_ids(anatomy):
+        message = f"no call has the id `{ex.source(made, 60)}`: the API refuses a history with a result for it"
+        yield Draft(made, message, "put what is to be said into the result of the call, or into a user's message")
+    for taken in taken_back(anatomy):
+        name = describe(taken.slot)
+        message = (
+            f"behind a tool round the last message of `{name}` is a result: it goes, its call stays, and the API then"
+            " refuses every request with this history"
+        )
+        cure = "cut the history to where it was before the question"
+        notes = [Note(taken.request, "this may fail behind a tool round")]
+        yield Draft(taken.node, message, cure, beside(taken.node, notes))
 
 
 def _draft(trim: Trim, holds: Proof) -> Draft:

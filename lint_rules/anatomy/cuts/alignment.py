@@ -240,10 +240,15 @@ class Alignment:
             used = self.module.parent[site.node]
             if isinstance(used, cst.Await):
                 used = self.module.parent[used]
-            matters = isinstance(used, (cst.Expr, cst.Return)) or bool(self._around(site.node) & decisive.all)
+            matters = isinstance(used, cst.Return) or bool(self._around(site.node) & decisive.all)
+            matters = matters or (isinstance(used, cst.Expr) and self._changes_a_list(site.callee))
             if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, system):
                 return True
         return False
+
+    def _changes_a_list(self, function: Scope) -> bool:
+        """Whether a function, or what it runs, takes messages out of a list, or puts others in their place."""
+        return any(write.kind != "append" for write in self.anatomy.writes.reached_from(function))
 
     def _gets(self, call: cst.Call, decisive: set[Slot]) -> bool:
         base = ex.receiver(call)

@@ -7,7 +7,7 @@ and an agent that hands itself to its commands. Whoever cuts a list in one file 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import libcst as cst
@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
-from lint_rules.anatomy.messages.classes import class_names
+from lint_rules.anatomy.messages.classes import class_places
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
@@ -84,8 +84,8 @@ def handed(anatomy: Anatomy) -> Iterator[Handed]:
 def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
     fates, alignment = Fates(anatomy), Alignment(anatomy, anatomy.contents)
     for call in anatomy.module.nodes_of(cst.Call):
-        made = _classes(anatomy, [ex.dotted(call.func) or ""])
-        run = [(path, f"{name}.__init__") for path, name in made] or list(run_by(anatomy, call))
+        made = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "class")
+        run = [(made[0].path, f"{made[1]}.__init__")] if made is not None else list(run_by(anatomy, call))
         if not run:
             continue
         function = anatomy.module.scope_of[call].function
@@ -182,13 +182,5 @@ def _by_objects(anatomy: Anatomy) -> Iterator[Handed]:
             continue
         told = _Told(slot[2], "history", anatomy.contents.roles_in([slot]))
         mended = anatomy.mending.reaches({slot})
-        for where in _classes(anatomy, class_names(anatomy, slot[1])):
-            yield _said(anatomy, where, told, node, used=True, mended=mended)
-
-
-def _classes(anatomy: Anatomy, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The path and name of classes of other files that a file names so."""
-    for name in names:
-        found = anatomy.defined_elsewhere(name, "class")
-        if found is not None:
-            yield os.path.abspath(found[0].path), found[1]
+        for path, name in class_places(anatomy, slot[1]):
+            yield _said(anatomy, (os.path.abspath(path), name), told, node, used=True, mended=mended)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.role_tests import role_tests
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.kinds import Kind
@@ -40,18 +41,38 @@ class Mending:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.slots = anatomy.facts.slots
-        self._bodies: dict[Scope, bool] = {}
+        self._bodies: dict[tuple[Scope, bool], bool] = {}
 
     def reaches(self, lists: Collection[Slot | None], *, calls: bool = False) -> bool:
         """Whether a call somewhere in the file mends one of these lists, or one that gets their messages.
 
-        `calls`: it has to see to calls without results, and not only leave out results without calls.
+        `calls`: it has to see to calls without results, and not only leave out results without calls. What mends on a
+        way that leaves the turn does so for that way only.
         """
-        return any(slot in given for _, given in (self._closed if calls else self._mended) for slot in lists)
+        mends = self._closed if calls else self._mended
+        return any(not given.isdisjoint(lists) and self._is_sent_later(call, ()) for call, given in mends)
 
     def at(self, call: cst.Call, lists: set[Slot]) -> bool:
         """Whether this call mends one of these lists, and may close its open calls."""
         return any(node is call and lists & given for node, given in self._closed)
+
+    def _is_sent_later(self, call: cst.Call, below: tuple[Scope, ...]) -> bool:
+        """Whether a request may come behind a call, or each turn comes by it; also where that is not seen.
+
+        It is not so of `if stopped: close(history); return`.
+        """
+        function = self.module.scope_of[call].function
+        if function.kind != "function" or function in below:
+            return True
+        asks = [node for node in function.nodes_of(cst.Call) if self.anatomy.calls.asks(node)]
+        if not asks:
+            sites = self.anatomy.calls.sites[function]
+            return not sites or any(self._is_sent_later(site.node, (*below, function)) for site in sites)
+        here, flow = self.anatomy.points(function, [call]), self.anatomy.flow(function)
+        behind = set(self.anatomy.points(function, asks))
+        if not behind.isdisjoint(here) or flow.reaches(here, behind, exceptions=False):
+            return True
+        return not flow.reaches(flow.entry, flow.exit, set(here), exceptions=False)
 
     @cached_property
     def _mended(self) -> list[tuple[cst.Call, set[Slot]]]:
@@ -76,9 +97,9 @@ class Mending:
             return self._of_callee(call, callee) if does(self.anatomy, callee) and self._counts(call, callee) else set()
         if is_logging(call) or sources(call) or not self._takes_place(call):
             return set()
-        imported = self.anatomy.imported_function(ex.dotted(call.func) or "")
-        if imported is not None:
-            return self._passed(call) if does(*imported) else set()
+        elsewhere = run_elsewhere(self.anatomy, call)
+        if elsewhere is not None:
+            return self._passed(call) if does(*elsewhere) else set()
         return self._passed(call) if self._is_unknown(call) else set()
 
     def _passed(self, call: cst.Call) -> set[Slot]:
@@ -136,16 +157,20 @@ class Mending:
 
     # -- what a body does -------------------------------------------------------------------------------------
 
-    def mends(self, function: Scope, depth: int = 0) -> bool:
-        """Whether a function keeps calls and results together, itself or by one that it hands its list to."""
-        found = self._bodies.get(function)
+    def mends(self, function: Scope, *, calls: bool = False, depth: int = 0) -> bool:
+        """Whether a function keeps calls and results together, itself or by one that it hands its list to.
+
+        `calls`: also those without results, which nobody finds who only drops what stands at the front.
+        """
+        found = self._bodies.get((function, calls))
         if found is None:
-            self._bodies[function] = False  # while it is looked at: functions call each other
-            found = self._bodies[function] = self._looks_for_ids(function) or self._takes_away(function)
+            self._bodies[function, calls] = False  # while it is looked at: functions call each other
+            found = self._looks_for_ids(function) or self._takes_away(function, calls)
             if not found and depth < _DEEPEST:
                 own = {p.name.value for p in parameters(function)}
                 sites = (s for s in self.anatomy.calls.calls[function] if self._hands_on(s.node, own))
-                found = self._bodies[function] = any(self.mends(site.callee, depth + 1) for site in sites)
+                found = any(self.mends(site.callee, calls=calls, depth=depth + 1) for site in sites)
+            self._bodies[function, calls] = found
         return found
 
     @staticmethod
@@ -222,13 +247,13 @@ class Mending:
             here = outer
         return False
 
-    def _takes_away(self, function: Scope) -> bool:
+    def _takes_away(self, function: Scope, calls: bool) -> bool:
         """`while h[0]["role"] == "tool": h.pop(0)`; `[m for m in h if "tool_calls" not in m]`."""
         own = {self.slots.parameter(function, p.name.value) for p in parameters(function)}
         for loop in function.nodes_of(cst.While):
             subjects = role_tests(list(walk(loop.test)))
             if any(self._is_list(self._base(subject), own) for subject in subjects):
-                if any(self._is_cut(inside) for inside in walk_scope(loop.body)):
+                if any(_is_cut(inside) and not (calls and _is_at_front(inside)) for inside in walk_scope(loop.body)):
                     return True
         return any(
             comp.for_in.ifs
@@ -247,14 +272,26 @@ class Mending:
     def _base(node: cst.BaseExpression) -> cst.BaseExpression:
         return node.value if isinstance(node, cst.Subscript) else node
 
-    @staticmethod
-    def _is_cut(node: cst.CSTNode) -> bool:
-        """`h.pop(0)`, `del h[0]`, `start += 1`, `h = h[1:]`."""
-        if isinstance(node, cst.Call):
-            return ex.called_name(node) in _TAKE_AWAY
-        if isinstance(node, cst.Assign):
-            return ex.slice_of(node.value) is not None
-        return isinstance(node, (cst.Del, cst.AugAssign))
+
+def _is_cut(node: cst.CSTNode) -> bool:
+    """`h.pop(0)`, `del h[0]`, `start += 1`, `h = h[1:]`."""
+    if isinstance(node, cst.Call):
+        return ex.called_name(node) in _TAKE_AWAY
+    if isinstance(node, cst.Assign):
+        return ex.slice_of(node.value) is not None
+    return isinstance(node, (cst.Del, cst.AugAssign))
+
+
+def _is_at_front(cut: cst.CSTNode) -> bool:
+    """Whether a cut takes the oldest messages: not `h.pop()`, `del h[-1]`, `end -= 1`, `h = h[:-1]`."""
+    if isinstance(cut, cst.Call):
+        return ex.called_name(cut) == "popleft" or any(ex.integer(arg.value) == 0 for arg in cut.args)
+    if isinstance(cut, cst.AugAssign):
+        return isinstance(cut.operator, cst.AddAssign)
+    if isinstance(cut, cst.Del):
+        return ex.integer(ex.index(cut.target)) == 0
+    part = ex.slice_of(cut.value) if isinstance(cut, cst.Assign) else None
+    return part is not None and part.lower is not None
 
 
 def _mends(anatomy: Anatomy, function: Scope) -> bool:
@@ -262,4 +299,4 @@ def _mends(anatomy: Anatomy, function: Scope) -> bool:
 
 
 def _closes(anatomy: Anatomy, function: Scope) -> bool:
-    return anatomy.mending.mends(function) and not anatomy.mending.only_admits(function)
+    return anatomy.mending.mends(function, calls=True) and not anatomy.mending.only_admits(function)

@@ -142,15 +142,12 @@ class Trimming:
         return (arithmetic and lengths) or self._is_spent(size, cut)
 
     def _is_spent(self, size: cst.BaseExpression, cut: Cut) -> bool:
-        """Whether a position is where a loop over the history ran out of its budget."""
-        names = {n.value for n in walk(size) if isinstance(n, cst.Name)}
-        for value in self.made_of(size, cut.function):
-            names.update(n.value for n in walk(value) if isinstance(n, cst.Name))
-        for loop in cut.function.nodes:
-            if type(loop) is cst.For and names & set(ex.target_names(loop.target)):
-                if any(isinstance(n, cst.If) and compares_size(n.test) for n in walk(loop.body)):
-                    return True
-        return False
+        """Whether a position is where a loop over the history ran out of its budget, here or in who gives it."""
+        made = self.made_of(size, cut.function)
+        calls = (node for value in made for node in walk(value) if isinstance(node, cst.Call))
+        helpers = [callee for call in calls if (callee := self.facts.slots.callee(call)) is not None]
+        given = ((f, [n.value for n in f.nodes_of(cst.Return) if n.value is not None]) for f in helpers)
+        return any(_runs_out(function, values) for function, values in ((cut.function, made), *given))
 
     def made_of(self, node: cst.BaseExpression, function: Scope) -> list[cst.BaseExpression]:
         """An expression, and what the local names and attributes in it are bound to, transitively."""
@@ -200,3 +197,13 @@ class Trimming:
     def _is_dropped(self, used: cst.CSTNode, cut: Cut) -> bool:
         """`old = h.pop(0)` in a loop over a budget, where only the size of `old` matters."""
         return isinstance(used, cst.Assign) and self._in_loop(cut.node)
+
+
+def _runs_out(function: Scope, values: list[cst.BaseExpression]) -> bool:
+    """Whether a name in some values is that of a loop which compares how much it has gone through."""
+    names = {n.value for value in values for n in walk(value) if isinstance(n, cst.Name)}
+    return any(
+        names & set(ex.target_names(loop.target))
+        and any(isinstance(n, cst.If) and compares_size(n.test) for n in walk(loop.body))
+        for loop in function.nodes_of(cst.For)
+    )

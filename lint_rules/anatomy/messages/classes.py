@@ -53,9 +53,14 @@ def given_when_made(anatomy: Anatomy, made: cst.Call) -> Iterator[tuple[FoundCla
 def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterator[FoundClass]:
     """The classes, of other files of the project, that the object in a slot may belong to.
 
-    By what makes it, by annotation, and by what functions give back. `asking`: only those of files that ask a model.
+    By what makes it, by annotation, by what functions give back, and by what an object of another file holds.
+    `asking`: only those of files that ask a model.
     """
     yield from _classes_of(anatomy, slot, asking)
+    for there, place in _held_elsewhere(anatomy, slot):
+        own = (there.module.class_named(name) for name in class_names(there, place))
+        yield from ((there, cls) for cls in own if cls is not None)
+        yield from _classes_of(there, place, asking)
     for call in _givers(anatomy, slot, set()):
         given = _giver(anatomy, call)
         if given is not None:
@@ -73,6 +78,25 @@ def _classes_of(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundCla
         cls = there.facts.slots.classes.get(same)
         yield from [(there, cls)] if cls is not None else _classes_of(there, same, asking)
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
+
+
+def class_places(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[str, str]]:
+    """The path and name of the classes of other files that the object in a slot may belong to, unread where it can."""
+    near = (anatomy.defined_elsewhere(name, "class") for name in class_names(anatomy, slot))
+    yield from ((found[0].path, found[1]) for found in near if found is not None)
+    for there, place in _held_elsewhere(anatomy, slot):
+        own = (there.module.class_named(name) for name in class_names(there, place))
+        yield from ((there.module.path, cls.name) for cls in own if cls is not None)
+        yield from class_places(there, place)
+
+
+def _held_elsewhere(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slot]]:
+    """What a part of an object of another file, `desk.talks[key]` or `desk.log`, is in that file."""
+    if slot[0] == "member":
+        for there, cls in classes_of(anatomy, slot[1]):
+            yield there, there.facts.slots.attribute(cls, slot[2])
+    elif slot[0] == "item":
+        yield from ((there, ("item", place)) for there, place in _held_elsewhere(anatomy, slot[1]))
 
 
 def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:

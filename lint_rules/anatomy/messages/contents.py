@@ -209,7 +209,8 @@ class Contents:
         """Where this file asks of the elements of a list, or of a part of it, whether they belong to a tool call."""
         lists = set(self.lists_in(node)) if self._looked_at else set()
         for looked, listed in self._looked_at if lists else ():
-            if not lists.isdisjoint(self.flowing_into(listed)):
+            made_of = set(self.flowing_into(listed))
+            if not lists.isdisjoint(made_of) and made_of.isdisjoint(self._stored):  # else they are asked for those
                 return Proof(looked, "its messages are asked here whether they belong to a tool call")
         return None
 

@@ -236,6 +236,8 @@ class Messages:
             message = replace(message, role="tool")
         calls = _given(self.facts.slots, items["tool_calls"], arguments) if "tool_calls" in items else None
         if calls is not None and not _is_nothing(calls):
+            if self._results(calls, arguments, depth):  # blocks of several kinds, which a class has in one field
+                return self._with_content(message, calls, arguments, depth)
             message = replace(message, calls=calls, role=message.role or "assistant")
         content = items.get("content") or items.get("parts")
         return self._with_content(message, content, arguments, depth) if content is not None else message
@@ -278,7 +280,7 @@ class Messages:
     def _answered(self, part: cst.BaseExpression, arguments: Arguments, depth: int) -> list[cst.BaseExpression]:
         if isinstance(part, cst.Call) and "function_response" in ex.called_name(part):
             return [part]
-        items = ex.dict_items(part)
+        items = ex.made_of(part) if isinstance(part, cst.Call) else ex.dict_items(part)
         wrapped = next((items[key] for key in _RESULT_PARTS if key in items), None)
         if wrapped is not None:
             inside = ex.dict_items(wrapped)

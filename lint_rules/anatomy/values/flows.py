@@ -73,6 +73,8 @@ class Flows(Forms):
         if type(target) is cst.Tuple or type(target) is cst.List:
             self._flow_unpacked(target, value)
             return
+        if type(target) is cst.Subscript and ex.slice_of(target) is not None:  # `xs[:] = value`
+            target = target.value
         slot = self.slots.of(target)
         if slot is None:
             return
