@@ -128,7 +128,7 @@ class _Way:
         """The return inside the loop that hands out what the model says in the same form, with the same constants."""
         form = _form(value)
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
-            if other.value is not None and self.module.inside(other, self.loop.node):
+            if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
                 if _form(other.value) == form and self.leftovers.says(other.value):
                     return other
         return None
@@ -269,5 +269,7 @@ def _form(value: cst.BaseExpression) -> str:
     if isinstance(value, cst.Call) and ex.member(value) is None and ex.receiver(value) is None:
         given = (f"{arg.keyword.value if arg.keyword else ''}={_form(arg.value)}" for arg in value.args)
         return f"{ex.dotted(value.func)}({', '.join(given)})"
+    if isinstance(value, cst.BooleanOperation):
+        return _form(value.left) if is_neutral(value.right) else f"{_form(value.left)} or {_form(value.right)}"
     is_constant = isinstance(value, (cst.BaseString, cst.BaseNumber)) or ex.dotted(value) in {"True", "False", "None"}
     return ex.source(value) if is_constant and not isinstance(value, cst.FormattedString) else "_"
