@@ -1,8 +1,9 @@
 """# silent-round-exhaustion (AGL303)
 
 ## What it does
-Reports a return that hands out an answer when the model has given one, and the same variable, with nothing in it, when
-the rounds are used up; and rounds that yield, print or send their answers, and end without a word.
+Reports a return, a `yield` or a call that hands out an answer when the model has given one, and the same, empty or as
+rounds have left it that asked for more, when the rounds are used up; and rounds that yield, print or send their
+answers, and end without a word.
 
 ## Why is this bad
 The caller gets `""` (or the empty text beside the last tool call) and takes it for the model's answer: the user sees
@@ -45,19 +46,26 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 The loop of rounds ends in two ways: by the model's reply, and by its number of rounds (the end of a `range`, a test of
-a counter). Both ways lead to one return, or one `yield`, or to two that hand out the text of the reply in the same
-words. On the second, the name that it hands out still has the empty value (`""`, `[]`, `{}`) it got before the loop; or
-it is what the loop itself waits for (`while found is None and`), with something empty in its place (`found or {}`); or
-it is the text of the last reply, which asked for tools, also by a name that this gets behind the loop; or what rounds
-that went on have put there of the model's words beside its calls. Silent is: a
-call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells nothing,
-whatever its words); anything on that way which raises, asks the model once more, sets the value, or asks whether there
-is one, or what ended the loop; a flag or a word beside the value that is set where the model has answered; a first
-value that callers can tell from an answer (`None`, a sentence); a loop that makes one text better in each round; a last
-round whose request lets the model call no tools (`"none" if number == n - 1 else "auto"`).
+a counter). Both ways lead to one return, one `yield`, or one call that stores, sends or shows something; or to two
+returns that hand out what the model says in the same form, with the same constants. What is handed out there is taken
+apart, through tuples, dicts, calls and the names that it gets behind the loop, into the values it is made of. On the
+way of the used-up rounds one of them
+
+- still has the empty value (`""`, `[]`, `{}`) that it got before the loop, or is what the loop itself waits for (`while
+  found is None and`), with something empty in its place (`found or {}`);
+- is the text of the last reply, which asked for tools, or what rounds that went on have put there of the model's words
+  beside their calls. Another text for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
+- is what the tools of the rounds have filled (`state["found"]`), where nothing beside it can be looked into.
+
+Silent is: a call, a warning or a text where only rounds come to that are used up (what an answer passes as well tells
+nothing, whatever its words); anything on that way which raises, asks the model once more, sets the value, or asks
+whether there is one, or what ended the loop; beside the value a flag or a word that is set where the model has
+answered, what is `None` until then, or the calls of the last reply, or why that ended; a first value that callers can
+tell from an answer (`None`, a sentence); a loop that makes one text better in each round; a last round whose request
+lets the model call no tools (`"none" if number == n - 1 else "auto"`).
 Where a function gives nothing back, and yields something in the loop or gives the model's text to somebody there (not
-to a history), it must say something behind the loop, where no answer comes or under a test; a log that only developers
-read says nothing.
+to a history), it must say something behind the loop: where no answer comes, under a test, or in a `yield` of something
+that differs. A log that only developers read says nothing.
 
 ## Known problems
 A caller that tests for the empty value is not looked at: it can't tell a used-up loop from an empty answer either.
@@ -82,22 +90,22 @@ from lint_rules.repairs.silent_round_exhaustion import repair
 from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import expressions as ex
 
+_DONE = {cst.Return: ("returned", "return"), cst.Yield: ("yielded", "yield")}
 _HELP = "give the loop an `else:` that raises, or that asks the model for an answer without tools"
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in silences(anatomy):
         notes = [Note(found.way.node, "the rounds end here, without a word")]
-        if found.part is None:
-            message = "when the rounds are used up, nothing follows: the user waits for an answer, and is told nothing"
+        if found.left is None:
+            message = "when the rounds are used up, no word follows: the user waits for an answer, and is told nothing"
             notes = [Note(found.node, "what the model says goes out here")]
             yield Draft(found.way.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))
             continue
-        name = ex.source(found.part, 40)
-        done, by = ("returned", "return") if isinstance(found.node, cst.Return) else ("yielded", "yield")
+        name = ex.source(found.left.part, 40)
+        done, by = _DONE.get(type(found.node), ("handed on", "line"))
         how = f"by the same {by} as the model's answer" if found.twin is None else "in the same form as an answer"
-        message = (
-            f"when the rounds are used up, `{name}` is {done} without an answer in it, {how}: the caller can't tell"
-        )
+        state = "without an answer in it" if found.left.empty else "as the last rounds have left it"
+        message = f"when the rounds are used up, `{name}` is {done} {state}, {how}: the caller can't tell"
         notes += [Note(found.twin, "an answer is handed out here")] if found.twin is not None else []
         yield Draft(found.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))

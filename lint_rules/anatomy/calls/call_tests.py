@@ -110,6 +110,14 @@ def is_about_part(module: SourceModule, guard: cst.If) -> bool:
     )
 
 
+def shows_calls(facts: Facts, node: cst.BaseExpression) -> bool:
+    """Whether a value is the calls of a reply, or says why it ended: who gets it can tell whether the model waits."""
+    pair = ex.member(node)
+    return (pair is not None and pair[1] in _SAYS_CALLS) or (
+        Kind.CALLS in facts.kinds(node) and not _is_content(facts, node)
+    )
+
+
 def tells_calls(facts: Facts, test: cst.BaseExpression) -> bool:
     """Whether a test is about tool calls; `text or calls` also holds for a reply without any.
 

@@ -65,7 +65,7 @@ class Optional:
 class Exhaustion:
     """A way out of the loop when the rounds are used up: the branch, and the points that follow.
 
-    `pure` says that the branch is the loop's own head, and that it asks for nothing else.
+    `pure` says that the branch asks for nothing else.
     """
 
     node: cst.CSTNode
@@ -117,13 +117,6 @@ class Limits:
             return None
         return Waits(self.anatomy.calls, self.anatomy.flow).in_each_round(self.node, self.function)
 
-    def by_reply(self) -> list[Point]:
-        """Where the loop goes on to when the model's reply ends it."""
-        said = {decision.node for decision in self.decisions if decision.cause is Cause.REPLY}
-        return [
-            target for point in self.exits.deciding if point.statement in said for target in self.exits.behind(point)
-        ]
-
     def _judged(self, point: Point) -> Decision:
         assert point.statement is not None
         tested = self.exits.tested(point)
@@ -159,7 +152,7 @@ class Limits:
         for point in self.exits.deciding:
             tests = [test for part in self.exits.tested(point) for test in comparisons(part) if self._counts(test)]
             if tests and point.statement is not None:
-                pure = point.statement is self.node and self.exits.tested(point) == tests
+                pure = self.exits.tested(point) == tests
                 found.append(Exhaustion(point.statement, pure, self.exits.behind(point)))
         return found
 

@@ -115,6 +115,8 @@ class Forms(Known):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
         if name in {"content", "text", "output_text"} and Kind.REPLY in of:
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
+        if name == "content" and Kind.CALL in of and self._is_one_of(base, "output"):
+            return shown(Kind.MODEL_TEXT, "is text beside the calls of a reply", of[Kind.CALL])
         if Kind.MODEL_TEXT in of:
             return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
         return {}

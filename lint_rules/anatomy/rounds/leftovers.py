@@ -1,0 +1,345 @@
+"""What a value holds where the rounds of a loop are used up: nothing yet, or what rounds that went on have left there.
+
+What is handed out is taken apart into the values it is made of, behind the loop through the names that they get there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import reads_calls, shows_calls, speaks_of_calls
+from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.rounds.limits import Cause, Limits
+from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.rounds.slices import FILLERS
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
+
+_WHOLE = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.HISTORY})
+"""What a caller can look into, for calls that wait."""
+_SAYS = (Kind.MODEL_TEXT, Kind.REPLY, Kind.MESSAGE)
+_COUNTS = frozenset({"len", "bool", "sum", "int", "float", "any", "all", "round", "min", "max", "isinstance"})
+_ENTRIES = (cst.List, cst.Dict, cst.Set)
+
+
+@record
+class Leftover:
+    """`part` of what is handed out is empty, or else as rounds have left it; `names` are what it goes by on the way."""
+
+    part: cst.BaseExpression
+    names: frozenset[Slot]
+    empty: bool
+
+
+@record
+class _Leaf:
+    """A value that another one is made of, with the names that stand between the two."""
+
+    value: cst.BaseExpression
+    names: frozenset[Slot]
+
+
+class Leftovers:
+    """What the rounds of one loop leave, when nothing but their number ends them."""
+
+    def __init__(self, anatomy: Anatomy, loop: RoundLoop, limits: Limits) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.slots = anatomy.facts.slots
+        self.loop = loop
+        self.limits = limits
+        self._added_to: dict[Slot, list[cst.BaseExpression]] = {}
+        self._texts: dict[Slot, bool] = {}
+
+    def of(self, value: cst.BaseExpression | None) -> Leftover | None:
+        """The part of a value that holds no answer when the rounds are used up; None where another one tells so."""
+        leaves = [*self._leaves(value, frozenset(), set())] if value is not None else []
+        if any(self._says_how_it_ended(leaf.value) for leaf in leaves):
+            return None
+        for leaf in leaves:
+            if self._is_first_value(leaf.value) or self._is_awaited(leaf.value):
+                return self._leftover(leaf, empty=True)
+        for leaf in leaves:
+            if self._is_last_text(leaf.value) or self._is_text_of_rounds(leaf.value):
+                return self._leftover(leaf, empty=False)
+        return self._filled(leaves)
+
+    def says(self, value: cst.BaseExpression | None) -> bool:
+        """Whether what the model says goes into a value."""
+        leaves = self._leaves(value, frozenset(), set()) if value is not None else ()
+        return any(self._is_said(leaf.value) for leaf in leaves)
+
+    def tells_ends_apart(self, node: cst.Name | cst.Attribute) -> bool:
+        """Whether a value is a counter of the rounds, or is set where the loop is left."""
+        slot = self.slots.of(node)
+        return self.limits.bounds.is_counter(node) or any(map(self.limits.exits.leads_out, self._set_inside(slot)))
+
+    @cached_property
+    def leaves_without_calls(self) -> bool:
+        """Whether the reply ends the loop when it asks for no tools."""
+        for decision in self.limits.decisions:
+            test = getattr(decision.node, "test", None)
+            if test is not None and reads_calls(self.facts, test):
+                return True
+            if test is not None and decision.cause is Cause.REPLY:
+                parts = (part for part in self.limits.slice.of([test]) if isinstance(part, cst.BaseExpression))
+                if any(speaks_of_calls(self.facts, part) for part in parts):
+                    return True
+        return False
+
+    # -- what a value is made of ------------------------------------------------------------------------------
+
+    def _leaves(
+        self, value: cst.BaseExpression, names: frozenset[Slot], seen: set[cst.BaseExpression]
+    ) -> Iterator[_Leaf]:
+        value = ex.inner(value)
+        if value in seen:
+            return
+        seen.add(value)
+        if self._is_awaited(value):
+            yield _Leaf(value, names)
+            return
+        slot = self.slots.of(value)
+        made = [*self._made_behind(value)]
+        named = names | ({slot} if made and slot is not None else set())
+        parts = made or [*self._parts(value)]
+        for part in parts:
+            yield from self._leaves(part, named, seen)
+        if not parts:
+            yield _Leaf(value, names)
+
+    def _made_behind(self, value: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What a name is given behind the loop, if that is all it may hold; what a loop there takes a part from."""
+        root = _root(value)
+        found = self.anatomy.definitions(root) if root is not None else []
+        nodes = [each.point.statement for each in found]
+        if root is None or any(node is None or not self._is_behind(node) for node in nodes):
+            return []
+        if root is not value:
+            return [node.iter for node in nodes if isinstance(node, cst.For)]
+        slot = self.slots.of(root)
+        added = (each for each in self._added(slot) if self._is_behind(each)) if slot is not None and found else ()
+        return [each.value for each in found if each.kind in {"assign", "augmented"} and each.value is not None] + [
+            *added
+        ]
+
+    def _is_behind(self, node: cst.CSTNode) -> bool:
+        return self.module.before(self.loop.node, node) and not self.module.inside(node, self.loop.node)
+
+    def _parts(self, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """What an expression puts together or chooses from; nothing for a value that stands for itself."""
+        if isinstance(value, (cst.Tuple, cst.List, cst.Set, cst.Dict)):
+            yield from (element.value for element in value.elements)
+        elif isinstance(value, cst.BooleanOperation):
+            yield from (value.left, value.right)
+        elif isinstance(value, cst.IfExp):
+            yield from (value.body, value.orelse)
+        elif isinstance(value, cst.BinaryOperation):
+            yield from (value.left, value.right)
+        elif isinstance(value, cst.FormattedString):
+            yield from (part.expression for part in value.parts if isinstance(part, cst.FormattedStringExpression))
+        elif isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+            yield value.for_in.iter
+        elif isinstance(value, cst.Subscript) and ex.member(value) is None and isinstance(value.value, cst.Name):
+            yield value.value
+        elif isinstance(value, cst.Call) and ex.member(value) is None:
+            yield from self._parts_of_call(value)
+
+    def _parts_of_call(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
+        """What a call may give back: what it gets, and what the function of this file has in its one `return`."""
+        if ex.dotted(call.func) in _COUNTS:
+            return
+        callee = self.slots.callee(call)
+        given = callee.nodes_of(cst.Return) if callee is not None else []
+        if len(given) == 1 and given[0].value is not None:
+            yield given[0].value
+        if (base := ex.receiver(call)) is not None:
+            yield base
+        yield from (arg.value for arg in call.args)
+
+    def _leftover(self, leaf: _Leaf, *, empty: bool) -> Leftover:
+        value = leaf.value.left if isinstance(leaf.value, cst.BooleanOperation) else leaf.value
+        slot = self.slots.of(value)
+        return Leftover(leaf.value, leaf.names | ({slot} if slot is not None else set()), empty)
+
+    # -- what tells -------------------------------------------------------------------------------------------
+
+    def _says_how_it_ended(self, part: cst.BaseExpression) -> bool:
+        """A flag or a word that is set where the loop is left, None until then, the reply itself, or why it ended."""
+        slot = self.slots.of(part) if isinstance(part, (cst.Name, cst.Attribute)) else None
+        inside = self._set_inside(slot)
+        read = (each for value in (part, *inside) for each in ex.alternatives(value) if ex.member(each) is not None)
+        if any(shows_calls(self.facts, each) for each in read):
+            return True
+        if all(map(_is_constant, inside)) and any(map(self.limits.exits.leads_out, inside)):
+            return True
+        before = [v for v in self.facts.assigned(slot) if v not in inside] if slot is not None else []
+        unset = any(ex.dotted(v) == "None" for v in before)
+        return unset and bool(inside) and all(map(self.limits.exits.leads_out, inside))
+
+    def _set_inside(self, slot: Slot | None) -> list[cst.BaseExpression]:
+        values = self.facts.assigned(slot) if slot is not None else []
+        return [value for value in values if self.module.inside(value, self.loop.node.body)]
+
+    # -- still empty ------------------------------------------------------------------------------------------
+
+    def _is_awaited(self, part: cst.BaseExpression) -> bool:
+        """`found or {}` behind `while found is None and n < most`: empty, where the loop has not found it."""
+        test = self.loop.node.test if isinstance(self.loop.node, cst.While) else None
+        if test is None or not isinstance(part, cst.BooleanOperation) or not isinstance(part.operator, cst.Or):
+            return False
+        wanted = self.slots.of(part.left)
+        empty = is_neutral(part.right) and ex.dotted(part.right) != "None"
+        return empty and wanted is not None and wanted in map(self.slots.of, _missing(test))
+
+    def _is_first_value(self, part: cst.BaseExpression) -> bool:
+        """A name that is empty before the loop, and set in it only where the loop is left."""
+        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        if slot is None:
+            return False
+        values = [v for v in self.facts.assigned(slot) if self.module.scope_of[v].function is slot[1]]
+        inside = [v for v in values if self.module.inside(v, self.loop.node.body)]
+        before = [v for v in values if v not in inside]
+        if len(before) != 1 or not inside or not is_neutral(before[0]) or ex.dotted(before[0]) == "None":
+            return False
+        said = any(map(self._is_said, inside))
+        return said and all(map(self._ends_the_loop, inside)) and not self._added(slot)
+
+    def _ends_the_loop(self, value: cst.BaseExpression) -> bool:
+        if self.limits.exits.leads_out(value):
+            return True
+        block = self.module.parent.get(self.module.parent[self.module.statement(value)])
+        tested = {n.value for n in walk(self.loop.node.test) if isinstance(n, cst.Name)} if isinstance(
+            self.loop.node, cst.While
+        ) else set[str]()  # fmt: skip
+        flags = (n for n in walk(block) if isinstance(n, cst.Assign)) if isinstance(block, cst.IndentedBlock) else ()
+        return any(ex.dotted(t.target) in tested for flag in flags for t in flag.targets)
+
+    # -- left by rounds ---------------------------------------------------------------------------------------
+
+    def _is_last_text(self, part: cst.BaseExpression) -> bool:
+        """`reply.content` of a reply that each round sets, where only replies without calls leave the loop."""
+        pair = ex.member(part)
+        if pair is None or pair[1] not in {"content", "text", "output_text"} or not self.leaves_without_calls:
+            return False
+        root = _root(pair[0])
+        slot = self.slots.of(root) if root is not None else None
+        if slot is None or Kind.HISTORY in self.facts.of(slot):
+            return False
+        asked = self._set_inside(slot)
+        said = any(map(self._is_said, asked))
+        return said and not any(map(self.limits.exits.leads_out, asked))
+
+    def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
+        """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""
+        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        if slot is None or slot[:2] != ("var", self.loop.function) or not self.leaves_without_calls:
+            return False
+        if slot not in self._texts:
+            self._texts[slot] = _WHOLE.isdisjoint(self.facts.kinds(part)) and self._gets_text(slot)
+        return self._texts[slot]
+
+    def _gets_text(self, slot: Slot) -> bool:
+        added = (value for value in self._added(slot) if self.module.inside(value, self.loop.node.body))
+        values = [*self._set_inside(slot), *added]
+        going_on = (value for value in values if not self._ends_the_loop(value))
+        return any(self._is_said(value, (Kind.MODEL_TEXT,)) for value in going_on)
+
+    def _added(self, slot: Slot) -> list[cst.BaseExpression]:
+        """What is added to a text or a list: `text += piece`, `pieces.append(piece)`."""
+        if slot in self._added_to:
+            return self._added_to[slot]
+        found = self._added_to[slot] = []
+        for name in self.facts.names.get(slot, ()):
+            parent = self.module.parent[name]
+            outer = self.module.parent[parent]
+            if isinstance(parent, cst.AugAssign) and parent.target is name:
+                found.append(parent.value)
+            elif isinstance(outer, cst.Call) and outer.func is parent and ex.called_name(outer) in FILLERS:
+                found += [arg.value for arg in outer.args]
+        return found
+
+    def _is_said(self, value: cst.BaseExpression, kinds: tuple[Kind, ...] = _SAYS) -> bool:
+        """Whether what the model says goes into a value, itself or by names that the loop sets."""
+        queue, seen = [value], set[Slot]()
+        for each in queue:
+            for node in _read_in(each):
+                if any(kind in self.facts.kinds(node) for kind in kinds):
+                    return True
+                slot = self.slots.of(node) if isinstance(node, cst.Name) else None
+                if slot is not None and slot not in seen:
+                    seen.add(slot)
+                    queue += self._set_inside(slot)
+        return False
+
+    # -- results that rounds have put together ----------------------------------------------------------------
+
+    def _filled(self, leaves: list[_Leaf]) -> Leftover | None:
+        """What the tools of the rounds have filled, where nothing beside it can be looked into."""
+        if not self.leaves_without_calls or any(_WHOLE & self.facts.kinds(leaf.value).keys() for leaf in leaves):
+            return None
+        return next((self._leftover(leaf, empty=False) for leaf in leaves if self._is_filled(leaf.value)), None)
+
+    def _is_filled(self, part: cst.BaseExpression) -> bool:
+        """`state["findings"]`, `list(found)`: of a container from before the loop that rounds hand to their tools."""
+        root = _root(part)
+        slot = self.slots.of(root) if root is not None else None
+        if slot is None or root is None or slot[:2] != ("var", self.loop.function):
+            return False
+        before = [v for v in self.facts.assigned(slot) if not self.module.inside(v, self.loop.node.body)]
+        if not before or not all(isinstance(v, _ENTRIES) for v in before):
+            return False
+        if part is root and isinstance(before[0], cst.Dict):
+            return False  # it may hold a flag
+        handed = (
+            call
+            for call in self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Call)
+            if not is_logging(call) and not self.anatomy.calls.asks(call)
+        )
+        return any(self.slots.of(arg.value) == slot for call in handed for arg in call.args)
+
+
+def _is_constant(value: cst.BaseExpression) -> bool:
+    """A flag or a word."""
+    return ex.dotted(value) in {"True", "False", "None"} or bool(ex.text(value))
+
+
+def _root(value: cst.BaseExpression) -> cst.Name | None:
+    """`reply` of `reply.choices[0].message.content`."""
+    while not isinstance(value, cst.Name):
+        pair = ex.member(value)
+        if pair is not None:
+            value = pair[0]
+        elif isinstance(value, cst.Subscript):
+            value = value.value
+        else:
+            return None
+    return value
+
+
+def _read_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What is read in a value."""
+    for node in walk(value):
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+            yield node
+
+
+def _missing(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What is not there yet where a test holds: `x` of `x is None and ...` and of `not x`."""
+    test = ex.inner(test)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        yield from (*_missing(test.left), *_missing(test.right))
+    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        yield test.expression
+    elif isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        left, operator, right = ex.compared(test)
+        if isinstance(operator, (cst.Is, cst.Equal)) and is_neutral(right):
+            yield left
