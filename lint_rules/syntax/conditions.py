@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.walk import last_statement
 
@@ -13,6 +14,7 @@ Tested = cst.If | cst.IfExp | cst.CompIf
 """What has a test."""
 
 JUMPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
+_NONE: tuple[cst.If, ...] = ()
 
 
 def passed(module: SourceModule, node: cst.CSTNode, region: cst.CSTNode | None = None) -> Iterator[tuple[Tested, bool]]:
@@ -27,15 +29,17 @@ def passed(module: SourceModule, node: cst.CSTNode, region: cst.CSTNode | None =
         elif isinstance(outer, (cst.ListComp, cst.GeneratorExp)):
             yield from ((clause, True) for clause in outer.for_in.ifs)
         elif isinstance(outer, cst.IndentedBlock):
-            for one in outer.body:
-                if one is here:
-                    break
-                if isinstance(one, cst.If) and _is_guard(one):
-                    yield one, False
+            yield from ((guard, False) for guard in _guards(module, outer) if module.before(guard, here))
         if outer is region:
             return
         here = outer
 
 
-def _is_guard(branch: cst.If) -> bool:
-    return branch.orelse is None and isinstance(last_statement(branch.body), JUMPS)
+@once(circular=_NONE)
+def _guards(module: SourceModule, block: cst.IndentedBlock) -> tuple[cst.If, ...]:
+    """What in a block leaves it under a test, and goes on otherwise."""
+    return tuple(
+        one
+        for one in block.body
+        if isinstance(one, cst.If) and one.orelse is None and isinstance(last_statement(one.body), JUMPS)
+    )

@@ -147,8 +147,10 @@ class RunStates:
         """Whether an object, or what it is a part of, is a parameter that gets what each run has for itself."""
         while isinstance(base, cst.Attribute):
             base = base.value
-        is_given = isinstance(base, cst.Name) and self.facts.slots.of(base) == ("var", function, base.value)
-        return isinstance(base, cst.Name) and is_given and self.anatomy.races.is_of_each_run(function, base.value)
+        if not isinstance(base, cst.Name) or base.value == self.module.self_name(function):
+            return False
+        is_given = self.facts.slots.of(base) == ("var", function, base.value)
+        return is_given and self.anatomy.races.is_of_each_run(function, base.value)
 
     # -- told to a shared tool --------------------------------------------------------------------------------
 
