@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.classes import class_names, inherited, named_ba
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
 from lint_rules.anatomy.program.serving import registered_elsewhere
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
-from lint_rules.anatomy.values.slots import is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -143,7 +143,7 @@ def _named(anatomy: Anatomy, func: cst.BaseExpression) -> Iterator[tuple[str, st
 def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]:
     """Whether the object, of which a method is called, was made for this run; and whether it is a part of `self`."""
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = _holder(anatomy, base, where) if base is not None else None
     cls = own_class(anatomy, base) if base is not None else None
     if cls is not None and cls is where.owner:
         return False, True
@@ -153,10 +153,21 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
     return not anatomy.aliases.is_lasting(place, where), root_object(place)[0] == "attr"
 
 
+def _holder(anatomy: Anatomy, base: cst.BaseExpression, where: Scope) -> Slot | None:
+    """Where an object lives: of a part of what a function has by a name of its own, that."""
+    root = base
+    while isinstance(root, (cst.Attribute, cst.Subscript)):
+        root = root.value
+    if isinstance(root, cst.Name) and root.value != anatomy.module.self_name(where):
+        if anatomy.facts.slots.of(root) == ("var", where, root.value):
+            return anatomy.facts.slots.of(root)
+    return anatomy.facts.slots.of(base)
+
+
 def _given(anatomy: Anatomy, call: cst.Call, where: Scope) -> frozenset[str | int]:
     """By which keyword and place a function is handed the object of which a method is called; nothing if it is not."""
     base = ex.receiver(call)
-    slot = anatomy.facts.slots.of(base) if base is not None else None
+    slot = _holder(anatomy, base, where) if base is not None else None
     place = anatomy.aliases.of(slot) if slot is not None else None
     handed = place is not None and place[0] == "var" and place[1] is where and is_parameter(place)
     return keys(where, place[2]) if handed and place is not None else frozenset()
