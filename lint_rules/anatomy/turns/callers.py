@@ -31,9 +31,13 @@ class _Ways:
         self._reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
 
     def starts(self, where: Scope, *, thread: bool = False) -> tuple[tuple[StartKind, bool, bool], ...]:
-        """The starts that come to a function, as a `Passing` has them; `thread`: from there on it is in a thread."""
+        """The starts that come to a function, as a `Passing` has them; `thread`: it goes on in a thread of its own."""
         return tuple(
-            (start.kind, start.kind == "handler" or self._unguarded.is_many(start), not (thread or reach[where]))
+            (
+                "thread" if thread else start.kind,
+                start.kind == "handler" or self._unguarded.is_many(start),
+                not (thread or reach[where]),
+            )
             for start, reach in self._begun
             if where in reach
         )
