@@ -18,7 +18,8 @@ from lint_rules.syntax.record import record
 
 _RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id"})
 _INPUTS = frozenset({"arguments", "input", "args"})
-_IDS = frozenset({"id", *_RESULT_IDS})
+IDS = frozenset({"id", *_RESULT_IDS})
+"""Fields in which a call or a result says which call is meant."""
 _RESULTS = frozenset({"result", "output", "response", "tool_result"})
 
 
@@ -77,10 +78,10 @@ def _ways(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpre
     has_ids = _are_texts(anatomy, anatomy.module.scope_of[value].function)
     for way in (value, *given):
         parts = list(ex.alternatives(_unwrapped(way)))
-        has_own = any((pair := ex.member(part)) is not None and pair[1] in _IDS for part in parts)
+        has_own = any((pair := ex.member(part)) is not None and pair[1] in IDS for part in parts)
         for part in parts:
             pair = ex.member(part)
-            is_own = pair is not None and pair[1] in _IDS
+            is_own = pair is not None and pair[1] in IDS
             if is_own or not (has_own and has_ids):
                 yield part
             if is_own and isinstance(part, cst.Call) and len(part.args) > 1 and not has_ids:

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_ids import IDS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
-
-_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"})
 
 
 def made_up_ids(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
@@ -39,10 +38,10 @@ def _is_id(anatomy: Anatomy, node: cst.CSTNode) -> bool:
     """Whether an expression is the id of a call; or a parameter that is given one in this file."""
     pair = ex.member(node)
     if pair is not None:
-        return pair[1] in _IDS and Kind.CALL in anatomy.facts.kinds(pair[0])
+        return pair[1] in IDS and Kind.CALL in anatomy.facts.kinds(pair[0])
     slot = anatomy.facts.slots.of(node) if type(node) is cst.Name else None
     if slot is None or not is_parameter(slot):
         return False
     given = (anatomy.facts.slots.bindings(site.node, slot[1]) for site in anatomy.calls.sites[slot[1]])
     values = [value for bound in given for parameter, value in bound if parameter == slot]
-    return any((pair := ex.member(value)) is not None and pair[1] in _IDS for value in values)
+    return any((pair := ex.member(value)) is not None and pair[1] in IDS for value in values)
