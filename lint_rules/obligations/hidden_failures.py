@@ -14,6 +14,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk, walk_scope
@@ -22,6 +23,7 @@ _LOUD = frozenset({"error", "exception", "critical", "fatal", "print_exc", "prin
 _ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|Cancel|Interrupt|Exit|Timeout$")
 """Errors that say that nothing is there yet, or that somebody wants the program to stop."""
 _GIVING = (cst.Assign, cst.AnnAssign, cst.Return)
+_NOWHERE: cst.CSTNode | None = None
 _MOST_STATEMENTS = 8
 """In a `try` that is about loading or storing; a longer one guards something larger."""
 
@@ -168,6 +170,7 @@ def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cs
     return None
 
 
+@once(circular=_NOWHERE)
 def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the function of a `try` has loaded, or would have, is saved to where it came from, in the file."""
     reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage

@@ -15,10 +15,10 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -253,17 +253,13 @@ class Storing:
     @cached_property
     def _told(self) -> set[Slot]:
         """What holds a history by what files that import this one do with its functions."""
-        found: set[Slot] = set()
-        owners = {each.owner for each in self.anatomy.handed}
-        for function in (f for f in self.anatomy.module.functions if f.qualname in owners):
-            handed = [each for each in self.anatomy.handed if each.owner == function.qualname and not each.inside]
-            names = [p.name.value for p in parameters(function)][is_method(function) :]
-            parts = {each.part for each in handed if each.what in {"history", "message"}}
-            got = {name for at, name in enumerate(names) if not parts.isdisjoint({at, name})}
-            if any(each.what == "result" and each.used for each in handed):
-                found.add(("return", function))
-            held = self._places.derived(function, function.node, known=got, put=True) if got else set()
-            found.update(("var", function, name) for name in held)
+        handed, functions = self.anatomy.handed, self.anatomy.module.functions
+        used = {each.owner for each in handed if each.what == "result" and each.used}
+        found: set[Slot] = {("return", function) for function in functions if function.qualname in used}
+        given = (each for each in handed if each.what in {"history", "message"} and not each.inside)
+        for slot in {slot for each in given for slot in self.anatomy.contents.arrives(each) if slot[0] == "var"}:
+            names = self._places.derived(slot[1], slot[1].node, known={slot[2]}, put=True)
+            found.update(("var", slot[1], name) for name in names)
         return found
 
     def _is_list(self, base: cst.BaseExpression) -> bool:

@@ -171,6 +171,13 @@ def called_name(call: cst.Call) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
+def owner(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`x` of `x.messages` and `x["messages"]`: the object that has it goes, and so does its part."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node
+
+
 def receiver(call: cst.Call) -> cst.BaseExpression | None:
     """`a.b` in `a.b.append(x)`, None for a plain function call."""
     func = call.func

@@ -78,13 +78,10 @@ def _ways(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpre
     has_ids = _are_texts(anatomy, anatomy.module.scope_of[value].function)
     for way in (value, *given):
         parts = list(ex.alternatives(_unwrapped(way)))
-        has_own = any((pair := ex.member(part)) is not None and pair[1] in IDS for part in parts)
-        for part in parts:
-            pair = ex.member(part)
-            is_own = pair is not None and pair[1] in IDS
-            if is_own or not (has_own and has_ids):
-                yield part
-            if is_own and isinstance(part, cst.Call) and len(part.args) > 1 and not has_ids:
+        own = [part for part in parts if (pair := ex.member(part)) is not None and pair[1] in IDS]
+        yield from own if own and has_ids else parts
+        for part in own if not has_ids else ():
+            if isinstance(part, cst.Call) and len(part.args) > 1:
                 yield from ex.positional(part)[-1:]
 
 

@@ -21,6 +21,9 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
+_Starts = tuple[tuple[StartKind, bool, bool], ...]
+"""What comes to a function, as a `Passing` has it."""
+
 
 class _Ways:
     """How the functions of a file come to run beside others, from its own starts, where nothing keeps them apart."""
@@ -30,7 +33,7 @@ class _Ways:
         self._begun = [(start, unguarded.reach(start.function, start)) for start in unguarded.starts]
         self._reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
 
-    def starts(self, where: Scope, *, thread: bool = False) -> tuple[tuple[StartKind, bool, bool], ...]:
+    def starts(self, where: Scope, *, thread: bool = False) -> _Starts:
         """The starts that come to a function, as a `Passing` has them; `thread`: it goes on in a thread of its own."""
         return tuple(
             (
@@ -81,12 +84,10 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
     What is waited for where it begins is a call in a thread or task of its own: it runs beside others as its caller
     does. `await loop.run_in_executor(None, answer, text)`.
     """
-    found: list[tuple[cst.BaseExpression, cst.Call, tuple[tuple[StartKind, bool, bool], ...], dict[str, bool]]] = []
+    found: list[tuple[cst.BaseExpression, cst.Call, _Starts, dict[str, bool]]] = []
     for each, many in begun_elsewhere(anatomy.calls):
         where, thread = anatomy.module.scope_of[each.node].function, each.kind == "thread"
-        starts: tuple[tuple[StartKind, bool, bool], ...] = (
-            (each.kind, many and anatomy.unguarded.is_begun_again(each), not thread),
-        )
+        starts: _Starts = ((each.kind, many and anatomy.unguarded.is_begun_again(each), not thread),)
         if not anatomy.unguarded.is_waited_for(each):
             found.append((each.target, each.node, starts, {}))
         elif not anatomy.unguarded.is_guarded(each.node, where):
@@ -159,13 +160,10 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
 
 def _holder(anatomy: Anatomy, base: cst.BaseExpression, where: Scope) -> Slot | None:
     """Where an object lives: of a part of what a function has by a name of its own, that."""
-    root = base
-    while isinstance(root, (cst.Attribute, cst.Subscript)):
-        root = root.value
-    if isinstance(root, cst.Name) and root.value != anatomy.module.self_name(where):
-        if anatomy.facts.slots.of(root) == ("var", where, root.value):
-            return anatomy.facts.slots.of(root)
-    return anatomy.facts.slots.of(base)
+    slots, root = anatomy.facts.slots, ex.owner(base)
+    is_own = isinstance(root, cst.Name) and root.value != anatomy.module.self_name(where)
+    held = slots.of(root) if is_own else None
+    return held if held is not None and held[:2] == ("var", where) else slots.of(base)
 
 
 def _given(anatomy: Anatomy, call: cst.Call, where: Scope) -> frozenset[str | int]:

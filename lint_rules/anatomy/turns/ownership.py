@@ -88,7 +88,7 @@ class Ownership:
             return True
         if isinstance(node, cst.Call):
             return self._is_made(node, depth)
-        return self._is_held(_owner(node), function, depth)
+        return self._is_held(ex.owner(node), function, depth)
 
     def _is_under_new_key(self, node: cst.BaseExpression) -> bool:
         """`drafts[uuid4().hex]`: an entry that nobody else knows of yet."""
@@ -253,13 +253,6 @@ class Ownership:
             and (b := ex.receiver(n)) is not None and self.facts.slots.of(b) == slot
         ]  # fmt: skip
         return bool(begun) and all(self.module.before(call, node) for node in begun)
-
-
-def _owner(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`x` of `x.messages` and `x["messages"]`: the object that has it goes, and so does its part."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return node
 
 
 def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
