@@ -95,7 +95,8 @@ class _Search:
                     handovers = [node for node in handovers if any(self._goes_back(node, load) for load in loads)]
                 ran = [one for one in stored if self._tools_ran(one)]
                 if handovers:
-                    yield from self._lost(function, slot, stored, handovers)
+                    waiting = [one for one in stored if self._waits_still(one, slot, handovers)]
+                    yield from self._lost(function, slot, waiting, handovers) if waiting else ()
                 elif loads is not None and ran:
                     yield from self._untold(function, slot, ran)
 
@@ -109,6 +110,23 @@ class _Search:
             again, barred = Again(self.anatomy, function), set(self.anatomy.points(function, reports))
             lost = list(self._thrown(again, slot, ran, reports, barred, reports[-1]))
         yield from lost
+
+    def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
+        """Whether a message is one of this turn, behind a request, and in no place yet that lasts.
+
+        Such a place may have got it by the same call, or may have been given the list itself before.
+        """
+        function = self.anatomy.module.scope_of[one.node].function
+        beside = (other for other in self.anatomy.transcript.at(one.node) if other.slot not in {slot, None})
+        if any(other.kind in GROWING and (other.role == "assistant" or other.answers) for other in beside):
+            return False
+        flow, here = self.anatomy.flow(function), self.anatomy.points(function, [one.node])
+        asks = self.anatomy.points(function, self.anatomy.turns.requests(function))
+        if not any(point in asks for point in here) and not flow.reaches(asks, here):
+            return False
+        slots, once = self.anatomy.facts.slots, len(self.anatomy.facts.assigned(slot)) == 1
+        given = [node for node in handovers if once and isinstance(node, cst.Assign) and slots.of(node.value) == slot]
+        return not any(flow.dominates(before, point) for before in flow.within(given) for point in here)
 
     def _is_reply(self, one: Stored) -> bool:
         return one.role == "assistant" or self._run_of(one) is not None

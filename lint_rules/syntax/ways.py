@@ -30,7 +30,7 @@ Fails = Callable[[Point], bool]
 
 _NOTHING: Facts = frozenset()
 _MOST_STATES = 12
-"""So many different sets of facts are told apart at one point; more become what holds on all ways to it."""
+"""So many different sets of facts are told apart at one point; of more, only what they have in common is kept."""
 _CHANGING = frozenset(
     {
         "append", "extend", "insert", "add", "update", "setdefault", "push", "put", "pop", "popleft", "popitem",
@@ -68,6 +68,7 @@ class Ways:
         queue = deque((point, self._before.get(point, _NOTHING), False) for point in start)
         came_from: dict[tuple[Point, Facts, bool], tuple[Point, Facts, bool] | None] = dict.fromkeys(queue)
         states: Counter[Point] = Counter()
+        common: dict[Point, Facts] = {}
         while queue:
             here = queue.popleft()
             point, facts, under_way = here
@@ -78,8 +79,9 @@ class Ways:
                     return [*_back(came_from, here), target]
                 if target in avoiding:
                     continue
+                common[target] = common.get(target, known) & known
                 if states[target] >= _MOST_STATES:
-                    known = self._before.get(target, _NOTHING)
+                    known = common[target]
                 state = (target, known, True)
                 if state not in came_from:
                     states[target] += 1

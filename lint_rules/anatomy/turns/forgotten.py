@@ -198,18 +198,10 @@ class _Search:
 
     def _untold(self, function: Scope, ask: cst.Call, note: cst.Call) -> cst.CSTNode | None:
         """Where the reply leaves, on a way from the request to the end on which nothing stores it."""
-        flow, start = self.anatomy.flow(function), self.anatomy.points(function, [ask])
         taken = self.places.derived(function, ask)
         told = [call for call in self._of_same_store(note) if holds([arg.value for arg in call.args], ask, taken)]
         stores = self.places.stores(function, None, ask, taken, told)
-        if any(point in stores for point in start):
-            return None
-        for leaves in self.places.leaving(function, ask, taken):
-            points = [p for p in self.anatomy.points(function, [leaves]) if p not in stores]
-            there = any(p in start for p in points) or flow.reaches(start, points, stores, exceptions=False)
-            if points and there and flow.reaches(points, [flow.exit], stores, exceptions=False):
-                return leaves
-        return None
+        return next(self.places.forgotten(function, ask, [self.anatomy.flow(function).exit], stores), None)
 
     def _takes_answers(self, note: cst.Call) -> bool:
         """Whether what keeps the question is told more than questions anywhere in the file, by others maybe."""
@@ -434,14 +426,11 @@ class _Search:
             if not pending.returned:
                 yield pending
                 continue
-            for leaves in self.places.leaving(function, call, taken):
-                points = [p for p in self.anatomy.points(function, [leaves]) if p not in barred]
-                there = any(p in start for p in points) or flow.reaches(start, points, barred, exceptions=False)
-                if points and there and self._ends(function, points, ends, barred):
-                    returned = type(leaves) is cst.Return and not _is_generator(function)
-                    inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
-                    yield replace(pending, leaves=leaves, returned=returned, inner=inner)
-                    break
+            leaves = next(self.places.forgotten(function, call, ends, barred), None)
+            if leaves is not None:
+                returned = type(leaves) is (cst.Yield if _is_generator(function) else cst.Return)
+                inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
+                yield replace(pending, leaves=leaves, returned=returned, inner=inner)
 
     def _ends(self, function: Scope, start: list[Point], goals: list[Point], barred: set[Point]) -> bool:
         return self.anatomy.flow(function).reaches(start, goals, barred, exceptions=False)

@@ -17,10 +17,14 @@ from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.resources import Resources, body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.graph import Point
+from lint_rules.syntax.graph import AnyOf, Point, solve
+from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import children, walk
+from lint_rules.syntax.truth import evaluate
+from lint_rules.syntax.walk import children, walk, walk_scope
+from lint_rules.syntax.ways import Says, Ways
 
 _STORING = re.compile(
     r"append|dump|save|store|record|remember|persist|insert|extend|commit|upsert|histor|memor|transcript|conversation"
@@ -194,7 +198,7 @@ class ReplyPlaces:
             Kind.HISTORY not in self.anatomy.facts.of(slot)
         )  # fmt: skip
 
-    def _gets(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
+    def _gets(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         module = self.anatomy.module
         return any(module.inside(call, arg.value) or _reads(arg.value, taken) for arg in node.args)
 
@@ -205,6 +209,86 @@ class ReplyPlaces:
         """
         refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
         return (node for node in self._leaving(function, call, taken) if node not in refused)
+
+    def forgotten(
+        self, function: Scope, call: cst.Call, ends: Collection[Point], barred: Collection[Point]
+    ) -> Iterator[cst.CSTNode]:
+        """Where the reply is shown, yielded or returned, on a way from the request to an end past all barred points.
+
+        Last ones first.
+        """
+        taken = self.derived(function, call)
+        ways, says = Ways(self.anatomy.module, function, self.anatomy.flow(function)), self._is_there(taken)
+        held = self._held(function, call, barred)
+        for leaves in self.leaving(function, call, taken):
+            points = [
+                point
+                for point in self.anatomy.points(function, [leaves])
+                if point not in barred and (names := held.get(point)) is not None
+                and self._goes(leaves, call, names | self._bound_at(function, point, call, names))
+            ]  # fmt: skip
+            over = AnyOf(barred, set(self.anatomy.points(function, self._given_up(function, leaves, call, taken))))
+            if points and ways.path(points, ends, over, says=says) is not None:
+                yield leaves
+
+    def _given_up(self, function: Scope, leaves: cst.CSTNode, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
+        """Where a stream of which a piece leaves is not read to its end: a jump under a test that no piece is asked."""
+        module = self.anatomy.module
+        for loop in module.ancestors(leaves):
+            if not isinstance(loop, cst.For) or not (module.inside(call, loop.iter) or _reads(loop.iter, taken)):
+                continue
+            for jump in module.nodes_inside(loop.body, function, cst.Break, cst.Return):
+                tests = [tested.test for tested, _ in conditions.passed(module, jump, loop)]
+                if jump is not leaves and tests and not any(_mentions(test, taken) for test in tests):
+                    yield jump
+
+    def _held(self, function: Scope, call: cst.Call, barred: Collection[Point]) -> dict[Point, frozenset[str]]:
+        """The names that hold the reply, or a part of it, where a statement begins; none behind a barred point.
+
+        Only for the points that are reached from the request: a name that is bound to something else holds it no more.
+        """
+        asks = set(self.anatomy.points(function, [call]))
+
+        def after(point: Point, names: frozenset[str] | None) -> frozenset[str] | None:
+            if point in barred:
+                return None
+            if names is None and point not in asks:
+                return None
+            return self._bound_at(function, point, call, names or frozenset())
+
+        def along(
+            _: Point, kind: Edge, __: frozenset[str] | None, behind: frozenset[str] | None
+        ) -> frozenset[str] | None:
+            return None if kind == "exception" else behind
+
+        found = solve(self.anatomy.flow(function), None, after, _either, along)
+        return {point: names or frozenset() for point, names in found.items() if names is not None or point in asks}
+
+    def _bound_at(self, function: Scope, point: Point, call: cst.Call, names: frozenset[str]) -> frozenset[str]:
+        """The names that hold the reply behind a point."""
+        for part in _bindings(point):
+            value, targets = _bound(part)
+            if value is None:
+                continue
+            if self.anatomy.module.inside(call, value) or _reads(value, names):
+                targets = [each for target in targets for each in self._told_apart(value, target)]
+                names = names.union(*map(_roots, targets)) - {self.anatomy.module.self_name(function) or ""}
+            elif not isinstance(part, cst.AugAssign):
+                names = names.difference(target.value for target in targets if isinstance(target, cst.Name))
+        return names
+
+    def _is_there(self, taken: set[str]) -> Says:
+        """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty."""
+
+        def atom(part: cst.BaseExpression) -> bool | None:
+            return True if isinstance(part, cst.Name) and part.value in taken else None
+
+        def says(node: cst.CSTNode) -> bool | None:
+            if not isinstance(node, (cst.If, cst.While)) or self.about_calls(node):
+                return None
+            return evaluate(node.test, atom)
+
+        return says
 
     def _leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
         module = self.anatomy.module
@@ -228,6 +312,12 @@ class ReplyPlaces:
                 base = ex.receiver(node)
                 if isinstance(base, cst.Name) and base.value in views | taken:
                     yield node  # the message object that was filled piece by piece is complete
+
+    def _goes(self, leaves: cst.CSTNode, call: cst.Call, names: frozenset[str]) -> bool:
+        """Whether it is the reply that leaves, where these names hold it: another value may have their place."""
+        if isinstance(leaves, cst.Call):
+            return not leaves.args or self._gets(leaves, call, names)
+        return self.anatomy.module.inside(call, leaves) or _reads(leaves, names)
 
     @staticmethod
     def _shows(node: cst.Call) -> bool:
@@ -269,6 +359,17 @@ def bound_values(function: Scope, name: str) -> Iterator[cst.CSTNode]:
             yield value
 
 
+def _bindings(point: Point) -> Iterator[cst.CSTNode]:
+    """What binds names at a point, in its order."""
+    if isinstance(point.statement, cst.For):
+        yield point.statement
+    yield from (node for part in point.expressions() for node in walk_scope(part) if isinstance(node, _BINDING))
+
+
+def _either(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    return one | other if one is not None and other is not None else one if other is None else other
+
+
 def _roots(target: cst.CSTNode) -> Iterator[str]:
     """The names that a target binds; of `x.y` and `x["y"]` the name x, which then holds it."""
     while isinstance(target, (cst.Attribute, cst.Subscript)):
@@ -276,7 +377,7 @@ def _roots(target: cst.CSTNode) -> Iterator[str]:
     yield from ex.target_names(target)
 
 
-def _reads(value: cst.CSTNode, names: set[str]) -> bool:
+def _reads(value: cst.CSTNode, names: Collection[str]) -> bool:
     """Whether a value is made of what these names hold; what a response says of itself is not the reply.
 
     Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`.
