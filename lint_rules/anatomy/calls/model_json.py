@@ -118,7 +118,7 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
     if of_class and all(of_class) and _is_read_by_key(anatomy, call.args[0].value):
         return True
-    return any(encoded for _, encoded in made) and provenance.renders_the_past(anatomy, call, function)
+    return bool(made) and all(encoded for _, encoded in made) and provenance.renders_the_past(anatomy, call, function)
 
 
 def _is_read_by_key(anatomy: Anatomy, text: cst.BaseExpression) -> bool:

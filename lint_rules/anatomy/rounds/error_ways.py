@@ -104,14 +104,14 @@ def way_inside(
             return Way(handling=handling)
         if loop is not None and _only_collects(anatomy, handling, loop):
             return Way(handling=replace(handling, ending=Ending.DROPS))
-        if handling.ending is not Ending.RAISES:
-            if _leaves(anatomy, handling, loop) if loop is not None else _gives_up(anatomy, handling, function):
-                return Way(loop=loop, errors=errors, meant=meant, ended=handling)
-            return Way(told=True)
-        raised = _raised(anatomy, handling)
+        raised = _raised(anatomy, handling) if handling.ending is Ending.RAISES else frozenset()
+        whole = _takes_all(anatomy, handling, function)
         if not raised:
+            if handling.ending is not Ending.RAISES or whole:
+                if _leaves(anatomy, handling, loop) if loop is not None else _gives_up(anatomy, handling, function):
+                    return Way(loop=loop, errors=errors, meant=meant, ended=handling)
             return Way(told=True)
-        meant = meant or not _takes_all(anatomy, handling, function)
+        meant = meant or not whole
         here, errors = handling.guard, raised
     gathered = kept_by_gather(anatomy.module, node)
     return Way(told=gathered or _caught_by_decorator(anatomy, function), errors=errors, meant=meant)

@@ -23,6 +23,7 @@ _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Intege
 _TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 _ARGUMENTS = frozenset({"arguments", "args", "input", "function"})
 _NO_CALL = frozenset({"role", "content", "output", "result"})
+_PARSED = ("arguments", "args", "input")
 _OF_CALLS = frozenset({Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 _MIXERS = _EXTENDERS | _GROWERS - {"append"}
@@ -412,6 +413,45 @@ class Flows(Forms):
             if pair is not None and Kind.CALL in (kinds := self.kinds(pair[0])):
                 evidence = Evidence("is decoded, and is a part of a tool call", node, True, kinds[Kind.CALL])
                 self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)
+            pieces = self.slots.of(_joined(value))
+            made = self._call_made_with(node) if self.is_pieced(value) else None
+            if pieces is not None and made is not None:
+                evidence = Evidence("is put together from pieces, and decoded into a tool call", node, True, made)
+                self.learn(pieces if _joined(value) is value else ("item", pieces), Kind.ARGUMENTS_TEXT, evidence)
+
+    def is_pieced(self, text: cst.BaseExpression) -> bool:
+        """Whether a text is put together piece by piece, as what a stream brings is."""
+        return _joined(text) is not text or self.slots.of(text) in self._pieced
+
+    @cached_property
+    def _pieced(self) -> set[Slot | None]:
+        added = self.module.nodes_of(cst.AugAssign)
+        return {self.slots.of(node.target) for node in added if isinstance(node.operator, cst.AddAssign)}
+
+    def _call_made_with(self, value: cst.Call) -> Evidence | None:
+        """The call that is made here with a value, or with the name or part it is assigned to, as its arguments."""
+        statement = self.module.statement(value)
+        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        given = statement.value if isinstance(statement, (cst.Assign, cst.AnnAssign)) else None
+        if given is None or value not in ex.alternatives(given):
+            return self._made_with.get(value)
+        for target in targets:
+            pair = ex.member(target)
+            if pair is not None and pair[1] in _ARGUMENTS and Kind.CALL in (kinds := self.kinds(pair[0])):
+                return kinds[Kind.CALL]
+        return next((found for t in targets if (found := self._made_with.get(self.slots.of(t))) is not None), None)
+
+    @cached_property
+    def _made_with(self) -> dict[Slot | cst.CSTNode | None, Evidence]:
+        """The dicts that are calls, by the values of their arguments and what these stand for."""
+        found: dict[Slot | cst.CSTNode | None, Evidence] = {}
+        for node in self.module.nodes_of(cst.Dict):
+            shape, items = shapes.tool_call(node), ex.dict_items(node)
+            items = {**ex.dict_items(items["function"]), **items} if "function" in items else items
+            for value in (items[key] for key in _PARSED if shape is not None and key in items):
+                slot = self.slots.of(value)
+                found[slot if slot is not None else value] = Evidence(shape or "", node)
+        return found
 
     def _callback(self, value: cst.BaseExpression, position: int, node: cst.Call) -> None:
         """A function that a framework calls with a tool's arguments as text."""

@@ -146,7 +146,9 @@ def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the text is taken from a reply that has just come: `choices[0].message`."""
+    """Whether the text is taken from a reply that has just come: `choices[0].message`, or the pieces of a stream."""
+    if anatomy.facts.is_pieced(call.args[0].value):
+        return True
     way = (slot for slot, _ in _way_back(anatomy, call.args[0].value))
     shown = (fact for slot in way for fact in anatomy.facts.shown(slot, Kind.REPLY))
     return any(fact.root.reason == "is a model's message" for fact in shown)
