@@ -12,7 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.turns.resources import body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING, sources
@@ -88,7 +88,7 @@ class _Search:
         for way in ways:
             if not self._takes(way, request, names):
                 continue
-            tested = self._tests(function, request, names, way.node)
+            tested = _tests(self.anatomy, function, request, names, way.node)
             if tested is not None and way.place in self._told(function, request):
                 empty = next(self._empty(self.anatomy, function, request, names, way.node), next(iter(tested), None))
                 if empty is not None:
@@ -170,43 +170,6 @@ class _Search:
         handed = self.slots.bindings(site, self.anatomy.module.scope_of[way.node].function)
         return any(slot == way.place and ex.source(_root(value)) in bound for slot, value in handed)
 
-    # -- whether it may be nothing ------------------------------------------------------------------------------
-
-    def _tests(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> list[Shown] | None:
-        """The tests of a text on a way to a place; None where one of them keeps from it what is nothing."""
-        ways, order = Ways(self.anatomy.module, function, self.anatomy.flow(function)), self.anatomy.module.order
-        asked = [
-            test
-            for test in (*function.nodes_of(cst.If, cst.While), *function.nodes_of(cst.IfExp))
-            if order[request] < order[test] < order[node]
-        ]
-        known: dict[cst.CSTNode, bool | None] = {
-            test: evaluate(test.test, lambda part: self._is_false(part, names)) for test in asked
-        }
-        goal = set(self.anatomy.points(function, [node]))
-        start = self.anatomy.points(function, [request])
-        if not goal.intersection(start) and ways.path(start, goal, says=known.get) is None:
-            return None
-        plain = {test: evaluate(test.test, lambda part: self._is_false(part, names, members=False)) for test in asked}
-        return [(self.anatomy, test.test) for test in asked if plain[test] is not None]
-
-    def _is_false(self, part: cst.BaseExpression, names: set[str], *, members: bool = True) -> bool | None:
-        """What a part of a test gives where the text is nothing, or with `members` a part of the reply."""
-        if isinstance(part, cst.Comparison):
-            left, operator, right = ex.compared(part)
-            if self._is_false(left, names, members=members) is not False:
-                return None
-            if isinstance(left, cst.Call) and ex.dotted(left.func) == "len":
-                return isinstance(operator, (cst.LessThan, cst.LessThanEqual))
-            return isinstance(operator, (cst.Is, cst.Equal)) if ex.dotted(right) == "None" else None
-        while isinstance(part, cst.Call) and ex.called_name(part) in _SAME:
-            part = ex.inner(part.args[0].value if part.args else ex.receiver(part) or part.func)
-        root = _root(part)
-        if not isinstance(root, cst.Name) or root.value not in names:
-            return None
-        is_text = members if root is not part else Kind.REPLY not in self.anatomy.facts.kinds(root)
-        return False if is_text else None
-
     def _empty(
         self, there: Anatomy, function: Scope, request: cst.Call, names: set[str], at: cst.CSTNode, hops: int = 0
     ) -> Iterator[Shown]:
@@ -214,7 +177,9 @@ class _Search:
         for node in function.nodes_of(cst.BooleanOperation, cst.IfExp, cst.Call):
             value, default = _with_default(node) or (None, None)
             if value and default and _is_constant(default) and holds([value], request, names):
-                if there.module.before(request, node) or there.module.inside(request, value):
+                after = there.module.before(request, node) or there.module.inside(request, value)
+                made = ReplyPlaces(there).derived(function, node) if after else ()
+                if after and any(part is node or is_read(part, made) for part in walk(at)):
                     yield there, node
         reaching = there.reaching(function)
         for name in sorted(names):
@@ -232,9 +197,61 @@ class _Search:
             leaving = [leaves for leaves in callee.nodes_of(cst.Return) if leaves.value is not None]
             for leaves in leaving:
                 if leaves.value is not None and holds([leaves.value], ask, given):
+                    if _tests(inner, callee, ask, given, leaves) is None:
+                        continue
                     yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
                 elif leaves.value is not None and ex.text(leaves.value) == "" and inner.leads(callee, [ask], [leaves]):
                     yield inner, leaves
+
+
+def _tests(
+    there: Anatomy, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode
+) -> list[Shown] | None:
+    """The tests of a text on a way to a place; None where one of them keeps from it what is nothing."""
+    ways, order = Ways(there.module, function, there.flow(function)), there.module.order
+    asked = [
+        test
+        for test in (*function.nodes_of(cst.If, cst.While), *function.nodes_of(cst.IfExp))
+        if order[request] < order[test] < order[node]
+    ]
+    known: dict[cst.CSTNode, bool | None] = {
+        test: evaluate(test.test, lambda part: _is_false(there, part, names)) for test in asked
+    }
+    goal = set(there.points(function, [node]))
+    start = there.points(function, [request])
+    if not goal.intersection(start) and ways.path(start, goal, says=known.get) is None:
+        return None
+    plain = {test: evaluate(test.test, lambda part: _is_false(there, part, names, members=False)) for test in asked}
+    return [(there, test.test) for test in asked if plain[test] is not None]
+
+
+def _is_false(there: Anatomy, part: cst.BaseExpression, names: set[str], *, members: bool = True) -> bool | None:
+    """What a part of a test gives where the text is nothing, or with `members` a part of the reply."""
+    if isinstance(part, cst.Comparison):
+        left, operator, right = ex.compared(part)
+        if _is_false(there, left, names, members=members) is not False:
+            return None
+        if isinstance(left, cst.Call) and ex.dotted(left.func) == "len":
+            short = isinstance(operator, (cst.LessThan, cst.LessThanEqual))
+            asks = members or short or ex.integer(right) in {0, 1}  # else whether it is too long
+            return short if asks else None
+        return isinstance(operator, (cst.Is, cst.Equal)) if ex.dotted(right) == "None" else None
+    while isinstance(part, cst.Call) and ex.called_name(part) in _SAME:
+        part = ex.inner(part.args[0].value if part.args else ex.receiver(part) or part.func)
+    root = _root(part)
+    if not isinstance(root, cst.Name) or root.value not in names:
+        return None
+    is_text = members if root is not part else _is_text(there, root)
+    return False if is_text else None
+
+
+def _is_text(there: Anatomy, name: cst.Name) -> bool:
+    """Whether a name stands for a text, not for a reply with its parts: by its kind, or as it is put into one."""
+    if Kind.REPLY not in there.facts.kinds(name):
+        return True
+    slot, parent = there.facts.slots.of(name), there.module.parent
+    outer = [parent[one] for one in there.facts.names.get(slot, ())] if slot is not None else []
+    return any(isinstance(each, (cst.FormattedStringExpression, cst.BinaryOperation)) for each in outer)
 
 
 def _says_again(anatomy: Anatomy, function: Scope, request: cst.Call, text: cst.BaseExpression) -> bool:

@@ -20,7 +20,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting, loop_around
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_store, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read, is_store, stores_by_name
 from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
@@ -231,7 +231,7 @@ class _Search:
             one.node
             for one in self.anatomy.transcript.stored(function)
             if one.slot is not None and again.grows(one) and self.lasting.keeps(one.slot) is not None
-            and any(type(node) is cst.Name and node.value in names for node in walk(one.node))
+            and any(is_read(node, names) for node in walk(one.node))
         ]  # fmt: skip
         kept = self.anatomy.stored_turns.of(function) if replies and self._is_short(function) else []
         turns = (turn for turn in kept if turn.load is not None)

@@ -14,7 +14,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.resources import Resources, body
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
@@ -232,7 +232,7 @@ class _Search:
             return True
         names = {str(slot[2]) for slot in kept if slot[0] == "var" and slot[1] is function}
         names = self.places.derived(function, save, others=asks, known=names) if names else names
-        if any(isinstance(node, cst.Name) and node.value in names for node in given):
+        if any(is_read(node, names) for node in given):
             return True
         run = body(self.anatomy, save) if isinstance(save, cst.Call) else None
         inside = self.anatomy.calls.reachable(run[1]) if run is not None and run[0] is self.anatomy else ()

@@ -77,6 +77,7 @@ from lint_rules.rules.draft import Draft, Note
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.walk import walk_scope
 
 _HELP = (
@@ -195,6 +196,12 @@ def _next_attempt(anatomy: Anatomy, guard: cst.Try, tried: list[Batch]) -> Draft
 _AROUND = (cst.For, cst.While, cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
+def _counts(definition: Definition) -> bool:
+    """Whether a name is the number of an attempt."""
+    loop = definition.point.statement
+    return definition.kind == "for" and isinstance(loop, cst.For) and _is_attempts(loop)
+
+
 def _is_attempts(loop: cst.For | cst.While) -> bool:
     """`for attempt in range(n)`: a loop that counts."""
     return isinstance(loop, cst.For) and isinstance(loop.iter, cst.Call) and ex.dotted(loop.iter.func) == "range"
@@ -256,16 +263,20 @@ def _run_anew(anatomy: Anatomy, function: Scope) -> cst.CSTNode | None:
 
 
 def _begun_again(anatomy: Anatomy, handler: cst.ExceptHandler, tried: cst.Call) -> cst.Call | None:
-    """The turn that a handler leads to, with something that the one before was asked, and that is not asked anew."""
+    """The turn that a handler leads to, with something that the one before was asked, and nothing that is asked anew.
+
+    The number of the attempt is no question.
+    """
     function = anatomy.module.scope_of[tried].function
     asked = {ex.source(arg.value) for arg in tried.args if isinstance(arg.value, (cst.Name, cst.Attribute))}
     later = [
         call for call, _, _ in _turns_in(anatomy, function.node) if asked & {ex.source(a.value) for a in call.args}
     ]
     graph, reaching = anatomy.flow(function), anatomy.reaching(function)
-    renewed = {d.point for d in reaching.definitions if d.name in asked}
     for call in later:
         goals = anatomy.points(function, [call])
+        read = {node.value for arg in call.args for node in walk_scope(arg.value) if isinstance(node, cst.Name)}
+        renewed = {d.point for d in reaching.definitions if d.name in read and not _counts(d)}
         if graph.reaches(graph.at(handler), set(goals), renewed, exceptions=False):
             return call
     return None

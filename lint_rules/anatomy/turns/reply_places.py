@@ -79,8 +79,8 @@ class ReplyPlaces:
         too, such as its id. What `until` and `others` give is none of it. `known` are names that hold it from the
         beginning, as parameters do.
         """
-        module = self.anatomy.module
-        names = set(known)
+        module, own = self.anatomy.module, self.anatomy.module.self_name(function)
+        names = {name for name in known if name != own}
         barred = [*others, *([until] if until is not None else [])]
         around = {outer for other in barred for outer in (other, *module.ancestors(other))}
         kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown or put else _BINDING
@@ -100,10 +100,10 @@ class ReplyPlaces:
                     continue
                 if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
                     targets = [part for target in targets for part in self._told_apart(value, target)]
-                    names.update(name for target in targets for name in _roots(target))
+                    names.update(name for target in targets for name in _roots(target, own))
             if len(names) == before:
                 break
-        return names - {module.self_name(function) or ""}
+        return names
 
     def _told_apart(self, value: cst.CSTNode, target: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Of `answer, error = ask()` only what holds something, where the function has given a reply."""
@@ -266,13 +266,14 @@ class ReplyPlaces:
 
     def _bound_at(self, function: Scope, point: Point, call: cst.Call, names: frozenset[str]) -> frozenset[str]:
         """The names that hold the reply behind a point."""
+        own = self.anatomy.module.self_name(function)
         for part in _bindings(point):
             value, targets = _bound(part)
             if value is None:
                 continue
             if self.anatomy.module.inside(call, value) or _reads(value, names):
                 targets = [each for target in targets for each in self._told_apart(value, target)]
-                names = names.union(*map(_roots, targets)) - {self.anatomy.module.self_name(function) or ""}
+                names = names.union(name for target in targets for name in _roots(target, own))
             elif not isinstance(part, cst.AugAssign):
                 names = names.difference(target.value for target in targets if isinstance(target, cst.Name))
         return names
@@ -370,11 +371,30 @@ def _either(one: frozenset[str] | None, other: frozenset[str] | None) -> frozens
     return one | other if one is not None and other is not None else one if other is None else other
 
 
-def _roots(target: cst.CSTNode) -> Iterator[str]:
-    """The names that a target binds; of `x.y` and `x["y"]` the name x, which then holds it."""
+def _roots(target: cst.CSTNode, own: str | None = None) -> Iterator[str]:
+    """The names that a target binds; of `x.y` and `x["y"]` the name x, which then holds it.
+
+    Of the object whose method it is, by its name `own`, the attribute: `self.y`.
+    """
     while isinstance(target, (cst.Attribute, cst.Subscript)):
+        if _attribute(target).rpartition(".")[0] == own:
+            yield _attribute(target)
+            return
         target = target.value
-    yield from ex.target_names(target)
+    yield from (name for name in ex.target_names(target) if name != own)
+
+
+def _attribute(node: cst.CSTNode) -> str:
+    """`x.y`, as code; empty for anything else."""
+    is_one = type(node) is cst.Attribute and type(node.value) is cst.Name
+    return f"{node.value.value}.{node.attr.value}" if is_one else ""  # type: ignore[attr-defined]
+
+
+def is_read(node: cst.CSTNode, names: Collection[str]) -> bool:
+    """Whether a node is one of the names that hold something."""
+    return (type(node) is cst.Name and node.value in names) or (
+        type(node) is cst.Attribute and _attribute(node) in names
+    )
 
 
 def _reads(value: cst.CSTNode, names: Collection[str]) -> bool:
@@ -385,7 +405,7 @@ def _reads(value: cst.CSTNode, names: Collection[str]) -> bool:
     stack = [value] if names else []
     while stack:
         node = stack.pop()
-        if type(node) is cst.Name and node.value in names:
+        if is_read(node, names):
             return True
         if type(node) is cst.IfExp:
             stack += [node.body, node.orelse]
@@ -404,13 +424,13 @@ def _is_verdict(node: cst.CSTNode) -> bool:
 
 
 def _mentions(value: cst.CSTNode, names: set[str]) -> bool:
-    return any(type(node) is cst.Name and node.value in names for node in walk(value))
+    return any(is_read(node, names) for node in walk(value))
 
 
 def holds(values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[str]) -> bool:
     """Whether values are made of a node, or of what these names hold."""
     parts = (part for value in values for part in walk(value))
-    return any(part is node or (isinstance(part, cst.Name) and part.value in names) for part in parts)
+    return any(part is node or is_read(part, names) for part in parts)
 
 
 def _may_be_reply(stored: Stored) -> bool:
