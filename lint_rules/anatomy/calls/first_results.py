@@ -8,6 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.uses import answered
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -26,6 +27,8 @@ def first_results(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.CSTNode
         of = ex.member(node.value)
         if of is not None and of[1] in _LISTS:
             function = anatomy.module.scope_of[node].function
+            if _is_of_one_call(anatomy, of[0]):
+                continue
             taken.setdefault((function, ex.source(node.value, 200)), []).append(node)
     for (function, parts), places in taken.items():
         if _looks_further(function, parts):
@@ -33,6 +36,13 @@ def first_results(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.CSTNode
         answer = answered(anatomy, function, places)
         if answer is not None:
             yield places[0], answer
+
+
+def _is_of_one_call(anatomy: Anatomy, content: cst.BaseExpression) -> bool:
+    """Whether a message was made with one call of a loop over them: it has one result."""
+    made = [content, *anatomy.facts.values_of(content)]
+    given = [arg.value for value in made for part in walk(value) if isinstance(part, cst.Call) for arg in part.args]
+    return any(Kind.CALL in anatomy.facts.kinds(value) for value in given)
 
 
 def _looks_further(function: Scope, parts: str) -> bool:

@@ -168,15 +168,17 @@ def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> 
         return False
     if _falls_through(handling) and _keeps_its_value(anatomy, statement, call):
         return True
-    return any(isinstance(outer, cst.For) and _varies(outer, call) for outer in anatomy.module.ancestors(call))
+    given = call.args[0].value
+    texts = [given, *anatomy.facts.values_of(given)]
+    return any(isinstance(outer, cst.For) and _varies(outer, texts) for outer in anatomy.module.ancestors(call))
 
 
-def _varies(loop: cst.For, call: cst.Call) -> bool:
+def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:
     """A loop over repairs: what is parsed is put together anew each time (`text + ending`)."""
     names = set(ex.target_names(loop.target))
-    given = call.args[0].value
-    return isinstance(given, cst.BinaryOperation) and any(
-        isinstance(n, cst.Name) and n.value in names for n in walk(given)
+    return any(
+        isinstance(text, cst.BinaryOperation) and any(isinstance(n, cst.Name) and n.value in names for n in walk(text))
+        for text in texts
     )
 
 

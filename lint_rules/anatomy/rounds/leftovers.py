@@ -173,17 +173,30 @@ class Leftovers:
     # -- what tells -------------------------------------------------------------------------------------------
 
     def _says_how_it_ended(self, part: cst.BaseExpression) -> bool:
-        """A flag or a word that is set where the loop is left, None until then, the reply itself, or why it ended."""
+        """A flag or word that is set or asked where the loop is left, None until then, the reply, or why it ended."""
         slot = self.slots.of(part) if isinstance(part, (cst.Name, cst.Attribute)) else None
         inside = self._set_inside(slot)
         read = (each for value in (part, *inside) for each in ex.alternatives(value) if ex.member(each) is not None)
         if any(shows_calls(self.facts, each) for each in read):
             return True
-        if all(map(_is_constant, inside)) and any(map(self.limits.exits.leads_out, inside)):
-            return True
-        before = [v for v in self.facts.assigned(slot) if v not in inside] if slot is not None else []
+        values = self.facts.assigned(slot) if slot is not None else []
+        ended = [
+            v for v in values if self.loop.node.orelse is not None and self.module.inside(v, self.loop.node.orelse)
+        ]
+        if all(map(_is_constant, [*inside, *ended])):
+            if ended or any(map(self.limits.exits.leads_out, inside)) or (inside and slot in self._deciding):
+                return True
+        before = [v for v in values if v not in inside]
         unset = any(ex.dotted(v) == "None" for v in before)
         return unset and bool(inside) and all(map(self.limits.exits.leads_out, inside))
+
+    @cached_property
+    def _deciding(self) -> set[Slot | None]:
+        """What the tests ask that leave the loop."""
+        tests = (getattr(decision.node, "test", None) for decision in self.limits.decisions)
+        return {
+            self.slots.of(part) for test in tests if test is not None for part in walk(test) if ex.reads_place(part)
+        }
 
     def _set_inside(self, slot: Slot | None) -> list[cst.BaseExpression]:
         values = self.facts.assigned(slot) if slot is not None else []
