@@ -180,11 +180,19 @@ class Heads:
             elif slot is not None and slot not in way.seen and isinstance(part, cst.Name) and slot[1] is way.function:
                 inner = replace(way, seen=way.seen | {slot})
                 appended = self.facts.appended(slot)
-                told = any(self._tells(value) for value in appended if _head(value) is None)
+                telling = [value for value in appended if _head(value) is None and self._tells(value)]
                 for value in appended:
+                    told = any(self._go_together(value, other) for other in telling)
                     yield from self._find(value, inner.told(told))
                 for value in self.facts.assigned(slot):
                     yield from self._put(value, inner)
+
+    def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether one run may come to both: not in two branches of a test."""
+        function = self.module.scope_of[value].function
+        if value is other or self.module.scope_of[other].function is not function:
+            return True
+        return self.anatomy.leads(function, [value], [other]) or self.anatomy.leads(function, [other], [value])
 
     def _called(self, node: cst.Call, way: _Way) -> Iterator[Head]:
         base, given = ex.receiver(node), ex.positional(node)
