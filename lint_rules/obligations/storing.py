@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache, partial
 from typing import Literal
@@ -30,6 +31,7 @@ _STORES = re.compile(
 _LOADS = re.compile(r"^_?(a|async_)?(load|read|get|fetch|restore|retrieve|list|open|parse)(_|s?$|[A-Z]|many)")
 _ON_LISTS = frozenset({"append", "extend", "insert", "add", "update", "set", "put", "get", "list"})
 """Methods that lists, dicts and queues have, too."""
+_OF_CONTAINERS = frozenset(name for kind in (list, dict, set, str, deque) for name in dir(kind))
 _DUMPS = frozenset({"to_dict", "model_dump", "dict", "json", "model_dump_json", "to_json", "copy", "items", "values"})
 _WRITES = re.compile(r"\s*(insert|update|replace|upsert)\b", re.IGNORECASE)
 _VIEWS = re.compile(
@@ -265,11 +267,19 @@ class Storing:
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory: writing to it does not fail."""
         slot = self.anatomy.facts.slots.of(base)
+        if slot in self._objects:
+            return False
         return Kind.HISTORY in self.anatomy.facts.kinds(base) or (
             slot is not None
             and bool(self.anatomy.facts.assigned(slot))
             and all(isinstance(v, (cst.List, cst.Dict, cst.Set)) for v in self.anatomy.facts.assigned(slot))
         )
+
+    @cached_property
+    def _objects(self) -> set[Slot | None]:
+        """What has methods or attributes that no list, dict or queue has."""
+        read = self.anatomy.module.nodes_of(cst.Attribute)
+        return {self.anatomy.facts.slots.of(node.value) for node in read if node.attr.value not in _OF_CONTAINERS}
 
     def _from_open(self, base: cst.BaseExpression | None) -> bool:
         """Whether something is an open file: bound by `with open(...) as f`."""
