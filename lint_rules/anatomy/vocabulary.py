@@ -104,6 +104,8 @@ MODEL_FACTORIES = frozenset({"init_chat_model", "bind_tools", "with_structured_o
 SESSION_CALLS = frozenset({"send_message", "send_message_async", "send_message_stream"})
 SESSION_FACTORIES = ("start_chat", "chats.create")
 """What goes on with a chat of Gemini's SDKs, and the ends of the dotted names of what begins one."""
+SESSION_TYPES = frozenset({"AsyncChat", "ChatSession"})
+"""Their classes (google-genai and google-generativeai API references); `Chat` is one of many bots' SDKs, too."""
 
 MESSAGE_CLASSES = frozenset(
     {

@@ -26,15 +26,20 @@ def goes_on_with(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.Call, 
     slots = anatomy.facts.slots
     for call in anatomy.calls.llm_calls.get(function, ()):
         base = ex.receiver(call)
-        if ex.called_name(call) in words.SESSION_CALLS and base is not None and Kind.MODEL in anatomy.facts.kinds(base):
-            slot = slots.of(base)
-            if slot is not None:
-                yield call, slot
+        slot = slots.of(base) if base is not None and is_asked_in_session(anatomy, call) else None
+        if slot is not None:
+            yield call, slot
     for site in anatomy.calls.calls[function]:
         for kept in _kept_ids(anatomy, site.callee):
             seen = anatomy.transcript.seen_from(site.node, kept)
             if seen is not None:
                 yield site.node, seen
+
+
+def is_asked_in_session(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a request goes on with a chat of an SDK."""
+    base = ex.receiver(call)
+    return ex.called_name(call) in words.SESSION_CALLS and base is not None and Kind.MODEL in anatomy.facts.kinds(base)
 
 
 def _kept_ids(anatomy: Anatomy, function: Scope) -> set[Slot]:

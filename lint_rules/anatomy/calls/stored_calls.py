@@ -10,6 +10,7 @@ from itertools import islice
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.sessions import is_asked_in_session
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -149,7 +150,11 @@ class StoredCalls:
     # -- what is stored already, where the call is read ----------------------------------------------------------
 
     def _kept(self, way: Way, function: Scope) -> Iterator[Storage]:
-        """Runs of a server that wait for all results; messages that are read from a history."""
+        """Runs of a server that wait for all results; chats that store replies; messages read from a history."""
+        asked = way[0][1] if way[0][0] == "call" else None
+        if isinstance(asked, cst.Call) and is_asked_in_session(self._anatomy, asked):
+            yield Storage(way, asked, function, "is kept by the chat session, which waits for the results of all calls")
+            return
         if _ON_SERVER in way:
             for node in function.nodes:
                 pair = ex.member(node)

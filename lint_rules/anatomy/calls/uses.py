@@ -9,6 +9,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls import answers
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -40,19 +41,24 @@ def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], dep
     for node in made:
         if any(value in of_it.nodes for value in _result_parts(node)):
             return node
-    slots = anatomy.facts.slots
     for node in made if depth < _DEEPEST else ():
-        callee = slots.callee(node) if type(node) is cst.Call else None
+        there, callee = _run(anatomy, node) if type(node) is cst.Call else (anatomy, None)
         if type(node) is not cst.Call or callee is None or callee is function:
             continue
-        given = {slot for slot, value in slots.bindings(node, callee) if value in of_it.nodes}
-        names = [name for slot in given for name in anatomy.facts.names.get(slot, ())]
-        if given and answered(anatomy, callee, names, depth + 1) is not None:
+        given = {slot for slot, value in there.facts.slots.bindings(node, callee) if value in of_it.nodes}
+        names = [name for slot in given for name in there.facts.names.get(slot, ())]
+        if given and answered(there, callee, names, depth + 1) is not None:
             return node
     given_back = any(isinstance(node, cst.Return) for node in of_it.nodes) and function.kind == "function"
     sites = anatomy.calls.sites[function] if given_back and depth < _DEEPEST else ()
     found = (answered(anatomy, site.caller, [site.node], depth + 1) for site in sites)
     return next((answer for answer in found if answer is not None), None)
+
+
+def _run(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope | None]:
+    """The function that a call runs, with the file it stands in."""
+    callee = anatomy.facts.slots.callee(call)
+    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call) or (anatomy, None)
 
 
 def rebuilt(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode]) -> cst.CSTNode | None:
@@ -77,8 +83,11 @@ def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             ex.text(items["role"]) if "role" in items else None,
         )
         ids = [value for key, value in items.items() if key in words.ANSWERED]
+        response = items.keys() & {"function_response", "functionResponse"}
         if ids:
             yield from ids
+        elif response:
+            yield from (items[key] for key in response)
         elif role in answers.ROLES or kind in words.RESULT_TAGS:
             yield from items.values()
     elif isinstance(node, cst.Call):

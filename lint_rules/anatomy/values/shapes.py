@@ -155,6 +155,8 @@ def annotated(annotation: cst.BaseExpression) -> tuple[Kind, str] | None:
         return Kind.MESSAGE, f"is annotated `{name}`"
     if name in words.CALL_TYPES:
         return Kind.CALL, f"is annotated `{name}`"
+    if name in words.SESSION_TYPES:
+        return Kind.MODEL, f"is annotated `{name}`"
     if type(annotation) is cst.BinaryOperation:
         return annotated(annotation.left) or annotated(annotation.right)
     if type(annotation) is cst.Subscript:
