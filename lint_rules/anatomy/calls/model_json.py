@@ -11,11 +11,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.call_tests import without_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
@@ -31,7 +33,31 @@ def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evide
     evidence = _evidence(anatomy, call, function)
     if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
         return None
-    return None if _is_tried_before(anatomy, call, function) else evidence
+    if _is_run_without_calls(anatomy, function) or _is_tried_before(anatomy, call, function):
+        return None
+    return evidence
+
+
+def _is_run_without_calls(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether the file runs a function only where a test has told that the reply has no calls: `if not calls: f()`."""
+    sites = [site.node for site in anatomy.calls.sites[function]]
+    if not sites or anatomy.calls.references.get(function):
+        return False
+    return all(
+        any(
+            isinstance(tested, cst.If) and _tells_of_none(anatomy, tested.test) is holds
+            for tested, holds in passed(anatomy.module, site)
+        )
+        for site in sites
+    )
+
+
+def _tells_of_none(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
+    """What a test gives just where there are no calls; None for one that asks for something else as well."""
+    plain = ex.inner(test)
+    while isinstance(plain, cst.UnaryOperation) and isinstance(plain.operator, cst.Not):
+        plain = ex.inner(plain.expression)
+    return None if isinstance(plain, cst.BooleanOperation) else without_calls(anatomy.facts, test)
 
 
 def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
