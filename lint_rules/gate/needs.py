@@ -247,7 +247,7 @@ class Needs(Surroundings):
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
         return self._runs_beside and (
             self.agent
-            or self.turns_elsewhere()
+            or self.agents_elsewhere()
             or not _CONVERSATIONS.isdisjoint(self.keywords)
             or not words.KEEPERS.keys().isdisjoint(self.called)
         )
@@ -256,7 +256,7 @@ class Needs(Surroundings):
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
         if self.agent and (self._serves or self._makes_defaults() or self._has_class_list()):
             return True
-        return (self._serves and (self.keeps_elsewhere() or self.turns_elsewhere())) or self.defaults_elsewhere()
+        return (self._serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""

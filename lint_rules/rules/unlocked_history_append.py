@@ -203,7 +203,7 @@ def _outside_call(races: Races, found: OutsideCall) -> Draft:
 
 def _no_lock(races: Races, found: NoLock) -> Draft:
     write, first, second = found.writes[0], found.first, found.second
-    what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
+    what = {"thread": "threads", "task": "tasks", "handler": "requests", "serial": "handlers"}[first.kind]
     message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {found.harm}"
     notes = [started(first), *([started(second)] if second is not None else [])]
     notes += [Note(w.node, "also written here") for w in found.writes[1:4]]

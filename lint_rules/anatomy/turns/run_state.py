@@ -280,8 +280,8 @@ class RunStates:
                     break
 
     def _waits(self, function: Scope) -> Iterator[cst.CSTNode]:
-        nodes = function.nodes_of(cst.Await, cst.Call)
-        return (node for node in nodes if type(node) is not cst.Call or self.asks(node))
+        asks = [call for call in function.nodes_of(cst.Call) if self.asks(call)]
+        return iter(sorted([*function.waits, *asks], key=lambda node: self.module.order[node]))
 
     def _read_after(self, function: Scope, slot: Slot, write: cst.CSTNode, wait: cst.CSTNode) -> cst.CSTNode | None:
         """Where the attribute is read once others may have run: after the wait, or in what is waited for."""
