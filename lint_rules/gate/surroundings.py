@@ -182,6 +182,12 @@ class Surroundings(Evidence):
             if source is not None:
                 yield module, source
 
+    def defining(self, names: Collection[str]) -> Iterator[bytes]:
+        """The sources of the project that define one of these names: as a function, a method, a class or a field."""
+        for _, source in self._sources() if names else ():
+            if not _defined(source).isdisjoint(names) or any(b".%s = " % name.encode() in source for name in names):
+                yield source
+
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
         return bool(self.asking_elsewhere)

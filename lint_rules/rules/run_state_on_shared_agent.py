@@ -112,6 +112,6 @@ def _message(found: RunState) -> str:
         )
     shared = " on this object" if "." in found.name else ""
     return (
-        f"`{run}` stores what it was given in `{found.name}`, which all runs{shared} share: after the wait it may be"
+        f"`{run}` stores what it was given, or made of that, in `{found.name}`, which all runs{shared} share: after the wait it may be"
         " another run's"
     )

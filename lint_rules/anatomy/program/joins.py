@@ -275,7 +275,13 @@ class Joins:
 
 def _are_one_run(start: Start, other: Start) -> bool:
     """Whether two starts are two calls of one function elsewhere, of which one run is under way at a time."""
-    if start.caller is None or other.caller is None or start.many or other.many or "handler" in {start.kind, other.kind}:
+    if (
+        start.caller is None
+        or other.caller is None
+        or start.many
+        or other.many
+        or "handler" in {start.kind, other.kind}
+    ):
         return False
     one, two = start.caller.passing, other.caller.passing
     return (one.path, one.caller) == (two.path, two.caller) and bool(one.caller)

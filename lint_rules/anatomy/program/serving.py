@@ -98,9 +98,7 @@ class _Roots:
                 concurrent = overlap in {"threads", "workers"} or (overlap == "tasks" and function.is_async)
                 framework, keeper = min(row.packages & self.used), self._keeper(row, function)
                 threads = overlap == "workers"
-                return Serving(
-                    function, node, framework, concurrent, keeper, switch, threads, row.stops, row.one_user
-                )
+                return Serving(function, node, framework, concurrent, keeper, switch, threads, row.stops, row.one_user)
         return None
 
     # -- ways to be called ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from lint_rules.anatomy.program.locks import Locks
 from lint_rules.anatomy.program.serving import in_background
 from lint_rules.anatomy.turns.callers import called_beside
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
+from lint_rules.anatomy.turns.handed_starts import handed_starts
 from lint_rules.anatomy.turns.hooks import begun_through_bases
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
@@ -50,6 +51,7 @@ class Races:
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
         begun = [*starts(anatomy.calls), *begun_through_bases(anatomy)]
+        begun += handed_starts(anatomy, self.locks, self.flags)
         found = [*map(self.alone, begun), *called_beside(anatomy)]
         self.serial = [start for start in found if start.kind == "serial"]
         self.starts = found if len(found) > len(self.serial) else []

@@ -328,7 +328,9 @@ class StoredTurns:
         values = [*self._facts.assigned(slot), *(node.value for node in returns if node.value is not None)]
         for part in (part for value in values for part in ex.alternatives(value)):
             inner = self._facts.slots.of(part)
-            if isinstance(part, cst.Call) and (keeps_conversation(self._module, part) or self._gets_session(part, depth)):
+            if isinstance(part, cst.Call) and (
+                keeps_conversation(self._module, part) or self._gets_session(part, depth)
+            ):
                 return True
             if inner is not None and inner != slot and depth < _DEEPEST:
                 if self._holds_session(inner, depth + 1, given=given):
