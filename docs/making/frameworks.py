@@ -43,6 +43,8 @@ def _ways(row: Framework) -> Iterator[str]:
         yield f"calls of {_code(row.calls)}"
     if row.methods:
         yield f"methods of {_code(row.methods)}"
+    if row.background:
+        yield f"in the background: decorators {_code(row.background)}"
     if row.events:
         yield f"parameters of type {_code(row.events)}"
 

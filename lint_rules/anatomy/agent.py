@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.messages.classes import Elements
     from lint_rules.anatomy.messages.contents import Contents
     from lint_rules.anatomy.program.concurrency import Caller
+    from lint_rules.anatomy.turns.handed_starts import Takers
     from lint_rules.anatomy.turns.kept_elsewhere import KeptElsewhere
     from lint_rules.anatomy.turns.races import Races
     from lint_rules.anatomy.turns.storage import Storage
@@ -270,6 +271,12 @@ class Anatomy:
         from lint_rules.anatomy.turns.storage import Storage
 
         return Storage(self)
+
+    @cached_property
+    def takers(self) -> Takers:
+        from lint_rules.anatomy.turns.handed_starts import Takers
+
+        return Takers(self)
 
     @cached_property
     def races(self) -> Races:

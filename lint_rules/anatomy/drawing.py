@@ -40,6 +40,7 @@ _ORDER: tuple[PartKind, ...] = (
     "start", "history", "copy", "cut", "ask", "reply", "end", "limit", "guard", "parse", "run", "answer", "write",
     "lock", "code",
 )  # fmt: skip
+_RUNS = {"thread": "in a thread", "task": "as a task", "handler": "for each request", "serial": "for each event"}
 _STORES = {
     "append": "stores", "insert": "stores", "extend": "stores", "cut": "takes messages out of",
     "replace": "writes over messages of", "rebind": "replaces",
@@ -392,7 +393,7 @@ class _Round:
                     self._add("write", write.node, describe(write.slot), says)
         for start in races.starts:
             if self._concerns(start):
-                run = {"thread": "in a thread", "task": "as a task", "handler": "for each request"}[start.kind]
+                run = _RUNS[start.kind]
                 many = ", several at once" * start.many
                 self._add("start", start.node, start.function.qualname, f"runs {run}{many}, beside others")
 

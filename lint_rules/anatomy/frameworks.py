@@ -26,6 +26,9 @@ class Framework(NamedTuple):
     those of `methods` of which one object takes all events; `common` are the parts of what a handler gets, and the
     types of it, that other runs get, too. A keyword of `switches` (or a call of that name, in a
     builder) with this value makes `overlap` another. It `stops` a run when its user wants that.
+
+    A function that one of `background` decorates runs beside the rest, whoever calls it. `one_user`: all that runs is
+    of one user, who sits at the screen.
     """
 
     packages: frozenset[str]
@@ -39,6 +42,8 @@ class Framework(NamedTuple):
     common: frozenset[str] = _NONE
     switches: tuple[tuple[str, str, Overlap], ...] = ()
     stops: bool = False
+    background: frozenset[str] = _NONE
+    one_user: bool = False
 
 
 def _set(words: str) -> frozenset[str]:
@@ -172,6 +177,7 @@ FRAMEWORKS = (
         common=_set("bot client"),
         lasting=_set("Client AutoShardedClient Bot AutoShardedBot Cog"),
         events=_set("Message Interaction ApplicationContext Context"),
+        background=_set("loop"),
     ),
     Framework(
         _set("interactions botpy khl twitchio revolt guilded"),
@@ -304,6 +310,35 @@ FRAMEWORKS = (
         "gradio.app/guides/queuing, 4: `concurrency_limit=1`, one run of an event at a time",
         _set("click submit change then success select input upload release load"),
         _set("click submit change then success select input upload release load ChatInterface Interface"),
+    ),
+    Framework(
+        _set("textual"),
+        "turns",
+        "textual.textualize.io, 0.80, Workers: handlers and actions come one by one, a worker runs beside them",
+        _set("on"),
+        methods={"*": _set("on_* action_* key_* watch_*")},
+        background=_set("work"),
+        one_user=True,
+    ),
+    Framework(
+        _set("tkinter customtkinter ttkbootstrap"),
+        "turns",
+        "docs.python.org/3/library/tkinter, Threading model: one thread calls back for one event after the other",
+        calls=_set("Button CTkButton add_command bind bind_all protocol after"),
+        one_user=True,
+    ),
+    Framework(
+        _set("PyQt5 PyQt6 PySide2 PySide6"),
+        "turns",
+        "doc.qt.io/qt-6/threads-qobject: a slot runs in the thread of its object, one event after the other",
+        calls=_set("connect singleShot"),
+        one_user=True,
+    ),
+    Framework(
+        _set("apscheduler fastapi_utils"),
+        "turns",
+        "apscheduler.readthedocs.io, 3.10: `max_instances=1`, one run of a job at a time, beside all else",
+        background=_set("scheduled_job repeat_every"),
     ),
     Framework(
         _set("streamlit"),

@@ -125,8 +125,23 @@ class Needs(Surroundings):
 
     @cached_property
     def _runs_beside(self) -> bool:
-        """Something that runs concurrently: in this file, one that imports it, or one that a class inherits from."""
-        return self.starts_runs or self.is_run_beside or any(map(runs_beside, self.bases_elsewhere()))
+        """Something that runs concurrently: in this file, one that imports it, one that a class inherits from, or one
+        that is handed a function.
+        """
+        if self.starts_runs or self.is_run_beside or any(map(runs_beside, self.bases_elsewhere())):
+            return True
+        return any(map(runs_beside, self.defining(self._handed_to())))
+
+    def _handed_to(self) -> set[str]:
+        """What is called here with a function of this file, or an attribute is made one."""
+        own = {node.name for kind in (ast.FunctionDef, ast.AsyncFunctionDef) for node in self.nodes[kind]}
+        found = {
+            called_name(node)
+            for node in self.nodes[ast.Call]
+            if any(_names_one(value, own) for value in (*node.args, *(keyword.value for keyword in node.keywords)))
+        }
+        handed = (node for node in self.nodes[ast.Assign] if _names_one(node.value, own))
+        return found | {target.attr for node in handed for target in node.targets if isinstance(target, ast.Attribute)}
 
     @cached_property
     def starts_runs(self) -> bool:
@@ -247,7 +262,7 @@ class Needs(Surroundings):
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
         return self._runs_beside and (
             self.agent
-            or self.turns_elsewhere()
+            or self.agents_elsewhere()
             or not _CONVERSATIONS.isdisjoint(self.keywords)
             or not words.KEEPERS.keys().isdisjoint(self.called)
         )
@@ -256,7 +271,7 @@ class Needs(Surroundings):
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
         if self.agent and (self._serves or self._makes_defaults() or self._has_class_list()):
             return True
-        return (self._serves and (self.keeps_elsewhere() or self.turns_elsewhere())) or self.defaults_elsewhere()
+        return (self._serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""
@@ -514,6 +529,13 @@ class Needs(Surroundings):
 def _is_bounded(call: ast.Call) -> bool:
     """`deque(lines, 40)`."""
     return called_name(call) == "deque" and len(call.args) > 1
+
+
+def _names_one(value: ast.expr, functions: set[str]) -> bool:
+    """Whether a value is one of some functions, or a lambda."""
+    if isinstance(value, ast.Lambda):
+        return True
+    return (value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", None)) in functions
 
 
 @lru_cache(maxsize=4096)

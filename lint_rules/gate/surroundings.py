@@ -182,14 +182,32 @@ class Surroundings(Evidence):
             if source is not None:
                 yield module, source
 
+    def defining(self, names: Collection[str]) -> Iterator[bytes]:
+        """The sources of the project that define one of these names: as a function, a method, a class or a field."""
+        for _, source in self._sources() if names else ():
+            if not _defined(source).isdisjoint(names) or any(b".%s = " % name.encode() in source for name in names):
+                yield source
+
     def turns_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that asks a model."""
         return bool(self.asking_elsewhere)
 
+    def agents_elsewhere(self) -> bool:
+        """What is called here is defined in a file of the project that shows an agent, itself or where it imports."""
+        return any(
+            not self.called.isdisjoint(_defined(source))
+            and (_shows_agent(source) or any(map(_shows_agent, self._imported_there(module, source))))
+            for module, source in self._sources()
+        )
+
+    def _imported_there(self, module: str, source: bytes) -> Iterator[bytes]:
+        """The sources of the project that one imports, which is imported here as `module`."""
+        inner = (self._nearby(name) for name in imported_by(module, source)) if self._nearby is not None else ()
+        return (found for found in inner if found is not None)
+
     def _asks_beyond(self, module: str, source: bytes) -> bool:
         """Whether a file asks a model that another one imports, which is imported here as `module`."""
-        inner = (self._nearby(name) for name in imported_by(module, source)) if self._nearby is not None else ()
-        return any(found is not None and seen(found).asks for found in inner)
+        return any(seen(found).asks for found in self._imported_there(module, source))
 
     def stores_by_coroutine(self, named: Collection[str]) -> bool:
         """Whether a file that this one imports from, with signs of an agent here or there, defines a coroutine function
@@ -293,6 +311,12 @@ def seen(source: bytes) -> Seen:
     return Seen(evidence.agent, evidence.asks, evidence.message_fields)
 
 
+def _shows_agent(source: bytes) -> bool:
+    """Whether a source has parts of an agent, or an object of a library that keeps a conversation."""
+    return seen(source).agent or _KEEPERS.search(source) is not None
+
+
+_KEEPERS = re.compile(rb"\b(?:%s)\(" % b"|".join(map(str.encode, sorted(words.KEEPERS))))
 _OF_CALLS = re.compile(rb"^[ \t]+name[ \t]*:(?:[^\n]*\n){1,9}?[ \t]+(?:input|arguments|args)[ \t]*:", re.MULTILINE)
 """Fields of a class as a provider calls those of a tool call."""
 

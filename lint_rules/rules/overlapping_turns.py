@@ -64,7 +64,8 @@ need not be messages: pairs, lines, one long text, or rows of questions and answ
 and what was asked and what was answered both go back to them. And so is a request that goes on with what the provider
 keeps: an Assistants thread, a `conversation` or `previous_response_id`, a chat object of its library, a session of its
 SDK, the `thread_id` in a LangGraph `config`. A history that is copied, or stands under a key which was just made, is
-the request's own. Starts are threads, timers, executors, tasks and handlers of web servers and bots. Where looplint was
+the request's own. Starts are threads, timers, executors, tasks, jobs of schedulers, workers of windows,
+handlers of web servers and bots, and what is handed to who starts it so. Where looplint was
 given the folder, they may stand in files that import this one, directly or through others; what the file with the
 handlers sees by itself is reported there. From each start the calls are followed until a lock, or a busy flag that is
 tested and set without an `await` between, keeps runs apart. Two runs of one start overlap when it stands in a loop or

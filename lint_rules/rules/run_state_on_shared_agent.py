@@ -58,8 +58,9 @@ several requests run at once; its class must be known, in this
 file or an imported one of the project: the method that is called only stores what it is given, and another method
 reads it. A save and restore counts in a coroutine that asks a model between them, on an object that the function has
 not made. An attribute that is set from a parameter counts where several runs on one object are seen: request and bot
-handlers, or tasks and threads that are started again and again; and where it is read after an `await`. So does a
-global that a function sets from its parameter, itself or by a helper, and reads, or has read, after it.
+handlers, or tasks and threads that are started again and again; and where it is read after an `await`: from a
+parameter, or from what is made of one, but by a model; itself or by a helper. So does a global that a function sets so,
+and reads, or has read, after it.
 
 Silent: under a lock; on objects made for the run; context variables; values that are passed on as arguments; flags
 and counters.
@@ -112,6 +113,6 @@ def _message(found: RunState) -> str:
         )
     shared = " on this object" if "." in found.name else ""
     return (
-        f"`{run}` stores what it was given in `{found.name}`, which all runs{shared} share: after the wait it may be"
-        " another run's"
+        f"`{run}` stores what it was given, or made of it, in `{found.name}`, which all runs{shared} share:"
+        " after the wait it may be another run's"
     )

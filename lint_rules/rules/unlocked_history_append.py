@@ -73,7 +73,10 @@ may be the other's question. A message that is taken out itself (`talk.remove(qu
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
-threads, tasks and handlers overridden methods are a part.
+threads, tasks and handlers overridden methods are a part. Handlers that come one after the other (the keys of a window,
+the messages of a bot that waits for each) are beside what a worker, a job or a thread has begun, not beside each other;
+in another file, one that first asks whether something is under way comes to nothing then. A function that is handed to
+who runs it in a thread or a task, here or in another file, runs beside others.
 
 Silent everywhere: `__init__`, objects a function made for itself, what a WebSocket keeps for its connection, tasks
 whose end is waited for before the next starts, what is taken out behind a test of what the turn sets while it runs, or
@@ -203,7 +206,7 @@ def _outside_call(races: Races, found: OutsideCall) -> Draft:
 
 def _no_lock(races: Races, found: NoLock) -> Draft:
     write, first, second = found.writes[0], found.first, found.second
-    what = {"thread": "threads", "task": "tasks", "handler": "requests"}[first.kind]
+    what = {"thread": "threads", "task": "tasks", "handler": "requests", "serial": "handlers"}[first.kind]
     message = f"`{describe(write.slot)}` is written by concurrent {what} without a lock: {found.harm}"
     notes = [started(first), *([started(second)] if second is not None else [])]
     notes += [Note(w.node, "also written here") for w in found.writes[1:4]]

@@ -97,6 +97,15 @@ class Scope:
         return self._named.get(name, [])
 
     @property
+    def waits(self) -> list[cst.BaseExpression]:
+        """Where a coroutine lets others run: its awaits, and what an `async for` goes through and a block enters."""
+        found: list[cst.BaseExpression] = [*self.nodes_of(cst.Await)]
+        for node in self.nodes_of(cst.For, cst.With) if self.is_async else ():
+            if node.asynchronous is not None:
+                found += [node.iter] if isinstance(node, cst.For) else [item.item for item in node.items[:1]]
+        return found
+
+    @property
     def qualname(self) -> str:
         outer = self.parent.function if self.parent else None
         return self.name if outer is None or outer.kind == "module" else f"{outer.qualname}.{self.name}"

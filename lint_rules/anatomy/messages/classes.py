@@ -143,9 +143,12 @@ def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False)
     yield from found or _called(anatomy, call, asking=asking)
 
 
+_PLACES = (cst.Name, cst.Attribute, cst.Subscript)
+
+
 def _called(anatomy: Anatomy, call: cst.Call, *, asking: bool) -> Iterator[FoundClass]:
     """`self.oracle(talk)`: the method that is run if an object of another file is called itself."""
-    slot = anatomy.facts.slots.of(call.func) if isinstance(call.func, (cst.Name, cst.Attribute)) else None
+    slot = anatomy.facts.slots.of(call.func) if isinstance(call.func, _PLACES) else None
     objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
     methods = (method_of(*each, "__call__") for each in objects)
     yield from (method for method in methods if method is not None)
@@ -301,12 +304,20 @@ def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
     if slot[0] == "return":
         return [node.value for node in slot[1].nodes_of(cst.Return) if node.value is not None]
     given = anatomy.facts.assigned(slot)
+    if slot[0] == "member" and not given:
+        return _under_key(anatomy, slot[1], slot[2])
     if given or slot[0] != "var":
         return given
     if is_parameter(slot) and anatomy.elements.annotation(slot) is None:
         bindings = (anatomy.facts.slots.bindings(site.node, slot[1]) for site in anatomy.calls.sites[slot[1]])
         return [value for bound in bindings for parameter, value in bound if parameter == slot]
     return [value for loop in _loops(slot) for value in _elements(anatomy, loop.iter)]
+
+
+def _under_key(anatomy: Anatomy, base: Slot, key: str) -> list[cst.BaseExpression]:
+    """What the displays have under a key that stand for a dict: `rooms[name] = {"agent": Agent()}`."""
+    shown = (value for each in {base, anatomy.aliases.of(base)} for value in anatomy.facts.assigned(each))
+    return [items[key] for value in shown if key in (items := ex.dict_items(ex.inner(value)))]
 
 
 def _loops(slot: Slot) -> Iterator[cst.For]:

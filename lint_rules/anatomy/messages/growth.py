@@ -77,6 +77,7 @@ def always_comes_to(anatomy: Anatomy, write: HistoryWrite) -> bool:
 
 
 _RULES = "system"
+_NOTHING = cst.List([])
 
 
 def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
@@ -90,7 +91,17 @@ def resets(anatomy: Anatomy, write: HistoryWrite) -> bool:
         return False
     if write.kind == "cut" or write.value is None:
         return write.kind == "cut"
-    return keeps_rules_only(write.value) or not reads(anatomy, write.value, write.slot)
+    return keeps_rules_only(write.value) or not reads(anatomy, _but_the_first(write.value), write.slot)
+
+
+def _but_the_first(value: cst.BaseExpression) -> cst.BaseExpression:
+    """What a list takes over of another behind its first element: nothing, of `[h[0]]` and `h[:1]`."""
+    value = ex.inner(value)
+    part = ex.slice_of(value)
+    if part is not None and part.lower is None and ex.integer(part.upper) == 1:
+        return _NOTHING
+    first = isinstance(value, cst.List) and len(value.elements) == 1 and ex.inner(value.elements[0].value)
+    return _NOTHING if isinstance(first, cst.Subscript) and ex.integer(ex.index(first)) == 0 else value
 
 
 def keeps_rules_only(value: cst.BaseExpression) -> bool:

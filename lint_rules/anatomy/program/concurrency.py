@@ -9,14 +9,14 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.call_graph import CallGraph
-from lint_rules.anatomy.program.serving import Serving, imports_gradio, is_executor
+from lint_rules.anatomy.program.serving import Serving, imports_gradio, in_background, is_executor
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
-StartKind = Literal["thread", "task", "handler"]
-
+StartKind = Literal["thread", "task", "handler", "serial"]
+"""What runs: of handlers several at a time, of the `serial` ones one after the other, beside all else."""
 
 _STARTERS = frozenset({*words.THREADS, *words.EXECUTOR_MAPS, *words.TASKS, *words.CALLBACKS, "gather"})
 
@@ -99,7 +99,9 @@ class Start:
         """Whether it runs on an event loop, where only an `await` lets others in."""
         if self.caller is not None:
             return self.caller.on_loop
-        return self.kind == "task" or (self.kind == "handler" and self.function.is_async and not self.in_thread)
+        if self.kind == "handler":
+            return self.function.is_async and not self.in_thread
+        return self.kind != "thread"
 
 
 def starts_several(start: Start) -> bool:
@@ -120,7 +122,7 @@ def starts(graph: CallGraph) -> list[Start]:
         Start(function, how.node, "handler", True, switch=how.switch, in_thread=how.in_threads)
         for function, how in served.items()
     ]
-    return [*_spawned(graph, served), *handlers, *_thread_classes(graph)]
+    return [*_spawned(graph, served), *handlers, *_thread_classes(graph), *_in_background(graph), *_serial(graph)]
 
 
 def _served(graph: CallGraph) -> dict[Scope, Serving]:
@@ -242,9 +244,22 @@ def _per_event(graph: CallGraph, served: Container[Scope], function: Scope, seen
     )
 
 
+def _in_background(graph: CallGraph) -> Iterator[Start]:
+    """What a decorator has run beside the rest, in a thread if it is no coroutine; one run at a time."""
+    for function, decorator in in_background(graph):
+        yield Start(function, decorator, "task" if function.is_async else "thread", False)
+
+
+def _serial(graph: CallGraph) -> Iterator[Start]:
+    """The handlers that come one after the other, beside what they, or others, have started."""
+    for function, how in graph.servings.items():
+        if not how.concurrent:
+            yield Start(function, how.node, "serial", False)
+
+
 def _thread_classes(graph: CallGraph) -> Iterator[Start]:
-    """`run` of a subclass of Thread."""
+    """`run` of a subclass of Thread, QThread."""
     for cls in graph.facts.module.classes:
         bases = cls.node.bases if isinstance(cls.node, cst.ClassDef) else ()
-        if any((ex.dotted(base.value) or "").rpartition(".")[2] == "Thread" for base in bases) and "run" in cls.methods:
+        if any((ex.dotted(base.value) or "").endswith("Thread") for base in bases) and "run" in cls.methods:
             yield Start(cls.methods["run"], cls.methods["run"].node, "thread", False)

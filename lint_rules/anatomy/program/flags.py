@@ -197,7 +197,7 @@ def _waits_between(anatomy: Anatomy, function: Scope, test: cst.If | cst.While, 
     flow = anatomy.flow(function)
     starts, goals = flow.at(test), flow.enclosing(claim, module.parent)
     ending = test.body if not module.inside(claim, test) else claim
-    for node in function.nodes_of(cst.Await):
+    for node in function.waits:
         if module.inside(node, claim) or module.inside(node, ending):
             continue
         at = flow.enclosing(node, module.parent)

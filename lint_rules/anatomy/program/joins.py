@@ -75,6 +75,8 @@ class Joins:
 
     def may_meet(self, start: Start, other: Start) -> bool:
         """Whether neither of two starts is waited for before the other; one that is runs within its function."""
+        if start.kind == other.kind == "serial" or _are_one_run(start, other):
+            return False
         if not self.is_joined(start) and not self.is_joined(other):
             return True
         if self.module.scope_of[start.node].function is not self.module.scope_of[other.node].function:
@@ -83,7 +85,7 @@ class Joins:
 
     def _ends_here(self, start: Start) -> bool:
         """`await create_task(...)`, `submit(...).result()`."""
-        if start.kind == "handler":
+        if start.target is None:
             return False
         for outer in (start.node, *self.module.ancestors(start.node)):
             if isinstance(outer, _MANY):
@@ -118,8 +120,8 @@ class Joins:
         return not self._runs_on(start, goals)
 
     def _is_unknown(self, start: Start, function: Scope) -> bool:
-        """Whether no path tells of the end: of handlers, of what runs several times from one place."""
-        if start.kind == "handler" or function.kind == "class" or starts_several(start):
+        """Whether no path tells of the end: of what others run, of what runs several times from one place."""
+        if start.target is None or function.kind == "class" or starts_several(start):
             return True
         return any(isinstance(outer, _MANY) for outer in self._outers(start.node))
 
@@ -269,6 +271,20 @@ class Joins:
                     p for p in flow.points if p.statement is not None and not self.module.inside(p.statement, block)
                 )
                 yield flow.exit
+
+
+def _are_one_run(start: Start, other: Start) -> bool:
+    """Whether two starts are two calls of one function elsewhere, of which one run is under way at a time."""
+    if (
+        start.caller is None
+        or other.caller is None
+        or start.many
+        or other.many
+        or "handler" in {start.kind, other.kind}
+    ):
+        return False
+    one, two = start.caller.passing, other.caller.passing
+    return (one.path, one.caller) == (two.path, two.caller) and bool(one.caller)
 
 
 def _gives_way(node: cst.CSTNode) -> bool:

@@ -127,6 +127,18 @@ class Locks:
             below = outer
         return frozenset(held | self._by_hand(node, function) | self._decorated(function))
 
+    def is_chosen(self, node: cst.CSTNode, function: Scope) -> bool:
+        """`if the_lock_is_ours: write()`, `else:` take it and write: a test decides, and says that both are meant."""
+        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        for branch in self.module.ancestors(node) if callee is not None else ():
+            if isinstance(branch, cst.If) and branch.orelse is not None:
+                within = self.module.inside(node, branch.orelse)
+                for site in self.graph.calls[function]:
+                    other = site.callee is callee and self.module.inside(site.node, branch)
+                    if other and self.module.inside(site.node, branch.orelse) != within:
+                        return bool(self.around(site.node, function))
+        return False
+
     def region(self, node: cst.CSTNode, function: Scope) -> cst.CSTNode | None:
         """The innermost `with LOCK:` around `node` in its function."""
         below = node

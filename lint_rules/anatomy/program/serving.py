@@ -24,6 +24,7 @@ class Serving:
 
     `keeper` is the class of which one object takes all events: its attributes are there for all users. `switch` is
     where the file says that they are concurrent, if it does. `stops`: it cancels a run when its user wants that.
+    `one_user`: who sits at the screen.
     """
 
     function: Scope
@@ -34,6 +35,7 @@ class Serving:
     switch: cst.CSTNode | None = None
     in_threads: bool = False
     stops: bool = False
+    one_user: bool = False
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -54,6 +56,14 @@ def registered_elsewhere(graph: CallGraph) -> Iterator[tuple[cst.BaseExpression,
                     if isinstance(value, (cst.Name, cst.Attribute)) and graph.facts.slots.function(value) is None:
                         yield value, call, roots.overlap(row)
             break
+
+
+def in_background(graph: CallGraph) -> Iterator[tuple[Scope, cst.Decorator | cst.BaseExpression]]:
+    """The functions that run beside the rest, whoever calls them, and what decorates each: `@work`, `@tasks.loop()`."""
+    roots = _Roots(graph)
+    for function in graph.facts.module.functions if any(row.background for row in roots.rows) else ():
+        if function.kind == "function":
+            yield from ((function, decorator) for decorator in decorators(function) if roots.is_background(decorator))
 
 
 def imports_gradio(module: SourceModule) -> bool:
@@ -87,7 +97,8 @@ class _Roots:
                 overlap, switch = self._switched(row)
                 concurrent = overlap in {"threads", "workers"} or (overlap == "tasks" and function.is_async)
                 framework, keeper = min(row.packages & self.used), self._keeper(row, function)
-                return Serving(function, node, framework, concurrent, keeper, switch, overlap == "workers", row.stops)
+                threads = overlap == "workers"
+                return Serving(function, node, framework, concurrent, keeper, switch, threads, row.stops, row.one_user)
         return None
 
     # -- ways to be called ------------------------------------------------------------------------------------
@@ -101,6 +112,13 @@ class _Roots:
             for row in self._rows(func, decorator, function):
                 if name in row.decorators:
                     yield row, decorator
+
+    def is_background(self, decorator: cst.BaseExpression) -> bool:
+        """Whether a decorator has a function run beside the rest."""
+        func = decorator.func if isinstance(decorator, cst.Call) else decorator
+        named = [row for row in self.rows if self._name(func) in row.background]
+        package = self._package(func.value if isinstance(func, cst.Attribute) else func) if named else None
+        return any(package is None or package in row.packages for row in named)
 
     def _registered(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
         """`app.add_handler(MessageHandler(TEXT, function))`, `click(lambda text: ...)`, `click(**event)`."""

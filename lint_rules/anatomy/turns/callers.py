@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import libcst as cst
 
@@ -30,11 +31,20 @@ class _Ways:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._unguarded = unguarded = anatomy.unguarded
-        self._begun = [(start, unguarded.reach(start.function, start)) for start in unguarded.starts]
+        starts = dict.fromkeys([*unguarded.starts, *unguarded.races.serial])
+        self._begun = [(start, unguarded.reach(start.function, start)) for start in starts]
+        self._flags, self._module = unguarded.races.flags, anatomy.module
+        self._slots, self._setup = anatomy.facts.slots, unguarded.races.is_setup
+        self._free: dict[Scope, set[Scope]] = {}
         self._reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
 
-    def starts(self, where: Scope, *, thread: bool = False) -> _Starts:
-        """The starts that come to a function, as a `Passing` has them; `thread`: it goes on in a thread of its own."""
+    def starts(self, where: Scope, call: cst.Call, *, thread: bool = False) -> _Starts:
+        """The starts that come to a call in a function, as a `Passing` has them.
+
+        `thread`: it goes on in a thread of its own. What runs one at a time comes to none behind a test that says that
+        something is under way.
+        """
+        held = self._is_held_back(call, where)
         return tuple(
             (
                 "thread" if thread else start.kind,
@@ -42,8 +52,36 @@ class _Ways:
                 not (thread or reach[where]),
             )
             for start, reach in self._begun
-            if where in reach
+            if where in reach and (start.many or (not held and where in self._come_to(start.function)))
         )
+
+    def _come_to(self, first: Scope) -> set[Scope]:
+        """The functions that one comes to while no test says that something is under way."""
+        if first not in self._free:
+            found = self._free[first] = {first}
+            queue = [first]
+            for here in queue:
+                for callee, node, _ in self._unguarded.steps(here):
+                    if callee not in found and (node is None or not self._is_held_back(node, here)):
+                        found.add(callee)
+                        queue.append(callee)
+        return self._free[first]
+
+    def _is_held_back(self, node: cst.CSTNode, where: Scope) -> bool:
+        """Whether a node stands behind a test of what is set while something runs, and set back then."""
+        tests = self._flags.tests_before(node, where) if self._busy else ()
+        return any(not self._busy.isdisjoint(self._flags.asked(test)) for test, _ in tests)
+
+    @cached_property
+    def _busy(self) -> set[Slot]:
+        """What functions set, and set back to nothing."""
+        told: dict[bool, set[Slot]] = {True: set(), False: set()}
+        for node in self._module.nodes_of(cst.Assign, cst.AnnAssign):
+            function = self._module.scope_of[node].function
+            if node.value is not None and function.kind == "function" and not self._setup(function):
+                off = ex.dotted(node.value) in {"False", "None"}
+                told[off] |= {slot for target in ex.targets(node) if (slot := self._slots.of(target)) is not None}
+        return told[True] & told[False]
 
     def callers(self, where: Scope, *, thread: bool = False) -> dict[str, bool]:
         """The functions that come to one, and whether it is in a thread of their own."""
@@ -68,7 +106,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 by=where.name,
                 own=own,
                 through_self=through_self,
-                starts=ways.starts(where),
+                starts=ways.starts(where, call),
                 callers=ways.callers(where),
                 lasting=frozenset(_lasting(anatomy, call, where)),
                 caller=where.qualname,
@@ -91,7 +129,7 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
         if not anatomy.unguarded.is_waited_for(each):
             found.append((each.target, each.node, starts, {}))
         elif not anatomy.unguarded.is_guarded(each.node, where):
-            starts += ways.starts(where, thread=thread)
+            starts += ways.starts(where, each.node, thread=thread)
             found.append((each.target, each.node, starts, ways.callers(where, thread=thread)))
     for value, call, overlap in registered_elsewhere(anatomy.calls):
         if overlap != "turns":

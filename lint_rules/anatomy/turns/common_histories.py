@@ -25,6 +25,7 @@ from lint_rules.anatomy.messages.growth import (
     resets,
     root_of,
 )
+from lint_rules.anatomy.messages.passing import resolved
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.turns.default_histories import grown_defaults
@@ -119,7 +120,7 @@ class _Served:
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls
-        self.servings = [s for s in self.graph.servings.values() if not _is_for_one(s.function)]
+        self.servings = [s for s in self.graph.servings.values() if not s.one_user and not _is_for_one(s.function)]
         self.reach = {s.function: self.graph.may_run(s.function) for s in self.servings}
 
     def all(self) -> Iterator[CommonHistory]:
@@ -169,19 +170,39 @@ class _Served:
                 yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history, slot)
 
     def _handed_on(self) -> Iterator[CommonHistory]:
-        """`memory = ConversationBufferMemory()` once, and `Agent(memory=memory)` of that library in a handler."""
+        """`memory = ConversationBufferMemory()` once, and `Agent(memory=memory)` of that library in a handler.
+
+        Or an agent that is handed to a function which talks to it: `await answer(agent, text)`.
+        """
         seen: set[Slot] = set()
         for call in self.module.nodes_of(cst.Call):
             caller = self.module.scope_of[call].function
             for arg in call.args:
                 slot = self.facts.slots.of(arg.value)
                 made = _made_at(self.anatomy, slot) if slot is not None and slot not in seen else None
-                if slot is None or made is None or not self._is_memory_for(slot, call):
+                if slot is None or made is None:
                     continue
                 serving = next((s for s in self._sharing(slot) if caller in self.reach[s.function]), None)
-                if serving is not None and not self._reset_before(slot, call, caller):
+                if serving is None or self._reset_before(slot, call, caller):
+                    continue
+                of_library = self._is_memory_for(slot, call)
+                kept = (self.anatomy, call, None, None) if of_library else self._kept_by_callee(slot, call, arg.value)
+                if kept is not None:
                     seen.add(slot)
-                    yield CommonHistory("object", made, describe(slot), call, self.anatomy, None, serving, None, slot)
+                    where, grown, evidence, history = kept
+                    yield CommonHistory("object", made, describe(slot), grown, where, evidence, serving, history, slot)
+
+    def _kept_by_callee(self, slot: Slot, call: cst.Call, value: cst.BaseExpression) -> _Kept | None:
+        """Where a function grows the conversation that an object keeps which it is handed."""
+        there, callee = resolved(self.anatomy, call) or (self.anatomy, None)
+        bindings = there.facts.slots.bindings(call, callee) if callee is not None else ()
+        given = {parameter for parameter, handed in bindings if handed is value}
+        for inner in callee.nodes_of(cst.Call) if callee is not None and given else ():
+            base = ex.receiver(inner)
+            kept = self._kept(slot, inner) if base is not None and there.facts.slots.of(base) in given else None
+            if kept is not None:
+                return kept
+        return None
 
     def _is_memory_for(self, slot: Slot, call: cst.Call) -> bool:
         """Whether a slot holds an object that keeps a conversation, of the library that the call is of."""
@@ -231,9 +252,11 @@ class _Served:
         return next((found for found in kept if found is not None), None)
 
     def _reset_before(self, slot: Slot, call: cst.Call, caller: Scope) -> bool:
-        """`agent.reset()` on all ways to `agent.chat(...)`: whatever a method empties without a condition."""
+        """`agent.reset()`, `agent = Agent()` on all ways to `agent.chat(...)`: what empties it without a condition."""
 
-        def resets_own(other: cst.Call) -> bool:
+        def resets_own(other: cst.Call | cst.Assign) -> bool:
+            if isinstance(other, cst.Assign):
+                return any(self.facts.slots.of(target) == slot for target in ex.targets(other))
             base, callee = ex.receiver(other), self.facts.slots.callee(other)
             if base is None or self.facts.slots.of(base) != slot:
                 return False
@@ -252,18 +275,20 @@ class _Served:
     def _begun_before(self, there: Anatomy, slot: Slot, call: cst.Call, caller: Scope) -> bool:
         """`engine.reset()` on all ways to `engine.reply(...)`."""
 
-        def resets_it(other: cst.Call) -> bool:
+        def resets_it(other: cst.Call | cst.Assign) -> bool:
+            if isinstance(other, cst.Assign):
+                return False
             found = self.anatomy.imported_function(ex.dotted(other.func) or "")
             writes = there.writes.by_function[found[1]] if found is not None and found[0] is there else ()
             return any(resets(there, write) and write.slot == slot for write in writes)
 
         return self._always_before(call, caller, resets_it)
 
-    def _always_before(self, call: cst.Call, caller: Scope, does: Callable[[cst.Call], bool]) -> bool:
-        """Whether a call that `does` it comes on all ways to `call`."""
+    def _always_before(self, call: cst.Call, caller: Scope, does: Callable[[cst.Call | cst.Assign], bool]) -> bool:
+        """Whether a node that `does` it comes on all ways to `call`."""
         flow, parent = self.anatomy.flow(caller), self.module.parent
         goals = flow.enclosing(call, parent)
-        others = (other for other in caller.nodes_of(cst.Call) if other is not call and does(other))
+        others = (other for other in caller.nodes_of(cst.Call, cst.Assign) if other is not call and does(other))
         return any(
             flow.dominates(point, goal) for other in others for point in flow.enclosing(other, parent) for goal in goals
         )

@@ -69,7 +69,7 @@ def _reads_behind(races: Races, function: Scope, history: Slot, cursor: Slot) ->
 
 def _waited(races: Races, function: Scope, read: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
     """Where others come in between: an `await`, or in a thread what asks a model."""
-    waits: list[cst.CSTNode] = [*function.nodes_of(cst.Await)]
+    waits: list[cst.CSTNode] = [*function.waits]
     if in_threads(races, function):
         waits += [call for call in function.nodes_of(cst.Call) if races.anatomy.turns.asks(call)]
     leads, again = races.anatomy.leads, races.anatomy.points(function, [read])

@@ -16,8 +16,10 @@ from lint_rules.anatomy.program.concurrency import Start, starts
 from lint_rules.anatomy.program.flags import Flags
 from lint_rules.anatomy.program.joins import Joins
 from lint_rules.anatomy.program.locks import Locks
+from lint_rules.anatomy.program.serving import in_background
 from lint_rules.anatomy.turns.callers import called_beside
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth, foreign_growths
+from lint_rules.anatomy.turns.handed_starts import handed_starts
 from lint_rules.anatomy.turns.hooks import begun_through_bases
 from lint_rules.anatomy.turns.keepers import Keepers
 from lint_rules.anatomy.turns.ownership import Ownership
@@ -49,7 +51,11 @@ class Races:
         self.flags = Flags(anatomy)
         self.joins = Joins(anatomy)
         begun = [*starts(anatomy.calls), *begun_through_bases(anatomy)]
-        self.starts = [*map(self.alone, begun), *called_beside(anatomy)]
+        begun += handed_starts(anatomy, self.locks, self.flags)
+        found = [*map(self.alone, begun), *called_beside(anatomy)]
+        self.serial = [start for start in found if start.kind == "serial"]
+        self.starts = found if len(found) > len(self.serial) else []
+        self.apart = {function for function, _ in in_background(anatomy.calls)}
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)
 
@@ -101,7 +107,7 @@ class Races:
     @cached_property
     def foreign_growths(self) -> list[ForeignGrowth]:
         """What functions of other files make longer here; of interest only where something runs at the same time."""
-        return list(foreign_growths(self.anatomy)) if self.starts else []
+        return list(foreign_growths(self.anatomy)) if self.starts or self.graph.servings else []
 
     def _is_unseen(self, write: HistoryWrite) -> bool:
         """Whether nobody else has the history yet when it is written."""
@@ -241,7 +247,8 @@ class Races:
         while queue:
             here = queue.pop()
             inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
-            sites = [s for s in self.graph.calls[here] if not self.ownership.on_own_object(s.node, here)]
+            sites = [s for s in self.graph.calls[here] if s.callee not in self.apart]
+            sites = [s for s in sites if not self.ownership.on_own_object(s.node, here)]
             callees = [s.callee for s in sites if not (apart and self.is_held_back(s.node, here))]
             callees += [s.function for s in self.joined_in(here)]
             for callee in [*callees, *(f for f in inside if f.kind == "function")]:

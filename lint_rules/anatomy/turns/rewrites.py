@@ -187,7 +187,7 @@ def _only_measured(races: Races, read: cst.CSTNode) -> bool:
 def _waits(races: Races, function: Scope) -> list[cst.CSTNode]:
     """Where a function lets others run: awaits, and calls that ask a model."""
     if function.is_async:
-        return list(function.nodes_of(cst.Await))
+        return [*function.waits]
     if not races.graph.reaches_llm(function):
         return []
     return [call for call in function.nodes_of(cst.Call) if races.graph.asks(call)]
@@ -253,8 +253,13 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
 
 
 def run_apart(races: Races, one: Scope, other: Scope) -> bool:
-    """Whether a start reaches just one of two functions."""
-    return bool(set(races.starts_reaching(one)) ^ set(races.starts_reaching(other)))
+    """Whether a start reaches just one of two functions; a handler of serial ones, if another start is beside it."""
+    first, second = set(races.starts_reaching(one)), set(races.starts_reaching(other))
+    return any(
+        start.kind != "serial" or any(other.kind != "serial" for other in others)
+        for alone, others in ((first, second), (second, first))
+        for start in alone - others
+    )
 
 
 # -- an object that keeps the history behind methods -----------------------------------------------------------
@@ -388,8 +393,7 @@ def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTN
 
 def _waits_around(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
     """Whether one event loop may go on with another run between a load and a save, those included."""
-    waits: list[cst.CSTNode] = [wait for wait in function.nodes_of(cst.Await) if _suspends(races, wait)]
-    waits += [loop for loop in function.nodes_of(cst.For) if loop.asynchronous is not None]
+    waits = [wait for wait in function.waits if not isinstance(wait, cst.Await) or _suspends(races, wait)]
     return any(
         races.module.inside(load, wait)
         or races.module.inside(save, wait)
@@ -406,10 +410,7 @@ def _suspends(races: Races, wait: cst.Await) -> bool:
     """Whether the event loop may go on meanwhile: a coroutine of this file that awaits nothing runs at once."""
     call = ex.inner(wait.expression)
     callee = races.facts.slots.callee(call) if isinstance(call, cst.Call) else None
-    return callee is None or any(
-        isinstance(node, cst.Await) or (isinstance(node, (cst.For, cst.With)) and node.asynchronous is not None)
-        for node in callee.nodes
-    )
+    return callee is None or bool(callee.waits)
 
 
 def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -14,6 +14,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
@@ -192,10 +193,18 @@ class RunStates:
         return found
 
     def _is_given(self, value: cst.BaseExpression, function: Scope) -> bool:
-        """Whether a value comes with the call of the function: a parameter, or a part of one."""
+        """Whether a value comes with the call of the function: a parameter, or what is made of one, not by a model."""
         own = self.module.self_name(function)
         names = {p.name.value for p in parameters(function)} - {own}
-        return bool(names) and any(type(n) is cst.Name and n.value in names for n in walk(value))
+        queue, seen = [value] if names else [], set[str]()
+        for here in queue:
+            new = {part.value for part in walk(here) if type(part) is cst.Name} - seen
+            if not names.isdisjoint(new):
+                return True
+            seen |= new
+            made = [value for name in new for value in self.facts.assigned(("var", function, name))]
+            queue += [each for each in made if not any(type(n) is cst.Call and self.asks(n) for n in walk(each))]
+        return False
 
     def _is_looked_up(self, base: cst.BaseExpression, function: Scope) -> bool:
         """`self.tool`, or a name for `self.tools.get("x")`: an object that outlives the run.
@@ -260,11 +269,18 @@ class RunStates:
                     continue
                 found.setdefault(function, []).append((node, slot))
         for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
-            globals_set = [slot for node, slot in kept if slot[0] == "var" and not self._held(node, function)]
-            for site in self.anatomy.calls.sites[function] if globals_set else ():
+            stored = [slot for node, slot in kept if not self._held(node, function)]
+            for site in self.anatomy.calls.sites[function] if stored and not self.races.is_setup(function) else ():
                 if site.caller.kind == "function" and any(self._is_given(a.value, site.caller) for a in site.node.args):
-                    found.setdefault(site.caller, []).extend((site.node, slot) for slot in globals_set)
+                    own = self._is_own_object(site)
+                    seen = [(site.node, slot) for slot in stored if slot[0] == "var" or own]
+                    found.setdefault(site.caller, []).extend(seen)
         return found
+
+    def _is_own_object(self, site: CallSite) -> bool:
+        """Whether a method calls another one of its object."""
+        base = ex.receiver(site.node)
+        return isinstance(base, cst.Name) and base.value == self.module.self_name(site.caller)
 
     def _stored(self, function: Scope, starter: cst.CSTNode) -> Iterator[RunState]:
         for node, slot in self._kept[function]:
@@ -272,16 +288,24 @@ class RunStates:
                 continue
             name = describe(slot) if isinstance(node, cst.Call) else ex.source(ex.targets(node)[0], 40)
             for wait in self._waits(function):
-                if not self.anatomy.leads(function, [node], [wait]):
+                if not self.anatomy.leads(function, [node], [wait]) and not self._waits_in(node, wait, slot):
                     continue
                 read = self._read_after(function, slot, node, wait)
                 if read is not None:
                     yield RunState("entry", node, function, name, wait, read, self.anatomy, starter)
                     break
 
+    def _waits_in(self, node: cst.CSTNode, wait: cst.CSTNode, slot: Slot) -> bool:
+        """Whether a call stores something and goes on to wait: `await self.answer(text)`."""
+        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        if callee is None or not self.module.inside(node, wait):
+            return False
+        writes = [n for n in callee.nodes_of(cst.Assign, cst.AnnAssign) if self._writes(n, slot)]
+        return self.anatomy.leads(callee, writes, [*self._waits(callee)])
+
     def _waits(self, function: Scope) -> Iterator[cst.CSTNode]:
-        nodes = function.nodes_of(cst.Await, cst.Call)
-        return (node for node in nodes if type(node) is not cst.Call or self.asks(node))
+        asks = [call for call in function.nodes_of(cst.Call) if self.asks(call)]
+        return iter(sorted([*function.waits, *asks], key=lambda node: self.module.order[node]))
 
     def _read_after(self, function: Scope, slot: Slot, write: cst.CSTNode, wait: cst.CSTNode) -> cst.CSTNode | None:
         """Where the attribute is read once others may have run: after the wait, or in what is waited for."""
@@ -326,7 +350,8 @@ class RunStates:
 
     def _reads(self, node: cst.CSTNode, slot: Slot) -> bool:
         return (
-            isinstance(node, cst.Name if slot[0] == "var" else cst.Attribute)
+            (type(node) is cst.Name if slot[0] == "var" else ex.member(node) is not None)
+            and isinstance(node, cst.BaseExpression)
             and self.facts.slots.of(node) == slot
             and not isinstance(self.module.parent.get(node), cst.AssignTarget)
         )

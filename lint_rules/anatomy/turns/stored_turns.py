@@ -328,7 +328,9 @@ class StoredTurns:
         values = [*self._facts.assigned(slot), *(node.value for node in returns if node.value is not None)]
         for part in (part for value in values for part in ex.alternatives(value)):
             inner = self._facts.slots.of(part)
-            if isinstance(part, cst.Call) and keeps_conversation(self._module, part):
+            if isinstance(part, cst.Call) and (
+                keeps_conversation(self._module, part) or self._gets_session(part, depth)
+            ):
                 return True
             if inner is not None and inner != slot and depth < _DEEPEST:
                 if self._holds_session(inner, depth + 1, given=given):
@@ -337,6 +339,12 @@ class StoredTurns:
                 if any(self._is_session(arg.value, depth) for arg in part.args):
                     return True
         return False
+
+    def _gets_session(self, call: cst.Call, depth: int) -> bool:
+        """Whether a function of another file gives such an object: `talks[key] = begun(prompt)`."""
+        plain = isinstance(call.func, (cst.Name, cst.Attribute)) and self._facts.slots.callee(call) is None
+        found = self._anatomy.imported_function(ex.dotted(call.func) or "") if plain and depth < _DEEPEST else None
+        return found is not None and found[0].stored_turns._holds_session(("return", found[1]), depth + 1)
 
     def _is_session(self, value: cst.BaseExpression, depth: int) -> bool:
         slot = self._facts.slots.of(value)

@@ -288,8 +288,9 @@ class Turns:
             shared = [(turn, place) for turn, place in places if place is not None]
             turns = [turn for turn, _ in shared]
             return _led_by(call, function, shared[0][1], turns, found[0].module) if shared else None
-        base = ex.receiver(call)
-        for there, method in methods_elsewhere(self.anatomy, call, asking=True) if base is not None else ():
+        for there, method in methods_elsewhere(self.anatomy, call, asking=True):
+            called = method.name == "__call__" and ex.called_name(call) != method.name
+            base = call.func if called else ex.receiver(call)
             turns = there.turns.open_in(method, call)
             slot = self._seen_here(turns[0].slot, base, function) if turns and base is not None else None
             slot = slot or next(self._given_here(turns, base, function), None) if base is not None else None

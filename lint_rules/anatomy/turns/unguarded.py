@@ -88,7 +88,7 @@ class Unguarded:
                 yield function, thread, parts
                 queue += [
                     (callee, thread or apart, parts)
-                    for callee, node, apart in self._steps(function)
+                    for callee, node, apart in self.steps(function)
                     if node is None or not self.is_guarded(node, function)
                 ]
 
@@ -97,7 +97,7 @@ class Unguarded:
         queue = [first]
         while queue:
             here = queue.pop()
-            for callee, node, thread in self._steps(here):
+            for callee, node, thread in self.steps(here):
                 if callee in found and (found[callee] or not (thread or found[here])):
                     continue
                 if node is not None and self.is_guarded(node, here):
@@ -106,8 +106,11 @@ class Unguarded:
                 queue.append(callee)
         return found
 
-    def _steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
+    def steps(self, here: Scope) -> Iterator[tuple[Scope, cst.CSTNode | None, bool]]:
+        """What a function runs on objects that it shares, by which node, and whether in a thread of its own."""
         for site in self.graph.calls[here]:
+            if site.callee in self.races.apart:  # a call begins it, and does not wait
+                continue
             base = ex.receiver(site.node)  # a function that gets a list of the run's own may store elsewhere, too
             if (base is None or not self.races.ownership.is_own(base, here)) and not self.races.is_held_back(
                 site.node, here
@@ -130,7 +133,12 @@ class Unguarded:
 
     def is_guarded(self, node: cst.CSTNode, function: Scope) -> bool:
         """Whether a lock or a busy flag keeps others away from a node."""
-        return bool(self.races.locks.around(node, function)) or self.races.flags.guard(node, function)
+        locks = self.races.locks
+        return (
+            bool(locks.around(node, function))
+            or locks.is_chosen(node, function)
+            or self.races.flags.guard(node, function)
+        )
 
     @cached_property
     def _served(self) -> set[Scope]:
@@ -140,7 +148,7 @@ class Unguarded:
 
     def is_many(self, start: Start) -> bool:
         """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
-        if start.caller is not None:
+        if start.target is None:
             return start.many
         where = self.module.scope_of[start.node].function
         if self.is_guarded(start.node, where) or self._has_one_worker(start):

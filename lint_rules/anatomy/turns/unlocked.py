@@ -6,11 +6,12 @@ A function that some callers call under a lock and some do not is no defect itse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 
 import libcst as cst
 
-from lint_rules.anatomy.messages.growth import reads, takes_last
+from lint_rules.anatomy.messages.growth import grows, reads, takes_last
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.call_graph import CallSite
@@ -19,6 +20,7 @@ from lint_rules.anatomy.program.locks import UNKNOWN
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -124,20 +126,10 @@ def _entered_both_ways(races: Races, history: SharedHistory) -> list[_Entered]:
 def _outside_calls(races: Races, entered: list[_Entered]) -> Iterator[OutsideCall]:
     seen: set[cst.CSTNode] = set()
     for write, site, locked in entered:
-        if site.node not in seen and not _partly_locked(races, site.caller) and not _chosen(races, site, locked):
+        chosen = races.locks.is_chosen(site.node, site.caller)
+        if site.node not in seen and not _partly_locked(races, site.caller) and not chosen:
             seen.add(site.node)
             yield OutsideCall(write, site, locked, _named(races.locks.at_site(locked))[0])
-
-
-def _chosen(races: Races, site: CallSite, locked: CallSite) -> bool:
-    """`if the_lock_is_ours: write()`, `else:` take it and write: a test decides, and says that both are meant."""
-    branches = (outer for outer in races.module.ancestors(site.node) if isinstance(outer, cst.If))
-    return any(
-        branch.orelse is not None
-        and {races.module.inside(node, branch.orelse) for node in (site.node, locked.node)} == {True, False}
-        and races.module.inside(locked.node, branch)
-        for branch in branches
-    )
 
 
 # -- no lock at all -----------------------------------------------------------------------------------------------
@@ -151,7 +143,8 @@ def _no_lock(races: Races, history: SharedHistory) -> Iterator[NoLock]:
 
 
 def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, writing: _Writing) -> Iterator[NoLock]:
-    for function, writes in races.by_function(history.writes).items():
+    longer = partial(grows, races.anatomy)
+    for function, writes in races.by_function([w for w in history.writes if not _at_the_front(w)]).items():
         writers = writing(races, history, function)
         if writers is None:
             continue
@@ -160,8 +153,14 @@ def _unlocked_writes(races: Races, history: SharedHistory, harm: str | None, wri
         turn = any(races.graph.reaches_llm(start.function) for start in started)
         if harm is not None and (threads or _rewritten_later(races, writes)):
             yield NoLock(writes, *writers, harm)
-        elif turn and hold_tool_messages(races.anatomy, history.writes):
+        elif turn and any(map(longer, writes)) and hold_tool_messages(races.anatomy, history.writes):
             yield NoLock(writes, *writers, schedules.PARTED)
+
+
+def _at_the_front(write: HistoryWrite) -> bool:
+    """`h.insert(0, SYSTEM)`: what goes before all else parts nothing."""
+    call = write.node
+    return isinstance(call, cst.Call) and write.kind == "insert" and ex.integer(ex.argument(call, "", 0)) == 0
 
 
 def _concurrent_writers(races: Races, history: SharedHistory, function: Scope) -> _Writers:

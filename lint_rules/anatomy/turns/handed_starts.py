@@ -1,0 +1,139 @@
+"""Functions that run beside others because of whom they are handed to: `bus.subscribe(self.answer)`.
+
+Who takes one, in this file or in another, has it run in a thread or a task, or calls it where it runs beside others
+itself; at once, or later, when it was kept in an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import classes_of, given_when_made, run_elsewhere
+from lint_rules.anatomy.program.concurrency import Start, StartKind, begun_elsewhere, starts
+from lint_rules.anatomy.program.flags import Flags
+from lint_rules.anatomy.program.joins import Joins
+from lint_rules.anatomy.program.locks import Locks
+from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+
+_GROWERS = frozenset({"append", "add", "setdefault"})
+
+
+@record
+class Taken:
+    """How what a place holds is run: as a start of that `kind`, and whether several at once."""
+
+    kind: StartKind
+    many: bool
+
+
+class Takers:
+    """What one file has run beside others of what it is handed: by parameters, and attributes that keep it."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy = anatomy
+        self.module = anatomy.module
+        self.facts = anatomy.facts
+        self.places: dict[Slot, Taken] = {}
+        self._locks, self._flags, self._joins = Locks(anatomy.calls), Flags(anatomy), Joins(anatomy)
+        for begun, many in begun_elsewhere(anatomy.calls):
+            where = self.module.scope_of[begun.node].function
+            start = Start(where, begun.node, begun.kind, many, begun.target)
+            if not self._joins.is_joined(start):
+                self._note(begun.target, Taken(begun.kind, many and not self._is_alone(start, where)))
+        for start in starts(anatomy.calls):
+            if not self._joins.is_joined(start):
+                self._note_called(start)
+
+    def _is_alone(self, start: Start, where: Scope) -> bool:
+        return self._joins.follows_its_last(start) or self._flags.guard(start.node, where)
+
+    def _note_called(self, start: Start) -> None:
+        """What a start calls that nobody here defines."""
+        for function in self.anatomy.calls.reachable(start.function):
+            for call in function.nodes_of(cst.Call):
+                if self.facts.slots.callee(call) is None and not self._locks.held(call, function):
+                    self._note(call.func, Taken(start.kind, start.many and not self._flags.guard(call, function)))
+
+    def _note(self, target: cst.BaseExpression, taken: Taken) -> None:
+        slot = self.facts.slots.of(target)
+        queue, seen = [slot] if slot is not None else [], {slot}
+        for here in queue:
+            if here[0] == "attr" or is_parameter(here):
+                if here not in self.places or taken.many:
+                    self.places[here] = taken
+            for inner in self._behind(here):
+                if inner not in seen:
+                    seen.add(inner)
+                    queue.append(inner)
+
+    def _behind(self, slot: Slot) -> Iterator[Slot]:
+        """Where what is in a slot comes from: what it is bound to, what it is an element of, what is put into that."""
+        if slot[0] == "item":
+            yield slot[1]
+        values = list(self.facts.assigned(slot))
+        if slot[0] == "var" and slot[1].kind == "function" and not values and not is_parameter(slot):
+            loops = (loop for loop in slot[1].nodes_of(cst.For) if slot[2] in ex.target_names(loop.target))
+            values += (
+                ex.receiver(loop.iter) or loop.iter if isinstance(loop.iter, cst.Call) else loop.iter for loop in loops
+            )
+        if slot[0] == "attr":
+            values += self._put(slot)
+        for value in (part for each in values for part in ex.alternatives(each)):
+            inner = self.facts.slots.of(value)
+            if inner is not None:
+                yield inner
+
+    def _put(self, slot: Slot) -> Iterator[cst.BaseExpression]:
+        """`self.listeners.append(listener)`, `self.handlers[event] = handler`."""
+        slots = self.facts.slots
+        for node in self.module.nodes_of(cst.Call, cst.Assign):
+            if isinstance(node, cst.Call):
+                base = ex.receiver(node) if ex.called_name(node) in _GROWERS and node.args else None
+                if base is not None and slots.of(base) in {slot, ("item", slot)}:
+                    yield node.args[-1].value
+            elif any(isinstance(t, cst.Subscript) and slots.of(t.value) == slot for t in ex.targets(node)):
+                yield node.value
+
+
+def handed_starts(anatomy: Anatomy, locks: Locks, flags: Flags) -> Iterator[Start]:
+    """A start for each function of a file that it hands to such a place, where nothing is held."""
+    named = [(f, node) for f, nodes in anatomy.calls.references.items() for node in nodes]
+    lambdas = [(f, f.node) for f in anatomy.module.functions if f.kind == "lambda"]
+    for function, reference in (*named, *lambdas):
+        outer = anatomy.module.parent[reference]
+        outer = anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else outer
+        where = anatomy.module.scope_of[reference].function
+        for there, place in _places(anatomy, outer, reference):
+            taken = there.takers.places.get(place)
+            if taken is not None and not locks.held(outer, where) and not flags.guard(outer, where):
+                yield Start(function, outer, taken.kind, taken.many)
+                break
+
+
+def _places(anatomy: Anatomy, outer: cst.CSTNode, reference: cst.CSTNode) -> Iterator[tuple[Anatomy, Slot]]:
+    """Where a function goes that is handed to a call, or bound to an attribute; and the file of that place."""
+    slots = anatomy.facts.slots
+    if isinstance(outer, cst.Call):
+        callee = slots.callee(outer)
+        found = (anatomy, callee) if callee is not None else run_elsewhere(anatomy, outer)
+        if found is not None:
+            there, taker = found
+            yield from ((there, slot) for slot, value in there.facts.slots.bindings(outer, taker) if value is reference)
+        else:
+            yield from (
+                (there, slot) for (there, _), slot, value in given_when_made(anatomy, outer) if value is reference
+            )
+    for target in ex.targets(outer) if isinstance(outer, cst.Assign) and outer.value is reference else ():
+        base = target.value if isinstance(target, cst.Attribute) else None
+        slot, held = slots.of(target), slots.of(base) if base is not None else None
+        if slot is not None and slot[0] == "attr":
+            yield anatomy, slot
+        elif held is not None and isinstance(target, cst.Attribute):
+            for there, cls in classes_of(anatomy, held):
+                yield there, there.facts.slots.attribute(cls, target.attr.value)
