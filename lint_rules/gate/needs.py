@@ -440,9 +440,9 @@ class Needs(Surroundings):
 
     def grows_history(self) -> bool:
         """What adds to a list; where no agent is seen, what the result of a run holds (Pydantic AI, Agents SDK). Or a
-        turn of another file, which loads what was saved here.
+        turn of another file, which loads what was saved here, and a request, which another file may put together.
         """
-        if self.turns_elsewhere():
+        if self.turns_elsewhere() or (self.agent and self.asks):
             return True
         if not self.agent and self.attributes.isdisjoint(words.ALL_MESSAGES):
             return False

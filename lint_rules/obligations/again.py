@@ -191,13 +191,16 @@ class Again:
 
     def _find_unstored(self, slot: Slot | None) -> set[Point]:
         found: set[Point] = set()
+        filling: set[cst.CSTNode] = set()
         for stored in self.anatomy.transcript.stored(self.function):
             if stored.slot == slot and not self.grows(stored):
                 found.update(self.points(stored.node))
+            elif stored.slot != slot and stored.kind in GROWING:
+                filling.add(stored.node)  # `request.extend(history)` leaves the history as it is
         if slot is not None:
             found.update(*(self.bound(root, grown=False) for root in _roots(slot)))
         for node in self.function.nodes:
-            if type(node) is cst.Call and self._may_cut(node, slot):
+            if type(node) is cst.Call and node not in filling and self._may_cut(node, slot):
                 found.update(self.points(node))
         return found
 

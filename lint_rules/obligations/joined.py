@@ -17,19 +17,22 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import keeps_conversation
-from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.messages import ROLES, Message, Role
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, moved, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
-_DEEPEST = 3
+_DEEPEST = 4
 _HOPS = 2
 """Into how many files a call is followed."""
 _MOST = 4
@@ -40,7 +43,7 @@ _BESIDE = ("chat_history", "message_history")
 
 Source: LlamaIndex, chat engines (`chat`, `stream_chat`); Pydantic AI, `Agent.run`.
 """
-_SAYS = frozenset({"user", "assistant"})
+_SAYS: frozenset[Role | None] = frozenset({"user", "assistant"})
 
 
 @record
@@ -130,29 +133,54 @@ class Joins:
 
     def _added(self, function: Scope, slot: Slot, depth: int) -> Iterator[_Part]:
         """Those that are added to it after it was made."""
-        for one in self.anatomy.transcript.stored(function):
-            if (
-                one.slot == slot
-                and one.write is not None
-                and one.write.node is one.node
-                and one.write.value is not None
-            ):
-                if one.kind == "extend":
-                    yield from ((part, (*taken, one.node)) for part, taken in self._wholes(one.write.value, depth))
-                elif (loop := self._loop(one)) is not None:
-                    yield from ((part, (*taken, loop)) for part, taken in self._wholes(loop.iter, depth))
+        for node, kind, value in self._put(function, slot):
+            if kind == "extend":
+                yield from ((part, (*taken, node)) for part, taken in self._wholes(value, depth))
+            elif (loop := self._loop(node, value)) is not None:
+                over = loop.iter
+                if isinstance(over, cst.Call) and ex.dotted(over.func) == "enumerate" and over.args:
+                    over = over.args[0].value
+                yield from ((part, (*taken, loop)) for part, taken in self._wholes(over, depth))
 
-    def _loop(self, one: Stored) -> cst.For | None:
+    def _put(self, function: Scope, slot: Slot) -> Iterator[tuple[cst.CSTNode, str, cst.BaseExpression]]:
+        """What a function puts into a list, where and how; also into one that is no history yet."""
+        known = set()
+        for one in self.anatomy.transcript.stored(function):
+            if one.slot == slot and one.write is not None and one.write.node is one.node:
+                known.add(one.node)
+                if one.write.value is not None:
+                    yield one.node, one.kind, one.write.value
+        for call in function.nodes_of(cst.Call):
+            base, given = ex.receiver(call), ex.positional(call)
+            if ex.called_name(call) in {"append", "extend"} and base is not None and len(given) == 1:
+                if call not in known and self.slots.of(base) == slot:
+                    yield call, ex.called_name(call), given[0]
+
+    def _loop(self, node: cst.CSTNode, value: cst.BaseExpression) -> cst.For | None:
         """The loop over a list that a message is made in of each element."""
-        outer = self.module.parent[one.node]
+        outer = self.module.parent[node]
         while not isinstance(outer, (cst.For, cst.FunctionDef, cst.While, cst.Module)):
             outer = self.module.parent[outer]
         if not isinstance(outer, cst.For):
             return None
-        own = _made_of(outer)
-        read = {part.value for part in walk(one.write.value) if isinstance(part, cst.Name)}  # type: ignore[union-attr,arg-type]
-        tests = (node.test for node in walk(outer.body) if isinstance(node, cst.If))
-        return None if read.isdisjoint(own) or any(_compares(test, own) for test in tests) else outer
+        own = names_of_elements(outer)
+        read = {part.value for part in walk(value) if isinstance(part, cst.Name)}
+        tests = (tested.test for tested, _ in passed(self.module, node, outer))
+        known = own | self._gathered(outer, own)
+        return None if read.isdisjoint(own) or any(_compares(test, known) for test in tests) else outer
+
+    def _gathered(self, loop: cst.For, own: set[str]) -> set[str]:
+        """What has nothing in it before a loop, and then what this has seen: `seen = set()`, `seen.add(m.id)`."""
+        found: set[str] = set()
+        for node in walk(loop.body):
+            base = (
+                ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"add", "append"} else None
+            )
+            if isinstance(base, cst.Name) and any(isinstance(n, cst.Name) and n.value in own for n in walk(node)):
+                slot = self.slots.of(base)
+                values = self.facts.assigned(slot) if slot is not None else ()
+                found.update({base.value} if values and all(map(is_neutral, values)) else ())
+        return found
 
     def _beside(self, function: Scope) -> Iterator[Joined]:
         """`chain.invoke({"input": text, "history": history})`, `engine.chat(text, chat_history=history)`.
@@ -234,9 +262,17 @@ class Joins:
         if isinstance(part, cst.Name):
             definitions = self.anatomy.definitions(part)
             for bound in definitions if len(definitions) <= _MOST else ():
-                if bound.kind == "assign" and bound.value is not None and bound.point.statement is not None:
+                statement = bound.point.statement
+                if bound.kind == "assign" and bound.value is not None and statement is not None:
                     for slot, taken in self._wholes(bound.value, depth + 1):
-                        yield slot, (*taken, bound.point.statement)
+                        yield slot, (*taken, statement)
+                elif bound.kind == "unpack" and isinstance(statement, cst.Assign):
+                    given = ex.inner(statement.value)
+                    if bound.value is None and isinstance(given, cst.Call):  # one of those that a function gives
+                        yield ("call", given), (statement,)
+            own, function = self.slots.of(part), self.module.scope_of[part].function
+            if own is not None and own[:2] == ("var", function) and not is_parameter(own) and depth < _DEEPEST:
+                yield from self._added(function, own, depth + 1)
         elif isinstance(part, cst.Call):
             found = self._runs(part, any_call=True)
             if found is None:
@@ -247,14 +283,12 @@ class Joins:
     def _given_back(self, function: Scope, depth: int) -> list[Slot]:
         """The lists of which a function gives back all: as they are, or in one that it has filled with them."""
         returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
-        found = [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
-        own = [slot for slot in found if slot[:2] == ("var", function)]
-        return found + [part for slot in own for part, _ in self._added(function, slot, depth + 1)]
+        return [slot for value in returned for slot, _ in self._wholes(value, depth + 1)]
 
     # -- by what is called ------------------------------------------------------------------------------------
 
     def _runs(self, call: cst.Call, *, any_call: bool = False) -> tuple[Joins, Scope] | None:
-        """The function that a call runs; one of another file if it is handed a history, or any one.
+        """The function that a call runs; one of another file if it is handed a history, or gives one, or any one.
 
         In another file a parameter may be one: that is where the question comes from.
         """
@@ -262,7 +296,7 @@ class Joins:
         if callee is not None:
             return self, callee
         handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
-        handed = handed or (self._hops < _HOPS and self._hands_on(call))
+        handed = handed or Kind.HISTORY in self.facts.kinds(call) or (self._hops < _HOPS and self._hands_on(call))
         if not self._hops or not (handed or self._says_again(call)):
             return None
         found = run_elsewhere(self.anatomy, call, asking=not handed)
@@ -312,8 +346,14 @@ class Joins:
         elif there is self:
             if root_object(slot)[:2] != ("var", callee):
                 yield slot, ()
-        elif slot[0] == "attr" and base is not None and (member := self.slots.member(base, slot[2])) is not None:
-            yield member, ()
+        elif base is not None and (part := self._of_object(slot, base)) is not None:
+            yield part, ()
+
+    def _of_object(self, slot: Slot, base: cst.BaseExpression) -> Slot | None:
+        """What an object of another file keeps, by the name of the object here: `desk.talks[k]` of `self.talks[k]`."""
+        root = root_object(slot)
+        member = self.slots.member(base, root[2]) if root[0] == "attr" else None
+        return moved(slot, root, member) if member is not None else None
 
     def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
         """The parameter that a value is, under whatever name."""
@@ -332,27 +372,38 @@ class Joins:
 
         And what a history of LangChain is handed: `past.add_user_message(text)`.
         """
+        keepers = {root_object(one.slot) for one in self.of(function)}
         for call in function.nodes_of(cst.Call):
             base = ex.receiver(call)
+            keeps = base is not None and self.slots.of(base) in keepers  # what the history is taken from
             if ex.called_name(call) == "add_user_message" and base is not None and len(call.args) == 1:
                 held = self.slots.member(base, "messages") if self._runs(call, any_call=True) is None else None
                 if held is not None:
                     message = Message(call, "user", content=call.args[0].value)
                     yield Stored(call, function, held, "append", message, None)
-            found = self._runs(call) if self.slots.callee(call) is None and len(call.args) > 1 else None
+            elsewhere = self.slots.callee(call) is None and (keeps or len(call.args) > 1)
+            found = self._runs(call, any_call=keeps) if elsewhere else None
             if found is None:
                 continue
             there, callee = found
             given = dict(there.slots.bindings(call, callee))
             for one in there.anatomy.transcript.stored(callee):
-                if one.kind in GROWING and one.role in _SAYS and one.slot is not None and one.message is not None:
+                role = one.role or there._role(one, given, callee)
+                if one.kind in GROWING and role in _SAYS and one.slot is not None and one.message is not None:
                     content = there._parameter(one.message.content, callee)
                     held = there.anatomy.transcript.parameter(one.slot, callee) or root_object(one.slot)
                     slot = self.slots.of(given[held]) if held in given else None
                     slot = moved(one.slot, held, slot) if slot is not None and held == root_object(one.slot) else slot
+                    slot = self._of_object(one.slot, base) if slot is None and base is not None else slot
                     if content in given and slot is not None and there._is_certain(one):
-                        message = replace(one.message, node=call, content=given[content])
+                        message = replace(one.message, node=call, role=role, content=given[content])
                         yield Stored(call, function, slot, "append", message, None)
+
+    def _role(self, one: Stored, given: dict[Slot, cst.BaseExpression], function: Scope) -> Role | None:
+        """The role of a message that a function stores under the one that it is handed."""
+        said = ex.dict_items(one.message.node).get("role") if one.message is not None else None
+        parameter = self._parameter(said, function)
+        return ROLES.get(ex.text(given[parameter]) or "") if parameter in given else None
 
     def _is_certain(self, one: Stored) -> bool:
         """Whether no condition of its function decides whether a message is stored."""
@@ -405,16 +456,6 @@ def _past(call: cst.Call) -> cst.BaseExpression | None:
     """The history that a call of a library gets beside a message."""
     given = ex.keywords(call)
     return next((given[keyword] for keyword in _BESIDE if keyword in given), None) if len(call.args) > 1 else None
-
-
-def _made_of(loop: cst.For) -> set[str]:
-    """The names of an element of a loop, and of what is made of it there."""
-    own = set(ex.target_names(loop.target))
-    for node in walk(loop.body):
-        if isinstance(node, cst.Assign):
-            if any(isinstance(part, cst.Name) and part.value in own for part in walk(node.value)):
-                own.update(name for target in ex.targets(node) for name in ex.target_names(target))
-    return own
 
 
 def _compares(test: cst.BaseExpression, own: set[str]) -> bool:

@@ -24,6 +24,7 @@ from lint_rules.syntax.record import record
 Identity = tuple[str, str]
 """The role of a message, or "", and what it says, as code."""
 _MOST_ORIGINS = 8
+_TRIMS = frozenset({"strip", "lstrip", "rstrip"})
 _READ = (cst.Name, cst.Attribute, cst.Subscript, cst.BooleanOperation)
 
 
@@ -186,13 +187,14 @@ class Places:
             if not stack:
                 return
             here, names = stack.pop()
-            here = next(iter(ex.alternatives(here)))
+            here, *others = ex.alternatives(_untrimmed(here))
+            stack += [(other, names) for other in others]
             slots = frozenset(self.again.parts(here))
             if any(self._varies(slot) for slot in slots):
                 yield here, Same(slots, names)
             if isinstance(here, cst.Name):
                 given = (d.value for d in self.anatomy.definitions(here) if d.kind == "assign")
-                stack += [(v, names | slots) for v in given if isinstance(v, _READ)]
+                stack += [(v, names | slots) for v in given if v is not None and isinstance(_untrimmed(v), _READ)]
 
     def bound_to(self, value: cst.BaseExpression) -> cst.BaseExpression:
         """What a name holds where it is used, when that is certain; anything else is what it is."""
@@ -204,6 +206,13 @@ class Places:
         """The call that a name was bound to."""
         value = self.bound_to(value)
         return value if isinstance(value, cst.Call) else None
+
+
+def _untrimmed(value: cst.BaseExpression) -> cst.BaseExpression:
+    """`text` of `text.strip()`: it says the same."""
+    while isinstance(value, cst.Call) and ex.called_name(value) in _TRIMS and (base := ex.receiver(value)) is not None:
+        value = base
+    return value
 
 
 def _text_of(content: cst.BaseExpression) -> cst.BaseExpression:

@@ -65,7 +65,7 @@ class SavedFirst:
         if not roles.isdisjoint(_OTHERS):
             return []
         messages = [
-            m for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value) if ex.is_dict(m.node)
+            m for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value) if m.node is arg.value
         ]
         said = [m.content for m in messages if m.role == "user" and m.content is not None]
         return said or [arg.value for arg in call.args if not arg.star and ex.reads_place(ex.inner(arg.value))]
@@ -107,7 +107,9 @@ class SavedFirst:
             return True
         there, function = found
         names = {
-            slot[2] for slot, value in there.facts.slots.bindings(save, function) if value is said and slot[0] == "var"
+            slot[2]
+            for slot, value in there.facts.slots.bindings(save, function)
+            if slot[0] == "var" and self.module.inside(said, value)
         }
         resources = Resources(there)
         return any(

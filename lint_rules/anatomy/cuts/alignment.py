@@ -13,15 +13,20 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut
+from lint_rules.anatomy.cuts.fronts import has_another_in_front, is_from_loop
 from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.anatomy.messages.role_tests import role_tests
+from lint_rules.anatomy.messages.role_tests import given_a_call, given_a_result, role_tests
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
-_CHANGES = frozenset({"append", "appendleft", "insert", "extend", "pop", "popleft", "remove", "clear", "add"})
+_ADDS = frozenset({"append", "appendleft", "insert", "extend", "add"})
+_TAKES = frozenset({"pop", "popleft", "remove", "clear"})
+_CHANGES = _ADDS | _TAKES
 _LEAVES = (cst.Return, cst.Break, cst.Continue)
 _PICKERS = frozenset({"next", "list", "tuple", "deque", "max", "min", "filter"})
 
@@ -138,7 +143,9 @@ class Alignment:
 
     def _decided(self, function: Scope, decisive: Decisive, system: bool) -> bool:
         return any(
-            self._is_element(subject, function, decisive.lists) and self._decides(subject, function, decisive.all)
+            self._is_element(subject, function, decisive.lists)
+            and self._decides(subject, function, decisive.all)
+            and not has_another_in_front(self.anatomy, subject, function)
             for subject in role_tests(function.nodes, system=system)
         )
 
@@ -162,12 +169,12 @@ class Alignment:
         return False
 
     def _decides(self, subject: cst.CSTNode, function: Scope, decisive: set[Slot]) -> bool:
-        here = subject
+        here, alike = subject, self._alike(subject)
         for outer in self.module.ancestors(subject):
             if isinstance(outer, cst.CompIf):
-                return self._picks(outer, decisive)
+                return alike is not True and self._picks(outer, decisive)
             if isinstance(outer, (cst.If, cst.While)) and here is outer.test:
-                return self._changes(outer, decisive)
+                return alike is not self._adds(outer, decisive) and self._changes(outer, decisive)
             if isinstance(outer, cst.IfExp) and here is outer.test:
                 return bool(self._around(outer) & decisive)
             if isinstance(outer, (cst.Assign, cst.AnnAssign)):  # a flag: `fits = m["role"] == "user"`
@@ -176,6 +183,21 @@ class Alignment:
                 return False
             here = outer
         return False
+
+    def _alike(self, subject: cst.CSTNode) -> bool | None:
+        """What the test of a role gives, if that is the same for calls and for results."""
+        test = subject
+        while not isinstance(test, (cst.Comparison, cst.BaseCompoundStatement, cst.Module)):
+            test = self.module.parent[test]
+        while isinstance(outer := self.module.parent.get(test), cst.UnaryOperation):
+            test = outer
+        given = evaluate(test, given_a_result) if isinstance(test, cst.BaseExpression) else None
+        return given if given is not None and evaluate(test, given_a_call) is given else None  # type: ignore[arg-type]
+
+    def _adds(self, region: cst.If | cst.While, decisive: set[Slot]) -> bool:
+        """Whether something is put into a list where a test holds."""
+        puts = (n for n in walk(region.body) if isinstance(n, cst.Call) and ex.called_name(n) in _ADDS)
+        return any((base := ex.receiver(put)) is not None and self.slots.of(base) in decisive for put in puts)
 
     def _tests_of(self, node: cst.Assign | cst.AnnAssign, function: Scope) -> Iterator[cst.If | cst.While]:
         flags = self._bound(node)
@@ -221,9 +243,11 @@ class Alignment:
             changed: set[Slot | None] = set()
             if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
                 changed.update(self._bound(node))
+            elif (isinstance(node, cst.Del) or _takes(node)) and self._is_of_calls(node):
+                continue
             elif isinstance(node, cst.Del):
                 changed.update(self._names(node.target))
-            elif isinstance(node, cst.Call) and ex.called_name(node) in _CHANGES:
+            elif isinstance(node, cst.Call) and ex.called_name(node) in _CHANGES and not self._puts_new(node):
                 base = ex.receiver(node)
                 changed.add(self.slots.of(base) if base is not None else None)
             elif isinstance(node, cst.Return) and node.value is not None:
@@ -231,6 +255,14 @@ class Alignment:
             if changed & decisive:
                 return True
         return False
+
+    def _puts_new(self, call: cst.Call) -> bool:
+        """Whether a call adds a message that is none of the list, nor one that has calls: all others stay."""
+        value = call.args[-1].value if call.args and ex.called_name(call) in _ADDS else None
+        made = self.anatomy.transcript.messages.of(value) if value is not None else []
+        if not made or any(m.node is not value or m.role is None or m.calls is not None or m.answers for m in made):
+            return False
+        return not is_from_loop(self.anatomy, call)
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
@@ -241,14 +273,30 @@ class Alignment:
             if isinstance(used, cst.Await):
                 used = self.module.parent[used]
             matters = isinstance(used, cst.Return) or bool(self._around(site.node) & decisive.all)
+            if isinstance(used, cst.Arg) and self.anatomy.mending.takes_place(site.node):  # `ask(tidy(newest))`
+                matters = any(self._names(arg.value) & decisive.lists for arg in site.node.args)
             matters = matters or (isinstance(used, cst.Expr) and self._changes_a_list(site.callee))
             if matters and self._gets(site.node, decisive.lists) and self._tests(site.callee, system):
-                return True
+                if self._comes_to_results(site.node, function, decisive.lists):
+                    return True
         return False
+
+    def _comes_to_results(self, call: cst.Call, function: Scope, lists: set[Slot]) -> bool:
+        """Whether a call may find results in the lists: not if they get there behind it, in lists of this run."""
+        own = {slot for slot in lists if slot[:2] == ("var", function) and not is_parameter(slot)}
+        later = self.contents.results_put_into(own)
+        return not later or self.anatomy.leads(function, later, [call])
 
     def _changes_a_list(self, function: Scope) -> bool:
         """Whether a function, or what it runs, takes messages out of a list, or puts others in their place."""
-        return any(write.kind != "append" for write in self.anatomy.writes.reached_from(function))
+        changes = [write for write in self.anatomy.writes.reached_from(function) if write.kind != "append"]
+        taken = [write.node for write in changes if write.kind != "insert"]
+        return bool(changes) and not (taken and all(map(self._is_of_calls, taken)))
+
+    def _is_of_calls(self, node: cst.CSTNode) -> bool:
+        """Whether a message is taken out of a list only if the model has said it: results stay."""
+        tests = passed(self.module, node)
+        return any(evaluate(outer.test, given_a_result) is (not holds) for outer, holds in tests)
 
     def _gets(self, call: cst.Call, decisive: set[Slot]) -> bool:
         base = ex.receiver(call)
@@ -269,6 +317,10 @@ class Alignment:
 
 def _unpacked(target: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [e.value for e in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
+
+
+def _takes(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and ex.called_name(node) in _TAKES
 
 
 def _listed(target: cst.BaseExpression) -> cst.BaseExpression:

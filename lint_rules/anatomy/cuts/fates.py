@@ -8,8 +8,9 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import is_element, names_of_elements
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -24,7 +25,6 @@ _STORERS = frozenset(
     }
 )  # fmt: skip
 _REQUEST_KEYS = frozenset({"messages", "input", "contents"})
-_DUMPS = frozenset({"copy", "model_dump", "dict", "to_dict", "to_param", "model_copy", "deepcopy", "asdict"})
 _PASSES_ON = (cst.StarredElement, cst.List, cst.Tuple, cst.BooleanOperation, cst.NamedExpr, cst.Await)
 _DEEPEST = 12
 _ORDER: dict[str, int] = {"sent": 0, "stored": 1, "returned": 2}
@@ -112,19 +112,25 @@ class Fates:
         made = self.module.parent[loop]
         if here is not loop.iter or not isinstance(made, (cst.ListComp, cst.GeneratorExp)):
             return None
-        return made if _same_message(made.elt, ex.target_names(loop.target)) else None
+        return made if is_element(made.elt, ex.target_names(loop.target)) else None
 
     def _looped(self, loop: cst.For, seen: frozenset[Slot]) -> Iterator[Place]:
         """`for m in xs: messages.append(m)`: they go where that list goes."""
         names = [*ex.target_names(loop.target)]
         for node in walk(loop.body):
-            if isinstance(node, cst.Assign) and (_same_message(node.value, names) or _has_role_of(node.value, names)):
+            if isinstance(node, cst.Assign) and (is_element(node.value, names) or _has_role_of(node.value, names)):
                 names += (name for target in node.targets for name in ex.target_names(target.target)
-                          if _same_message(node.value, names) or _gets_call(loop.body, name))  # fmt: skip
+                          if is_element(node.value, names) or _gets_call(loop.body, name))  # fmt: skip
             if isinstance(node, cst.Call) and ex.called_name(node) in {"append", "insert"} and node.args:
-                base = ex.receiver(node)
-                if base is not None and _same_message(node.args[-1].value, names):
+                base, put = ex.receiver(node), node.args[-1].value
+                if base is not None and (is_element(put, names) or self._answers_for(put, loop)):
                     yield from self._lands(self.facts.slots.of(base), node, seen)
+
+    def _answers_for(self, put: cst.BaseExpression, loop: cst.For) -> bool:
+        """Whether a message that is made anew answers the call which that of the loop does: the id is taken from it."""
+        made = [] if is_element(put, []) else self.anatomy.transcript.messages.of(put)
+        ids = [part for message in made for answer in message.answers for part in walk(answer)]
+        return bool(ids) and not names_of_elements(loop).isdisjoint(n.value for n in ids if isinstance(n, cst.Name))
 
     def _passed(self, call: cst.Call, arg: cst.Arg, seen: frozenset[Slot]) -> Iterator[Place]:
         asked = self.facts.calls.get(call)
@@ -139,7 +145,10 @@ class Fates:
                 if bound is arg.value and slot not in seen:
                     yield from self._uses(slot, callee, seen | {slot})
         elif base is not None and name in {"extend", "extendleft"}:
-            yield from self._lands(self.facts.slots.of(base), call, seen)
+            grown = self.facts.slots.of(base)
+            if grown is not None and is_parameter(grown) and self.anatomy.is_history(base):
+                yield "stored", call  # its caller has it still
+            yield from self._lands(grown, call, seen)
         elif base is not None and name in _STORERS:
             yield "stored", call
 
@@ -153,10 +162,12 @@ class Fates:
             yield "stored", node
 
     def _uses(self, slot: Slot, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
-        """Where the value of a local name goes."""
-        for node in function.nodes if slot[0] == "var" else ():
-            if type(node) is cst.Name and node.value == slot[2] and self.facts.slots.of(node) == slot:
-                yield from self._goes(node, function, seen | {slot})
+        """Where the value of a local name goes, also from functions within."""
+        inside = (each for each in self.module.functions if slot[0] == "var" and each.within(function))
+        for each in inside:
+            for node in each.named(slot[2]):
+                if self.facts.slots.of(node) == slot:
+                    yield from self._goes(node, each, seen | {slot})
 
     def _given_beside(self, element: cst.Element, function: Scope, seen: frozenset[Slot]) -> Iterator[Place]:
         """`return kept, summary`: to what the callers of this file unpack it into."""
@@ -182,21 +193,6 @@ class Fates:
             yield "returned", node
         for site in sites if slot not in seen else ():
             yield from self._goes(site.node, site.caller, seen | {slot})
-
-
-def _same_message(node: cst.BaseExpression, names: list[str]) -> bool:
-    """Whether an expression is the message that a loop variable stands for, or a copy or dump of it."""
-    node = ex.inner(node)
-    if isinstance(node, cst.Name):
-        return node.value in names
-    if isinstance(node, cst.Call):
-        base, given = ex.receiver(node), ex.positional(node)
-        if base is not None and (ex.called_name(node) in _DUMPS or ex.called_name(node).startswith(("to_", "as_"))):
-            return _same_message(base, names)
-        return len(node.args) == len(given) == 1 and isinstance(given[0], cst.Name) and given[0].value in names
-    if isinstance(node, cst.Dict) and node.elements and isinstance(node.elements[0], cst.StarredDictElement):
-        return _same_message(node.elements[0].value, names)
-    return False
 
 
 def _has_role_of(node: cst.BaseExpression, names: list[str]) -> bool:

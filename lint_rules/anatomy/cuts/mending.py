@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from lint_rules.anatomy.cuts.fronts import has_another_in_front
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.role_tests import role_tests
 from lint_rules.anatomy.program.handlers import is_logging
@@ -95,7 +96,7 @@ class Mending:
         callee = self.slots.callee(call)
         if callee is not None:
             return self._of_callee(call, callee) if does(self.anatomy, callee) and self._counts(call, callee) else set()
-        if is_logging(call) or sources(call) or not self._takes_place(call):
+        if is_logging(call) or sources(call) or not self.takes_place(call):
             return set()
         elsewhere = run_elsewhere(self.anatomy, call)
         if elsewhere is not None:
@@ -132,9 +133,9 @@ class Mending:
         """Whether the list itself is changed, or the result takes its place."""
         own = {self.slots.parameter(callee, p.name.value) for p in parameters(callee)}
         changed = (w.slot for w in self.anatomy.writes.reached_from(callee))
-        return any(slot in own or slot[0] == "attr" for slot in changed) or self._takes_place(call)
+        return any(slot in own or slot[0] == "attr" for slot in changed) or self.takes_place(call)
 
-    def _takes_place(self, call: cst.Call) -> bool:
+    def takes_place(self, call: cst.Call) -> bool:
         """Whether the result of a call is sent, stored or given back as a list of messages."""
         here: cst.CSTNode = call
         for outer in self.module.ancestors(call):
@@ -252,7 +253,8 @@ class Mending:
         own = {self.slots.parameter(function, p.name.value) for p in parameters(function)}
         for loop in function.nodes_of(cst.While):
             subjects = role_tests(list(walk(loop.test)))
-            if any(self._is_list(self._base(subject), own) for subject in subjects):
+            looked = (s for s in subjects if not has_another_in_front(self.anatomy, s, function))
+            if any(self._is_list(self._base(subject), own) for subject in looked):
                 if any(_is_cut(inside) and not (calls and _is_at_front(inside)) for inside in walk_scope(loop.body)):
                     return True
         return any(

@@ -27,6 +27,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method
 from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import is_element
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -111,6 +112,10 @@ class Contents:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
         return self._given(node, "tool") or told or self._looked_for(node) or self._grown_elsewhere(node)
+
+    def results_put_into(self, slots: Iterable[Slot]) -> list[cst.CSTNode]:
+        """Where this file stores results of tool calls in these lists themselves."""
+        return [node for slot in slots for node, _ in self._stored.get(slot, ())]
 
     def roles_in(self, slots: Iterable[Slot]) -> frozenset[Role]:
         """Whether this file, or what it runs, puts results of tools into a list, or a system message at its front."""
@@ -365,7 +370,19 @@ class Contents:
         for write in self.anatomy.writes.all:
             if write.kind == "extend" and write.value is not None:
                 found[write.slot].extend(self.lists_in(write.value))
+        for filled, listed in self._filled():
+            found[filled].extend(self.lists_in(listed))
         return found
+
+    def _filled(self) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """`for m in xs: ys.append(m)`: the list that gets elements of another, and that."""
+        for loop in self.module.nodes_of(cst.For):
+            names = ex.target_names(loop.target)
+            for call in (node for node in walk(loop.body) if isinstance(node, cst.Call)):
+                base = ex.receiver(call) if ex.called_name(call) in {"append", "insert"} and call.args else None
+                slot = self.facts.slots.of(base) if base is not None else None
+                if slot is not None and is_element(call.args[-1].value, names):
+                    yield slot, loop.iter
 
     # -- what is stored in them -------------------------------------------------------------------------------
 

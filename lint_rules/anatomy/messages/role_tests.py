@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.syntax import expressions as ex
 
 _ROLE_KEYS = frozenset({"role", "type", "message_type", "kind", "author", "sender", "from"})
@@ -17,6 +18,8 @@ _CALL_KEYS = frozenset(
     }
 )  # fmt: skip
 _SYSTEM = frozenset({"system", "developer", "SystemMessage", "SYSTEM", "System", "system_prompt"})
+_RESULTS = words.RESULT_TAGS | {"tool", "function"}
+_CALLERS = words.SPEAKERS | words.CALL_TAGS
 _ASKS = re.compile(r"(^|_)(is|has|starts?|find|contains|keeps?|check)_|tool|role|user|turn|assistant|boundary|safe")
 
 
@@ -107,6 +110,20 @@ def told_roles(test: cst.BaseExpression) -> frozenset[str] | None:
         return None
     roles = [(ex.text(r) or (ex.dotted(r) or "").removesuffix(".value").rpartition(".")[2]).lower() for r in listed]
     return frozenset(roles) if roles and all(roles) else None
+
+
+def given_a_result(test: cst.BaseExpression) -> bool | None:
+    """What a test of roles gives for a message that holds results of tools; None where that is open."""
+    roles = told_roles(test)
+    if roles is None or (roles.isdisjoint(_RESULTS) and not roles <= _CALLERS):
+        return None  # of a user's message some providers make one with results
+    return roles.isdisjoint(_RESULTS) == excludes_roles(test)
+
+
+def given_a_call(test: cst.BaseExpression) -> bool | None:
+    """The same for a message that makes calls."""
+    roles = told_roles(test)
+    return None if roles is None else roles.isdisjoint(_CALLERS) == excludes_roles(test)
 
 
 def excludes_roles(test: cst.BaseExpression) -> bool:

@@ -70,7 +70,7 @@ def is_neutral(value: cst.BaseExpression | None) -> bool:
         return all(isinstance(part, cst.DictElement) and is_neutral(part.value) for part in value.elements)
     if isinstance(value, (cst.List, cst.Tuple)):
         return not value.elements
-    return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "str"} and not value.args
+    return isinstance(value, cst.Call) and ex.dotted(value.func) in {"dict", "list", "set", "str"} and not value.args
 
 
 def handle(module: SourceModule, guard: cst.Try, handler: cst.ExceptHandler) -> Handling:
