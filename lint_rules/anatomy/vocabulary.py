@@ -57,6 +57,8 @@ ENDPOINTS: dict[str, tuple[str, ...]] = {
 ENDPOINT_ENDS = frozenset(name.rpartition(".")[2] for name in ENDPOINTS)
 AMBIGUOUS_ENDPOINTS = frozenset({"messages.create", "messages.stream", "responses.create", "chat_completion"})
 """Endpoints other SDKs have too (Twilio's `messages.create(to=...)`): they count only with a model's keyword."""
+IN_CONTENT = frozenset({"messages.create", "messages.stream", "converse", "converse_stream"})
+"""Endpoints whose messages have calls and results among the blocks of their content, and not beside it."""
 
 REQUEST_KEYWORDS = frozenset(
     {
@@ -147,6 +149,8 @@ CALL_TYPES = frozenset(
 
 CALLS_ATTRIBUTES = frozenset({"tool_calls"})
 CALL_TAGS = frozenset({"tool_use", "function_call", "toolUse", "tool_call"})
+CALL_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
+"""Keys under which a part of a message of Bedrock or Gemini holds a call."""
 RESULT_TAGS = frozenset({"tool_result", "function_call_output", "tool-result", "tool_response", "function_response"})
 """Values of `.type` that mark a block of a reply as a tool call."""
 

@@ -436,7 +436,9 @@ class Needs(Surroundings):
         return "tool_calls" in self.texts and self.calls and self.has(ast.If)
 
     def rebuilds_calls(self) -> bool:
-        return not self.texts.isdisjoint({"assistant", "tool"}) and self.calls
+        """A message made in this file; or one that takes over the role of another, and its calls."""
+        told = not self.texts.isdisjoint({"assistant", "tool"})
+        return self.calls and (told or ("tool_calls" in self.texts and self._copies_roles()))
 
     def grows_history(self) -> bool:
         """What adds to a list; where no agent is seen, what the result of a run holds (Pydantic AI, Agents SDK). Or a

@@ -9,6 +9,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
@@ -16,6 +17,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 
 @record
@@ -49,12 +51,21 @@ def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
 
 def _cleaned(anatomy: Anatomy) -> bool:
     """Whether the file takes the field out of messages again, or leaves out what is empty."""
+    if any(map(_leaves_out, anatomy.module.nodes_of(cst.DictComp))):
+        return True
     for node in anatomy.module.nodes_of(cst.Call, cst.Del):
         if isinstance(node, cst.Call) and ex.called_name(node) == "pop" and ex.key(node) == "tool_calls":
             return True
         if type(node) is cst.Del and ex.key(node.target) == "tool_calls":
             return True
     return False
+
+
+def _leaves_out(made: cst.DictComp) -> bool:
+    """`{key: value for key, value in message.items() if value is not None}`."""
+    asked = {node.value for test in made.for_in.ifs for node in walk(test) if isinstance(node, cst.Name)}
+    value, listed = ex.dotted(made.value), made.for_in.iter
+    return value in asked and isinstance(listed, cst.Call) and ex.called_name(listed) == "items"
 
 
 def _field(anatomy: Anatomy, stored: Stored) -> cst.DictElement | None:
@@ -67,17 +78,14 @@ def _field(anatomy: Anatomy, stored: Stored) -> cst.DictElement | None:
 
 
 def _may_be_empty(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The calls of a reply that a value is made of one by one, with no other value in the place of an empty list."""
-    value = ex.inner(value)
-    if isinstance(value, cst.ListComp) and value.for_in.inner_for_in is None:
-        value = value.for_in.iter
-    if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.Or):
-        if not isinstance(value.right, cst.List) or value.right.elements:
-            return None
-        value = value.left
-    if not ex.reads_place(value):
+    """The calls of a reply that a value is made of, one by one or with None or an empty list in their place."""
+    calls = [part for part in ex.alternatives(value) if not is_neutral(part)]
+    if len(calls) != 1:
         return None
-    return value if Kind.CALLS in anatomy.facts.kinds(value) else None
+    value = ex.inner(calls[0])
+    if isinstance(value, cst.ListComp) and value.for_in.inner_for_in is None:
+        return _may_be_empty(anatomy, value.for_in.iter)
+    return value if ex.reads_place(value) and anatomy.facts.is_kind(value, Kind.CALLS) else None
 
 
 class _Finder:

@@ -164,7 +164,8 @@ class Failing:
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
         self._facts = anatomy.facts
-        self._raised: dict[tuple[Scope, Slot], Fault | None] = {}
+        self._raised: dict[tuple[Scope, Slot, bool], Fault | None] = {}
+        self._asked: dict[Scope, set[tuple[Slot | None, str]]] = {}
         self._own: dict[Scope, list[Fault]] = {}
         self._elsewhere: dict[Anatomy, Failing] = {}
 
@@ -184,6 +185,8 @@ class Failing:
                 if type(node) is cst.Subscript:
                     if self._is_looked_up(hand, node) and not self._is_tested(function, node.value):
                         yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
+                    elif self._is_demanded(hand, node, function):
+                        yield Fault(node, node, _UNKNOWN_TOOL)
                 elif type(node) is cst.Call and not kept_by_gather(self._anatomy.module, node):
                     yield from self._of_call(hand, node, function)
 
@@ -258,7 +261,8 @@ class Failing:
         if callee is None or (callee.is_async and not read and not self._is_awaited(call, function)):
             return
         for slot, value in there._facts.slots.bindings(call, callee):
-            inside = there._raised_by(callee, slot) if hand.is_given(value) else None
+            told = self._facts.is_kind(value, Kind.ARGUMENTS)
+            inside = there._raised_by(callee, slot, told) if hand.is_given(value) else None
             if inside is not None and not (inside.left and not function.nodes_of(cst.Yield)):
                 cause = inside.cause if there is self else call
                 yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
@@ -326,6 +330,26 @@ class Failing:
         at = ex.index(node)
         return at is not None and hand.mentions(at) and not hand.is_part(node)
 
+    def _is_demanded(self, hand: InHand, node: cst.Subscript, function: Scope) -> bool:
+        """`args["path"]` of the arguments, where nobody asks for it before: the model may have left it out."""
+        pair, outer = ex.member(node), self._anatomy.module.parent.get(node)
+        if pair is None or isinstance(outer, (cst.AssignTarget, cst.Del, cst.AugAssign)) or not hand.mentions(pair[0]):
+            return False
+        slot = self._facts.slots.of(pair[0])
+        if slot is None or not (slot in hand.arguments or self._facts.is_kind(pair[0], Kind.ARGUMENTS)):
+            return False
+        return (slot, pair[1]) not in self._asked_for(function)
+
+    def _asked_for(self, function: Scope) -> set[tuple[Slot | None, str]]:
+        """The parts of values for which a function asks whether they are there, or which it sets."""
+        if function not in self._asked:
+            nodes = function.nodes_of(cst.Comparison, cst.Call)
+            pairs = [pair for node in nodes if (pair := ex.asked(node) or ex.member(node)) is not None]
+            for line in function.nodes_of(cst.Assign):
+                pairs += [pair for target in ex.targets(line) if (pair := ex.member(target)) is not None]
+            self._asked[function] = {(self._facts.slots.of(base), name) for base, name in pairs}
+        return self._asked[function]
+
     def _is_tested(self, function: Scope, table: cst.BaseExpression) -> bool:
         """Whether the function asks `name in table` before it looks a tool up."""
         name = ex.dotted(table)
@@ -337,20 +361,24 @@ class Failing:
 
     # -- in a function that gets the call --------------------------------------------------------------------------
 
-    def _raised_by(self, function: Scope, slot: Slot) -> Fault | None:
-        """What leaves a function as an error for the calls, or the part of one, that its parameter `slot` holds."""
-        key = function, slot
+    def _raised_by(self, function: Scope, slot: Slot, arguments: bool) -> Fault | None:
+        """What leaves a function as an error for the calls, or the part of one, that its parameter `slot` holds.
+
+        `arguments`: these are it.
+        """
+        key = function, slot, arguments
         if key not in self._raised:
             self._raised[key] = None  # a function that runs itself
-            found = [*self._leaving(function, slot)]
+            found = [*self._leaving(function, slot, arguments)]
             self._raised[key] = min(found, key=lambda fault: (fault.stops, fault.parsing), default=None)
         return self._raised[key]
 
-    def _leaving(self, function: Scope, slot: Slot) -> Iterator[Fault]:
+    def _leaving(self, function: Scope, slot: Slot, arguments: bool) -> Iterator[Fault]:
         if function.kind != "function":
             return
         graph = self._anatomy.flow(function)
         hand = (CallsInHand if Kind.REPLY in self._facts.of(slot) else InHand)(self._facts, slot, bindings_of(function))
+        hand.arguments |= {slot} if arguments else set()
         for point in graph.points:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
                 if fault.anyway and not fault.left and not self._is_about(hand, fault.node):

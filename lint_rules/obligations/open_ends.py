@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
@@ -254,6 +254,21 @@ class OpenEnds:
                     seen.add(source)
                     queue.append(source)
         return False
+
+    def holding(self, points: Sequence[Point]) -> set[Slot]:
+        """The histories that the message with the calls is in at some points: stored before, or not here."""
+        places: dict[Slot | None, list[cst.CSTNode]] = {}
+        for each in self.stored:
+            if each.calls is not None and not each.answers:
+                places.setdefault(each.slot, []).append(each.node)
+        return {slot for slot in self.histories if slot not in places or self._leads(places[slot], points)}
+
+    def _leads(self, stored: Sequence[cst.CSTNode], points: Sequence[Point]) -> bool:
+        """Whether one of some points is reached from a store without another request."""
+        starts = self.anatomy.points(self.function, stored)
+        return any(p in starts for p in points) or self.graph.reaches(
+            starts, points, self._asking.difference(starts), exceptions=False
+        )
 
     def flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
         """What the test of a statement gives where these names and tests have a known value."""

@@ -15,6 +15,7 @@ from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.executions import CallLoop, call_loops
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
 from lint_rules.obligations.failing import bindings_of
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
@@ -142,7 +143,6 @@ def _is_refused(answers: Answers, hand: InHand, point: Point) -> bool:
 
 
 _REPLIES = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
-_WRAPPERS = frozenset({"toolUse", "functionCall", "function_call"})
 
 
 def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.BaseExpression]]:
@@ -158,7 +158,7 @@ def _loops(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.For, cst.Bas
                 continue  # an adapter of stored messages
             if any(
                 (pair := ex.member(inside)) is not None
-                and pair[1] in _WRAPPERS
+                and pair[1] in CALL_WRAPPERS
                 and slot == anatomy.facts.slots.of(pair[0])
                 for inside in walk(node.body)
             ):
@@ -255,9 +255,12 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     seen: set[cst.CSTNode] = set()
     for store in stores:
         told.carries(store)
-    before = Region(
-        answers, graph, points, begins, told.outcome, lambda point: told.settles(point) or ends.takes_back(point)
-    )
+    answered = {*anatomy.points(function, answering)}  # what was made before, and waits in a name, is stored there
+
+    def settles(point: Point) -> bool:
+        return point in answered or told.settles(point) or ends.takes_back(point)
+
+    before = Region(answers, graph, points, begins, told.outcome, settles)
     telling = {p for p in points if p.statement is not None and told.outcome(p.statement) is not None}
     untold = before.reached(begins, telling)
     for store in stores:

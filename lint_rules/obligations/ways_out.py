@@ -147,7 +147,8 @@ class WaysOut:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
             asked.add(fault.kind)
             taker = self._server(fault)
-            taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, self.ends.histories), None)
+            kept = self.ends.holding(self.ends.graph.enclosing(fault.node, self.anatomy.module.parent))
+            taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, kept), None)
             if taker is not None:
                 yield fault, taker
                 return

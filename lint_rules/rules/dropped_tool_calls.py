@@ -59,7 +59,9 @@ as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, 
 A message that is made of role and content of another one, in a loop over a history, counts when nothing in the loop
 asks for its calls, hands it on, or adds to the new one; the history is known to hold calls or results, by what this
 file or one that imports it puts there, or by the fields of its class; and a model that is offered tools gets it, here
-or in such a file. One that keeps the id of what it answers beside is a result, and shows that there are calls. It also
+or in such a file. One that keeps the id of what it answers, beside or
+in a block, is a result, and shows that there are calls; so does another message of the loop that is made of results
+only, where the old ones have calls beside their content. It also
 counts when it is made by the class of the message in a function that knows of calls. Silent: messages of some roles
 only; histories in whose content calls and results may stand.
 
@@ -113,7 +115,7 @@ _COPIED = {
     ),
     True: (
         "results of tool calls are taken over here, and of the messages that made the calls role and text only: the"
-        " results answer nothing, and the API refuses the history",
+        " results answer nothing, and the model does not see what it has called",
         "take over the tool calls, too",
     ),
 }

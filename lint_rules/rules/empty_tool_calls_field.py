@@ -45,7 +45,8 @@ def run(provider, messages, tools, execute):
 ## How it decides
 The field is set in a dict display from the calls of a reply, themselves or one by one; the message goes into a history
 that is sent again; and only behind that the program asks whether there are calls, which shows that there may be none.
-A condition before the message, `x if x else None`, and code that takes the field out again keep the rule silent.
+`x or None` and `x if x else None` count as well: the request has the field then, as null. A condition before the
+message, and code that takes the field out again, or leaves out what is empty, keep the rule silent.
 
 ## Known problems
 A wrapper of another file may leave out empty lists before it sends them. Ollama takes them, and is not looked at.
@@ -74,8 +75,10 @@ _CURE = "set the field only when there are calls"
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in empty_calls(anatomy):
         name = ex.source(found.calls, 40)
+        none = any(ex.dotted(part) == "None" for part in ex.alternatives(found.element.value))
+        what, value = ("null as its `tool_calls`", "that") if none else ("an empty `tool_calls`", f"`{name}` = []")
         message = (
-            f"a reply without tool calls is stored with an empty `tool_calls`: the API refuses `{name}` = []"
+            f"a reply without tool calls is stored with {what}: the API refuses {value}"
             " with a 400, in this request and in all later ones"
         )
         notes = [Note(found.test, "only here the program asks whether there are calls")]

@@ -59,9 +59,11 @@ file ever adds; and dicts with the role "tool" that are stored in a history whic
 message with calls of a reply, stored where the model is asked, says nothing if its content is `None` or `""`, or it is
 made of role and calls alone, nothing sets it later, and no message before it holds the text. Calls of a piece take the
 place of others if they are assigned in a loop that adds to the text of the pieces, and are looked at behind it only.
-Ids are asked for only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral, Anthropic);
-Ollama and text protocols have none, and neither have calls whose arguments are made objects. Dicts with `**` parts are
-silent.
+An `input` that is read where its block begins (Anthropic's stream) is empty, if nobody reads its pieces. Copies of all
+messages of a history that get its calls, and of no message the id of the call it answers, count where the requests go
+to such an API. Ids are asked for only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral,
+Anthropic); Ollama and text protocols have none, and neither have calls whose arguments are made objects. Dicts with
+`**` parts are silent.
 
 ## Known problems
 Arguments that another file adds to a call are not seen. Messages that lose their calls belong to dropped-tool-calls
@@ -80,6 +82,7 @@ from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.pieces import overwritten_calls
+from lint_rules.anatomy.messages.recast import unlinked
 from lint_rules.anatomy.messages.stripped import silenced, stripped_calls, stripped_results
 from lint_rules.rules.draft import Draft, Note
 
@@ -99,6 +102,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         message = f"the tool result is stored without `{found.lost}`: the API cannot tell which call it answers"
         cure = f'add `"{found.lost}"`, the id of the call'
         yield Draft(found.node, message, cure, (Note(found.shows, "the call is at hand here"),))
+    for copy in unlinked(anatomy):
+        message = (
+            "every message is made anew with its calls, and without the `tool_call_id` of the results: the API cannot"
+            " tell which calls they answer"
+        )
+        yield Draft(copy.node, message, "copy the id as well", (Note(copy.shows, "the calls are taken over here"),))
     for found in silenced(anatomy):
         message = "the message is stored with its calls, and without what it says: the model does not see its own words"
         cure = "take over the content of the reply, too, or store its message itself"

@@ -62,8 +62,9 @@ answers on one path, the rule looks for the step after which no answer can follo
 where a reply with calls is stored (also by the function that asks for it) and the next request, or the end of the last
 round. Then it asks whether the conversation goes on from there: the model is asked again, the caller gets the answers,
 or the history outlives the function. Tests that tell calls from other parts of a reply are understood. An error counts
-where the model decides about it: a tool that it named and that is not there, or fails, malformed arguments; here, or in
-a function that gets the calls, or one of them. It is followed outwards: to a handler that goes on with the history,
+where the model decides about it: a tool that it named and that is not there, or fails, malformed arguments, one that it
+leaves out (`args["path"]`, where nobody asks for it before); here, or in a function that gets the calls, or one of
+them. It is followed outwards: to a handler that goes on with the history,
 here, in a caller, or in a file that imports this one; to a chat framework, which catches it; and to whoever runs a turn
 of an object that keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows,
 keys, files, or to an object of another file: what it gives is sent again, with its calls, and an error leaves them open
@@ -244,7 +245,8 @@ def _open(anatomy: Anatomy, ways: WaysOut, taken: Taken) -> Iterator[Draft]:
 def _raised(ways: WaysOut, taken: Taken) -> Iterator[Draft]:
     cure = "answer the call with the error: the model can then choose another tool"
     for fault, taker in ways.raised(taken):
-        what = "an unknown tool raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
+        what = "an unknown tool" if fault.tool else "an argument that the model leaves out"
+        what = f"{what} raises" if isinstance(fault.cause, cst.Subscript) else "what fails here raises"
         what = "who stops this leaves the turn" if fault.stops else what
         what = "who reads this may not come back" if fault.left else what
         message = f"{what} while the stored `{_name(taken)}` has no tool result: {taker.how}"

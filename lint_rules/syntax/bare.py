@@ -313,9 +313,16 @@ class Builder:
         code = self._segment(node)
         told = _told(node)
         try:
-            return literals(code, lambda part: _substituted(_as_told(part, next(told, None))))
+            return literals(code, lambda part: self._substitution(part, next(told, None)))
         except Untold:
             return cst.parse_expression(f"({code})")
+
+    def _substitution(self, code: str, value: ast.expr | None) -> Any:
+        """What stands in braces; a chain of names as the tree has it, which may stand for the provider's words."""
+        named = value
+        while type(named) is ast.Attribute:
+            named = named.value
+        return self.expression(value) if type(named) is ast.Name else _substituted(_as_told(code, value))  # type: ignore[arg-type]
 
     def _attribute(self, node: ast.Attribute) -> Any:
         return make.Attribute(self.expression(node.value), make.Name(node.attr))

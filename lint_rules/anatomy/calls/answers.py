@@ -121,6 +121,8 @@ def is_answer(node: cst.CSTNode) -> bool:
     keywords = ex.keywords(node)
     if not keywords:
         return False
+    if _WRAPPERS & keywords.keys():
+        return True
     if ROLES & {_role(keywords.get("role"))}:
         return True
     return bool(words.ANSWERED & keywords.keys()) and bool(_RESULT_KEYS & keywords.keys()) and bool(_HOLDS.search(name))

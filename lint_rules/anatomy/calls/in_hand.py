@@ -37,6 +37,7 @@ class InHand:
         self.facts = facts
         self.slot = slot
         self.key = key
+        self.arguments: set[Slot] = set()
         self.derived: set[Slot] = set()
         self.ids: set[Slot] = set()
         self.plain: set[Slot] = set()

@@ -14,7 +14,7 @@ from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS, executions
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.provenance import made_from
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.control_flow import Point
 from lint_rules.syntax.module import Scope
@@ -68,16 +68,20 @@ class ToldByReply:
     def carries(self, store: Stored) -> None:
         """What the calls of a stored message are made of holds the calls; to put them into their form settles none.
 
-        Nor does the object that is made of them, or the helper of this file that stores it.
+        Nor does the object that is made of them, the helper of this file that stores it, or the loop that does.
         """
         calls, message = store.calls, store.message
         if calls is None or message is None:
             return
         self._stored.update(walk(calls))
+        if store.slot is not None and store.slot[0] == "outside":  # as its body shows
+            self._stored.add(store.node)
         if store.write is not None and self._only_puts(store.node):  # another file may do more with them
             self._stored.add(store.node)
             if isinstance(message.node, cst.Call) and self.anatomy.facts.slots.callee(message.node) is None:
                 self._stored.add(message.node)
+        around = (outer for outer in self.anatomy.module.ancestors(store.node) if isinstance(outer, cst.For))
+        self._pieces.update(loop for loop in around if Kind.CALLS not in self.anatomy.facts.kinds(loop.iter))
         self._put_together(calls)
         for node in made_from(self.anatomy, calls):
             slot = self.anatomy.facts.slots.of(node)
@@ -95,12 +99,37 @@ class ToldByReply:
             named = {facts.slots.of(node) for node in made_from(self.anatomy, value)}
             new = {slot for slot in named if slot is not None and slot[:2] == ("var", self.function)} - seen
             seen |= new
-            queue += [each for slot in new for each in facts.assigned(slot)]
+            queue += [each for slot in new for each in (*facts.assigned(slot), *facts.appended(slot))]
+            queue += [each for slot in new for each in facts.gone_through(slot)]
+        self._begun_in([each for slot in seen for each in facts.appended(slot)])
         for loop in self.function.nodes_of(cst.For) if seen else ():
-            added = (node for node in walk(loop.body) if isinstance(node, (cst.AugAssign, cst.Assign)))
-            bound = {facts.slots.of(target) for node in added for target in ex.targets(node)}
-            if not seen.isdisjoint(bound) and self.mentions(loop.iter):
+            if not seen.isdisjoint(self._filled(loop)) and self._goes_through(loop, seen):
                 self._pieces.update(walk(loop))
+
+    def _begun_in(self, parts: list[cst.BaseExpression]) -> None:
+        """Of the parts of a content those are calls that are made of what a loop goes through: the pieces of calls."""
+        facts = self.anatomy.facts
+        for part in parts:
+            names = made_from(self.anatomy, part) if self.anatomy.transcript.messages.says_call(part) else ()
+            slots = (facts.slots.of(name) for name in names)
+            listed = (each for slot in slots if slot is not None for each in facts.gone_through(slot))
+            pieces = (facts.slots.of(name) for each in listed for name in made_from(self.anatomy, each))
+            new = {slot for slot in pieces if slot is not None and slot[:2] == ("var", self.function)}
+            self.derived |= new
+            self.lists |= new
+
+    def _filled(self, loop: cst.For) -> Iterator[Slot]:
+        """What a loop sets, or puts something into."""
+        for node in walk(loop.body):
+            places = ex.targets(node) if isinstance(node, (cst.AugAssign, cst.Assign)) else []
+            base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in GROWERS else None
+            slots = (self.anatomy.facts.slots.of(place) for place in (*places, *([base] if base is not None else [])))
+            yield from (root_object(slot) for slot in slots if slot is not None)
+
+    def _goes_through(self, loop: cst.For, seen: set[Slot]) -> bool:
+        """Whether a loop goes through what the model has replied, or what was put together of that before."""
+        named = (self.anatomy.facts.slots.of(node) for node in made_from(self.anatomy, loop.iter))
+        return self.mentions(loop.iter) or not seen.isdisjoint(slot for slot in named if slot is not None)
 
     def asks(self, point: Point) -> bool:
         return any(

@@ -95,6 +95,9 @@ class Fates:
             if isinstance(here, cst.Call):  # one of those that a function gives may be the list
                 parts = [(target, part) for target in targets for part, _ in ex.unpacked(target, here)]
                 targets = [part for target, part in parts if part is target or self.anatomy.is_history(part)]
+                for part in (part for _, part in parts if part not in targets):
+                    lands = self._lands(self.facts.slots.of(part), outer, seen)
+                    yield from (place for place in lands if place[0] == "sent")
             for target in targets:
                 if ex.slice_of(target) is not None:
                     yield "stored", outer

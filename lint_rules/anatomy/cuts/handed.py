@@ -90,14 +90,14 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
             continue
         function = anatomy.module.scope_of[call].function
         behind = Behind(anatomy, call, function)
-        given = anatomy.contents.history(call) is not None
+        fate = fates.of(call, function)
+        given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
         told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
         base = ex.receiver(call)
         if base is not None:
             slot = anatomy.facts.slots.of(base)
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
             told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left))
-        fate = fates.of(call, function)
         used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
         mended = alignment.of_result(call, function)
         for path, name in run:

@@ -99,8 +99,8 @@ class Contents:
                 return proof
         return None
 
-    def tool_results(self, node: cst.BaseExpression) -> Proof | None:
-        """Why a list may hold the results of tool calls."""
+    def tool_results(self, node: cst.BaseExpression, *, mended: bool = False) -> Proof | None:
+        """Why a list may hold the results of tool calls; `mended`: even if others look after what is made of it."""
         told: Proof | None = None
         for slot in self.flowing_into(node):
             for stored, reason in self._stored.get(slot, ()):
@@ -111,7 +111,7 @@ class Contents:
                 if field is not None:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
-        return self._given(node, "tool") or told or self._looked_for(node) or self._grown_elsewhere(node)
+        return self._given(node, "tool", mended=mended) or told or self._looked_for(node) or self._grown_elsewhere(node)
 
     def results_put_into(self, slots: Iterable[Slot]) -> list[cst.CSTNode]:
         """Where this file stores results of tool calls in these lists themselves."""
@@ -158,10 +158,11 @@ class Contents:
     def _growths(self) -> list[tuple[Slot, cst.CSTNode]]:
         return [(each.write.slot, each.write.node) for each in foreign_growths(self.anatomy) if each.tools]
 
-    def _given(self, node: cst.BaseExpression, role: Role | None) -> Proof | None:
+    def _given(self, node: cst.BaseExpression, role: Role | None, *, mended: bool = False) -> Proof | None:
         """Where another file puts messages into a list, or those of a role: it hands the list, or what is put there."""
-        for slot in self.flowing_into(node) if self.handed else ():
-            for each in (*self.handed.get(slot, ()), *self._put_from_elsewhere(slot)):
+        handed = self._arrived if mended else self.handed
+        for slot in self.flowing_into(node) if handed else ():
+            for each in (*handed.get(slot, ()), *self._put_from_elsewhere(slot)):
                 if role in each.roles or (role is None and each.what in {"history", "message"}):
                     reason = _GIVEN[role]
                     return Proof(node, reason, elsewhere=Related(each.span, reason, each.path), used=each.used)
@@ -179,13 +180,20 @@ class Contents:
 
     @cached_property
     def handed(self) -> dict[Slot, list[Handed]]:
-        """What other files hand to this one, by the slot in which it arrives."""
-        found: defaultdict[Slot, list[Handed]] = defaultdict(list)
+        """What other files hand to this one, by the slot in which it arrives; not what they mend when it comes back."""
         mended = {each.holder for each in self.anatomy.handed if each.mended}
+        return {
+            slot: left
+            for slot, told in self._arrived.items()
+            if (left := [each for each in told if each.holder not in mended])
+        }
+
+    @cached_property
+    def _arrived(self) -> dict[Slot, list[Handed]]:
+        found: defaultdict[Slot, list[Handed]] = defaultdict(list)
         for each in self.anatomy.handed:
-            if each.holder not in mended:
-                for slot in self.arrives(each):
-                    found[slot].append(each)
+            for slot in self.arrives(each):
+                found[slot].append(each)
         return found
 
     def arrives(self, handed: Handed) -> Iterator[Slot]:

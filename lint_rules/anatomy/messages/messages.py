@@ -13,11 +13,13 @@ from typing import Literal
 
 import libcst as cst
 
+from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, Slots
+from lint_rules.anatomy.vocabulary import CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
 from lint_rules.syntax.record import record
@@ -224,7 +226,8 @@ class Messages:
         items = keys.items
         said = self._text(items.get("role"), arguments)
         tag = self._text(items.get("type"), arguments)
-        answers = tuple(_given(self.facts.slots, items[key], arguments) for key in _ANSWERED if key in items)
+        ids = (_given(self.facts.slots, items[key], arguments) for key in _ANSWERED if key in items)
+        answers = tuple(each for each in ids if not _is_nothing(each))
         if tag == "function_call":
             return Message(node, "assistant", node)
         if tag in {"function_call_output", "tool_result"}:
@@ -258,17 +261,33 @@ class Messages:
         return bool(self._results(content, {}, 0))
 
     def _has_calls(self, content: cst.BaseExpression) -> bool:
-        kinds = self.facts.kinds(content)
-        if Kind.CALLS in kinds:
+        if self.holds_calls(content):
             return True
         for source in sources(content):
             if self._has_calls(source):
                 return True
-        return any(Kind.CALL in self.facts.kinds(part) or self._says_call(part) for part in self._elements(content))
+        return any(Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part in self._elements(content))
 
-    def _says_call(self, part: cst.BaseExpression) -> bool:
-        """Whether a part is made of the id and the arguments of a call, whatever its type is said to be."""
-        items = ex.dict_items(part)
+    def holds_calls(self, content: cst.BaseExpression) -> bool:
+        """Whether a value is a list of calls, or all that an API has replied which puts calls among the texts.
+
+        To a request that offers tools.
+        """
+        if self.facts.is_kind(content, Kind.CALLS):
+            return True
+        pair = ex.member(content)
+        shown = self.facts.evidence(pair[0], Kind.REPLY) if pair is not None and pair[1] == "content" else []
+        asked = (self.facts.calls.get(each.root.node) for each in shown if isinstance(each.root.node, cst.Call))
+        return any(
+            call is not None and call.name in IN_CONTENT and ("tools" in ex.keywords(call.node) or _spreads(call.node))
+            for call in asked
+        )
+
+    def says_call(self, part: cst.BaseExpression) -> bool:
+        """Whether a part is made of the id and the arguments of a call, or wraps one, whatever its type."""
+        items = ex.made_of(part) if isinstance(part, cst.Call) else ex.dict_items(part)
+        if not CALL_WRAPPERS.isdisjoint(items):
+            return True
         pair = ex.member(items["id"]) if "id" in items and "input" in items else None
         return pair is not None and Kind.CALL in self.facts.kinds(pair[0])
 
@@ -326,7 +345,9 @@ def _given(slots: Slots, node: cst.BaseExpression, arguments: Arguments | None) 
     return node
 
 
+def _spreads(call: cst.Call) -> bool:
+    return any(arg.star == "**" for arg in call.args)
+
+
 def _is_nothing(node: cst.BaseExpression) -> bool:
-    return (type(node) is cst.Name and node.value == "None") or (
-        isinstance(node, (cst.List, cst.Tuple)) and not node.elements
-    )
+    return all(map(is_neutral, ex.alternatives(node)))

@@ -7,7 +7,7 @@ to a model that is offered tools.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -20,21 +20,20 @@ from lint_rules.anatomy.messages.sent import what_is_made, what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.offers import may_call_tools
+from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.slots import Slot, root_object
-from lint_rules.anatomy.vocabulary import ENDPOINTS
+from lint_rules.anatomy.vocabulary import ANSWERED, ENDPOINTS, IN_CONTENT
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
+from lint_rules.syntax.word import meaning
 
 _CALLS = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "toolUse", "functionCall"})
-_ID = "tool_call_id"
-"""What a result answers, where that stands beside its content."""
 _SAYS = frozenset({"content", "parts"})
 _ROLE = frozenset({"role"})
 _BESIDE = frozenset({"role", "name", "timestamp"}) | _SAYS
-_CONTENT_ONLY = ("messages.create", "messages.stream", "converse", "converse_stream")
 _LOOKING = frozenset({"isinstance", "getattr", "hasattr", "len", "type", "id"})
 _KEEPING = frozenset({"append", "insert"})
 _ALL = frozenset({"user", "assistant", "tool"})
@@ -63,19 +62,66 @@ class _Copy:
 
 
 def recasts(anatomy: Anatomy) -> Iterator[Recast]:
-    """All of a file."""
-    for node, items in anatomy.made:
-        if _SAYS.isdisjoint(items) or not items.keys() <= _BESIDE or not _is_all(node, items):
-            continue
+    """All of a file, of each loop the first."""
+    told: set[Loop] = set()
+    for node, items in _made(anatomy):
         for copy in _copies(anatomy, node, items):
             found = _lost(anatomy, copy)
             if found is not None and _is_sent(anatomy, node):
-                yield found
+                if copy.loop not in told:
+                    yield found
+                told.add(copy.loop)
                 break
         else:
             shows = _same_kind(anatomy, node, items) if "role" in items else None
             if shows is not None:
                 yield Recast(node, shows)
+
+
+def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
+    """Copies that get the calls of the old messages, and not the ids by which results say which call they answer.
+
+    Of a history that has calls, some messages are results. Only where it is sent to an API that looks for the ids.
+    """
+    linking = [call for call in anatomy.facts.calls.values() if "completion" in call.name]
+    for node, items in _made(anatomy) if linking else ():
+        function = anatomy.module.scope_of[node].function
+        for copy in _copies(anatomy, node, items):
+            calls = _taken_over(anatomy, copy)
+            if calls is None or "tool" not in _roles(anatomy, copy) or _is_handed_on(anatomy, copy):
+                continue
+            if not any(map(_is_about_ids, function.nodes)) and _is_sent(anatomy, node, linking):
+                yield Recast(node, calls)
+                break
+
+
+def _made(anatomy: Anatomy) -> Iterator[tuple[cst.Dict | cst.Call, dict[str, cst.BaseExpression]]]:
+    """What may be a message that is made of role and content alone."""
+    for node, items in anatomy.made:
+        if not _SAYS.isdisjoint(items) and items.keys() <= _BESIDE and _is_all(node, items):
+            yield node, items
+
+
+def _taken_over(anatomy: Anatomy, copy: _Copy) -> cst.CSTNode | None:
+    """Where the new message gets calls that are made of those of the old one."""
+    statement = anatomy.module.statement(copy.node)
+    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    slots = {anatomy.facts.slots.of(target) for target in targets} - {None}
+    function = anatomy.module.scope_of[copy.node].function
+    for line in anatomy.module.nodes_inside(copy.region, function, cst.Assign) if slots else ():
+        for target in ex.targets(line):
+            pair = ex.member(target)
+            if pair is not None and pair[1] == "tool_calls" and anatomy.facts.slots.of(pair[0]) in slots:
+                if _is_made_of(anatomy, line.value, copy.base, _CALLS, 0):
+                    return line
+    return None
+
+
+def _is_about_ids(part: cst.CSTNode) -> bool:
+    """Whether a part of the code sets or reads the id of an answered call."""
+    pair = ex.member(part)
+    word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
+    return word in ANSWERED
 
 
 def _is_all(node: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> bool:
@@ -118,7 +164,7 @@ def _is_made_of(anatomy: Anatomy, value: cst.BaseExpression, base: Slot, parts: 
     facts = anatomy.facts
     for part in walk(value):
         pair = ex.member(part)
-        if pair is not None and pair[1] in parts and facts.slots.of(pair[0]) == base:
+        if pair is not None and {pair[1], str(pair[1])} & parts and facts.slots.of(pair[0]) == base:
             return True
         slot = facts.slots.of(part) if type(part) is cst.Name and depth < _DEEPEST else None
         if slot is not None and slot != base:
@@ -135,27 +181,80 @@ def _is_made_of(anatomy: Anatomy, value: cst.BaseExpression, base: Slot, parts: 
 
 def _lost(anatomy: Anatomy, copy: _Copy) -> Recast | None:
     """What a copy leaves behind that the old messages have: nothing else in the loop takes care of it."""
-    ids: list[cst.CSTNode] = []
-    for part in walk(copy.region):
-        pair = ex.member(part) or ex.asked(part)
-        word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
-        if word in _CALLS:
-            return None
-        slot = anatomy.facts.slots.of(pair[0]) if pair is not None and word == _ID else None
-        ids += [part] if slot is not None and root_object(slot) == root_object(copy.base) else []
+    if any(_is_about_calls(part) for part in walk(copy.region)):
+        return None
     if _is_handed_on(anatomy, copy) or _is_added_to(anatomy, copy):
         return None
     roles = _roles(anatomy, copy)
     if "assistant" not in roles:
         return None
-    if ids:
-        return Recast(copy.node, ids[0], results=True)
+    kept = next(_kept_ids(anatomy, copy), None) or (_kept_result(anatomy, copy) if _have_calls(anatomy, copy) else None)
+    if kept is not None:
+        return Recast(copy.node, kept, results=True)
     if "tool" not in roles or not _stand_beside(anatomy, copy):
         return None
-    proof = anatomy.contents.tool_results(iterated(ex.inner(copy.loop.iter)))
+    proof = anatomy.contents.tool_results(iterated(ex.inner(copy.loop.iter)), mended=True)
     if proof is None or (proof.module is None and proof.elsewhere is None and not _is_there(anatomy, proof.node, copy)):
         return None
     return Recast(copy.node, proof.node if proof.module is None else copy.node)
+
+
+def _is_about_calls(part: cst.CSTNode) -> bool:
+    """Whether a part of the code speaks of calls: not of a content that has them among its blocks."""
+    pair = ex.member(part) or ex.asked(part)
+    word = ex.text(part) if isinstance(part, cst.SimpleString) else pair[1] if pair is not None else None
+    named = isinstance(part, cst.Name) and meaning(part.value) == "class of call"
+    return named or (word in _CALLS and str(word) not in _SAYS)
+
+
+def _kept_ids(anatomy: Anatomy, copy: _Copy) -> Iterator[cst.CSTNode]:
+    """Where the ids are read that the old messages, or blocks of their content, say which call they answer by."""
+    for part in walk(copy.region):
+        pair = ex.member(part) or ex.asked(part)
+        slot = anatomy.facts.slots.of(pair[0]) if pair is not None and pair[1] in ANSWERED else None
+        if slot is None or pair is None:
+            continue
+        outer = anatomy.module.parent[part]
+        is_put = isinstance(outer, cst.DictElement) and _is_made_of(anatomy, pair[0], copy.base, _SAYS, 0)
+        if root_object(slot) == root_object(copy.base) or is_put:
+            yield part
+
+
+def _kept_result(anatomy: Anatomy, copy: _Copy) -> cst.CSTNode | None:
+    """Another message, made in the same loop of those that are results, and of no others."""
+    function = anatomy.module.scope_of[copy.node].function
+    for node in anatomy.module.nodes_inside(copy.region, function, cst.Dict, cst.Call):
+        items = ex.made_of(node) if node is not copy.node else {}
+        said = [items[key] for key in items.keys() & _SAYS]
+        if said and all(_is_made_of(anatomy, value, copy.base, _SAYS, 0) for value in said):
+            if _roles(anatomy, _Copy(node, copy.base, copy.loop, copy.region)) == {"tool"}:
+                return node
+    return None
+
+
+def _have_calls(anatomy: Anatomy, copy: _Copy) -> bool:
+    """Whether the old messages have calls beside their content: by their class, or by what is stored in their list."""
+    return "tool_calls" in _fields(anatomy, copy) or any(
+        one.calls is not None and _is_beside_content(anatomy, one) for one in _stored(anatomy, copy)
+    )
+
+
+def _lists(anatomy: Anatomy, copy: _Copy) -> list[Slot]:
+    """The lists that the old messages come from."""
+    return [*anatomy.contents.flowing_into(iterated(ex.inner(copy.loop.iter)))]
+
+
+def _fields(anatomy: Anatomy, copy: _Copy) -> set[str]:
+    """What the class of the old messages has, if it is one of the project."""
+    classes = (found[1] for slot in _lists(anatomy, copy) if (found := anatomy.elements.of(slot)) is not None)
+    return {name for cls in classes for name in cls.bound}
+
+
+def _stored(anatomy: Anatomy, copy: _Copy) -> Iterator[Stored]:
+    """What is put into their lists in this file."""
+    within = _lists(anatomy, copy)
+    for function in anatomy.module.functions:
+        yield from (one for one in anatomy.transcript.stored(function) if one.slot in within)
 
 
 def _is_there(anatomy: Anatomy, shown: cst.CSTNode, copy: _Copy) -> bool:
@@ -177,19 +276,15 @@ def _is_there(anatomy: Anatomy, shown: cst.CSTNode, copy: _Copy) -> bool:
 def _stand_beside(anatomy: Anatomy, copy: _Copy) -> bool:
     """Whether calls and results stand beside the content of the old messages, and not in it.
 
-    By what is stored in their list, by the fields of their class, or by the API that the file asks.
+    By what is stored in their list, by the fields of their class, or by the API that gets their list as it is.
     """
-    names = {call.name for call in anatomy.facts.calls.values()}
-    if any(name.endswith(_CONTENT_ONLY) for name in names):
-        return False
-    within = [*anatomy.contents.flowing_into(iterated(ex.inner(copy.loop.iter)))]
-    classes = (found[1] for slot in within if (found := anatomy.elements.of(slot)) is not None)
-    if any(not TOOL_FIELDS.isdisjoint(cls.bound) for cls in classes):
+    asking = [call for call in anatomy.facts.calls.values() if call.name in ENDPOINTS]
+    beside = [call for call in asking if call.name not in IN_CONTENT]
+    if len(beside) < len(asking):
+        return not what_is_sent(anatomy, beside).slots.isdisjoint(_lists(anatomy, copy))
+    if beside or not TOOL_FIELDS.isdisjoint(_fields(anatomy, copy)):
         return True
-    stored = (one for function in anatomy.module.functions for one in anatomy.transcript.stored(function))
-    if any(one.slot in within and _is_beside_content(anatomy, one) for one in stored):
-        return True
-    return not names.isdisjoint(ENDPOINTS)
+    return any(_is_beside_content(anatomy, one) for one in _stored(anatomy, copy))
 
 
 def _is_beside_content(anatomy: Anatomy, stored: Stored) -> bool:
@@ -204,15 +299,21 @@ def _is_beside_content(anatomy: Anatomy, stored: Stored) -> bool:
 
 
 def _is_handed_on(anatomy: Anatomy, copy: _Copy) -> bool:
-    """Whether all that is in the old message may get elsewhere: a function gets it, a dict, or whoever goes over it."""
+    """Whether all that is in the old message may get elsewhere: a function gets it, a dict, or whoever goes over it.
+
+    Or one of the blocks of its content.
+    """
     parent = anatomy.module.parent
+    whole = {copy.base}
     for part in walk(copy.region):
-        if type(part) is cst.Name and anatomy.facts.slots.of(part) == copy.base:
+        if type(part) is cst.Name and anatomy.facts.slots.of(part) in whole:
             outer = parent[part]
             here = parent[outer] if isinstance(outer, (cst.Arg, cst.Attribute)) else outer
             if ex.member(here) is not None or ex.asked(here) is not None:
                 continue
-            if isinstance(here, cst.Call):
+            if isinstance(here, cst.For) and (pair := ex.member(outer)) is not None and str(pair[1]) in _SAYS:
+                whole.update(slot for name in _targets(here) if (slot := anatomy.facts.slots.of(name)) is not None)
+            elif isinstance(here, cst.Call):
                 if ex.called_name(here) not in _LOOKING | _KEEPING and not is_logging(here):
                     return True
             elif isinstance(here, (cst.Subscript, cst.For, cst.CompFor, cst.BinaryOperation, cst.StarredDictElement)):
@@ -271,9 +372,13 @@ def _passed(anatomy: Anatomy, test: cst.BaseExpression, copy: _Copy, *, holds: b
 # -- where it goes ------------------------------------------------------------------------------------------------
 
 
-def _is_sent(anatomy: Anatomy, node: cst.CSTNode) -> bool:
-    """Whether a message goes to a model that is offered tools, or whose calls are read: here, or from another file."""
-    asking = (call for call in anatomy.facts.calls.values() if may_call_tools(anatomy, call.node))
+def _is_sent(anatomy: Anatomy, node: cst.CSTNode, requests: Iterable[LLMCall] | None = None) -> bool:
+    """Whether a message goes to a model that is offered tools, or whose calls are read: here, or from another file.
+
+    `requests` are those that count, if not all.
+    """
+    asked = anatomy.facts.calls.values() if requests is None else requests
+    asking = (call for call in asked if may_call_tools(anatomy, call.node))
     if any(node in what_is_sent(anatomy, [call]).nodes for call in asking):
         return True
     function = anatomy.module.scope_of[node].function

@@ -64,6 +64,7 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
     found.extend(part for value, number in facts.unpacked(slot) for part in _parts(anatomy, value, number))
     found.extend(write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.value is not None)
     if slot[0] == "var":
+        found.extend(facts.gone_through(slot))
         for site in anatomy.calls.sites.get(slot[1], ()):
             found.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
     return found

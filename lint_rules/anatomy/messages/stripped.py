@@ -23,6 +23,7 @@ from lint_rules.syntax.word import meaning
 _ARGUMENTS = frozenset({"arguments", "input", "args"})
 _BESIDE = frozenset({"function", "index"})
 _IDS = ("id", "call_id", "tool_call_id")
+_PIECE = "partial_json"
 _ADDING = frozenset({"update", "append", "setdefault", "extend", "write"})
 _SCHEMA_FIELDS = frozenset({"parameters", "description", "strict"})
 
@@ -48,7 +49,7 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
         items = ex.made_of(node)
         function = ex.dict_items(items["function"]) if "function" in items else {}
         source = _call_in(anatomy, node)
-        if source is None or isinstance(node, cst.Call):
+        if source is None or isinstance(node, cst.Call) or any(map(_is_begun, items.values())):
             told = _told_of(anatomy, node, function.get("name") or items.get("name"))
             if told is not None:
                 yield Stripped(node, "arguments", told)
@@ -73,11 +74,8 @@ def _told_of(anatomy: Anatomy, node: cst.Dict | cst.Call, name: cst.BaseExpressi
     parts = {**items, **(ex.dict_items(items["function"]) if "function" in items else {})}
     if isinstance(node, cst.Call) and meaning(ex.called_name(node)) != "class of call":
         return None
-    if (
-        isinstance(node, cst.Dict)
-        and "function" not in items
-        and not ("type" in items and ex.text(items["type"]) == "tool_use")
-    ):
+    says = "function" in items or "input" in items or ("type" in items and ex.text(items["type"]) == "tool_use")
+    if isinstance(node, cst.Dict) and not says:
         return None
     if any(key in parts and not _is_empty(parts[key]) for key in _ARGUMENTS) or _SCHEMA_FIELDS & set(parts):
         return None
@@ -90,8 +88,17 @@ def _told_of(anatomy: Anatomy, node: cst.Dict | cst.Call, name: cst.BaseExpressi
 
 
 def _is_empty(value: cst.BaseExpression) -> bool:
-    """`{}`, `dict()`, `""`, `"{}"`, `None`."""
+    """`{}`, `dict()`, `""`, `"{}"`, `None`; and what Anthropic's stream begins a call with: its pieces are to come."""
+    if _is_begun(value):
+        return True
     return ex.text(value) in {"", "{}"} or ex.source(value) in {"{}", "dict()", "None"}
+
+
+def _is_begun(value: cst.BaseExpression) -> bool:
+    """`event.content_block.input` of Anthropic's stream: the input is empty where its block begins."""
+    pair = ex.member(value)
+    block = ex.member(pair[0]) if pair is not None and pair[1] == "input" else None
+    return block is not None and block[1] == "content_block"
 
 
 def _teller(anatomy: Anatomy, value: cst.BaseExpression) -> object:
@@ -112,7 +119,10 @@ def _teller(anatomy: Anatomy, value: cst.BaseExpression) -> object:
 
 
 def _are_added(anatomy: Anatomy) -> bool:
-    """Whether anything in the file sets, or adds to, the arguments of a call, or makes one with them."""
+    """Whether anything in the file sets, or adds to, the arguments of a call, makes one with them, or reads a piece."""
+    reads = (ex.member(node) for node in anatomy.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call))
+    if any(pair is not None and pair[1] == _PIECE for pair in reads):
+        return True
     places: list[cst.BaseExpression | None] = []
     for call in anatomy.module.nodes_of(cst.Call):
         name = ex.called_name(call)
@@ -252,6 +262,9 @@ def _rebuilt_calls(anatomy: Anatomy) -> Iterator[cst.Dict | cst.Call]:
                 base = ex.receiver(value)
                 queue.extend(arg.value for arg in value.args if ex.dotted(value.func) in {"list", "tuple"})
                 queue.extend([base] if base is not None and ex.called_name(value) in {"values", "copy"} else [])
+                callee = facts.slots.callee(value)
+                given = (node.value for node in callee.nodes_of(cst.Return)) if callee is not None else ()
+                queue.extend(node for node in given if node is not None)
             else:
                 slot = facts.slots.of(value)
                 queue.extend(_put_into(anatomy, slot) if slot is not None else ())
@@ -261,8 +274,17 @@ def _put_into(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
     """What a name or an attribute is set to, what is put into its list or dict, and what it is one of."""
     facts = anatomy.facts
     yield from (*facts.assigned(slot), *facts.appended(slot), *facts.assigned(("item", slot)))
+    yield from _merged(anatomy, slot)
     if slot[0] == "var":
         yield from (*facts.gone_through(slot), *facts.given(slot))
+
+
+def _merged(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
+    """The displays that are merged into a dict: `block.update({"id": ..., "name": ...})`."""
+    for key, value in anatomy.facts.merged(slot):
+        whole = value if key is None else anatomy.module.parent.get(anatomy.module.parent[value])
+        if isinstance(whole, cst.Dict):
+            yield whole
 
 
 def _call_in(anatomy: Anatomy, node: cst.CSTNode) -> cst.CSTNode | None:

@@ -121,9 +121,23 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     """Whether a request offers tools, if only sometimes, or somebody reads the calls of its reply."""
     if _tools_of(anatomy, request) is not None or _has_calls(anatomy, request):
         return True
-    bodies = (anatomy.facts.slots.of(arg.value) for arg in request.args)
-    put = {key for body in bodies if body is not None for key in anatomy.facts.members(body)}
+    put = {key for body in _bodies(anatomy, request) for key in anatomy.facts.members(body)}
     return not put.isdisjoint(_KEYWORDS)
+
+
+def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
+    """What a request gets, as it is called there, and in the function of this file that has put it together."""
+    slots = anatomy.facts.slots
+    for body in (slots.of(arg.value) for arg in request.args):
+        if body is not None:
+            yield body
+            makers = (
+                slots.callee(made)
+                for value in anatomy.facts.assigned(body)
+                if isinstance(made := ex.inner(value), cst.Call)
+            )
+            given = (node.value for maker in makers if maker is not None for node in maker.nodes_of(cst.Return))
+            yield from (slot for value in given if value is not None and (slot := slots.of(value)) is not None)
 
 
 def _has_calls(anatomy: Anatomy, request: cst.Call) -> bool:

@@ -70,7 +70,7 @@ class KeptElsewhere:
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
         """The calls that an argument is, or holds."""
         for node in walk(arg.value):
-            if isinstance(node, cst.BaseExpression) and Kind.CALLS in self.facts.kinds(node):
+            if isinstance(node, cst.BaseExpression) and self.anatomy.transcript.messages.holds_calls(node):
                 return node
         named = arg.keyword is not None and arg.keyword.value in self.facts.call_attributes
         return arg.value if named and ex.dotted(arg.value) != "None" else None
@@ -99,15 +99,16 @@ class KeptElsewhere:
     def _reads_calls(self, load: cst.Call) -> bool:
         """Whether what makes messages of rows gives them their calls: a store may keep these to be shown only.
 
-        It names them, or decodes whole messages.
+        It names them, or decodes whole messages, or the content of each, in which they may be.
         """
         found = body(self.anatomy, load)
         there, run = found if found is not None else (self.anatomy, self.anatomy.module.scope_of[load].function)
         nodes = [node for function in there.calls.reachable(run) for node in function.nodes]
         if any(name in text for text in _texts(nodes) for name in self.facts.call_attributes):
             return True
-        made = any(type(node) is cst.Dict and "role" in ex.dict_items(node) for node in nodes)
-        return not made and any(type(node) is cst.Call and there.facts.decoder(node) is not None for node in nodes)
+        made = [items for node in nodes if type(node) is cst.Dict and "role" in (items := ex.dict_items(node))]
+        parts: Iterable[cst.CSTNode] = nodes if not made else [each["content"] for each in made if "content" in each]
+        return any(type(node) is cst.Call and there.facts.decoder(node) is not None for node in parts)
 
     def _gives_history(self, call: cst.Call) -> bool:
         outer = self.anatomy.module.parent[call]

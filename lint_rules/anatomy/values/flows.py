@@ -212,8 +212,8 @@ class Flows(Forms):
                 self.learn(slot, part, Evidence("comes from", node, False, kinds[whole]))
         if Kind.MODEL_TEXT in kinds:
             self.learn(slot, Kind.MODEL_TEXT, kinds[Kind.MODEL_TEXT])
-        base = self.slots.of(iterable)
-        if base is not None:
+        base = next((base for part in ex.alternatives(iterable) if (base := self.slots.of(part)) is not None), None)
+        if base is not None:  # `reply.candidates or []`
             self._learn_all(slot, self.of(("item", base)), node)
             self._elements.setdefault(slot, ("item", base))
         for kind, evidence in self.of(slot).items():

@@ -18,7 +18,7 @@ from lint_rules.syntax.module import fields
 from lint_rules.syntax.names import written
 from lint_rules.syntax.word import meaning
 
-_COPIED = TWO_WAY | {Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
+_COPIED = TWO_WAY | {Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
 _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS) | words.DECODING_METHODS
 _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
@@ -111,7 +111,7 @@ class Forms(Known):
             return shown(Kind.ARGUMENTS, "is the parsed input of a tool call", of.get(Kind.CALL))
         if name in {"message", "delta"} and self._is_one_of(base, "choices"):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
-        if _is_reply_message(base, name) and Kind.REPLY in self._asked(base):
+        if (_is_reply_message(base, name) and Kind.REPLY in self._asked(base)) or self._is_content(base, name):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
         if name in {"content", "text", "output_text"} and Kind.REPLY in of:
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
@@ -134,6 +134,14 @@ class Forms(Known):
             return self._lies_under(slot[1], field)
         bound = self.assigned(slot) if slot is not None else []
         return any(type(ex.inner(value)) is cst.Subscript and self._is_one_of(value, field) for value in bound)
+
+    def _is_content(self, base: cst.BaseExpression, name: str) -> bool:
+        """Gemini's `candidate.content`, in a loop over the candidates of a reply."""
+        listed = self._elements.get(slot) if name == "content" and (slot := self.slots.of(base)) is not None else None
+        under = listed[1] if listed is not None and listed[0] == "item" else None
+        if under is None or under[0] != "member" or under[2] != "candidates":
+            return False
+        return Kind.REPLY in self.of(under[1])
 
     def _lies_under(self, slot: Slot, field: str) -> bool:
         if slot[0] == "member":
