@@ -255,7 +255,8 @@ def stored_calls(anatomy: Anatomy, answers: Answers, function: Scope, ends: Open
     seen: set[cst.CSTNode] = set()
     for store in stores:
         told.carries(store)
-    answered = {*anatomy.points(function, answering)}  # what was made before, and waits in a name, is stored there
+    both = {s.node for s in ends.stored if s.calls is not None}  # calls and results, as far as there are any by then
+    answered = {*anatomy.points(function, answering - both)}  # what was made before, and waits in a name, is stored
 
     def settles(point: Point) -> bool:
         return point in answered or told.settles(point) or ends.takes_back(point)
