@@ -257,18 +257,28 @@ class OpenEnds:
 
     def holding(self, points: Sequence[Point]) -> set[Slot]:
         """The histories that the message with the calls is in at some points: stored before, or not here."""
+        return {
+            slot for slot in self.histories
+            if slot not in self._stored_before or not self._stored_before[slot].isdisjoint(points)
+        }  # fmt: skip
+
+    @cached_property
+    def _stored_before(self) -> dict[Slot | None, set[Point]]:
+        """The points that come behind a store of calls, as far as the next request, by history."""
         places: dict[Slot | None, list[cst.CSTNode]] = {}
         for each in self.stored:
             if each.calls is not None and not each.answers:
                 places.setdefault(each.slot, []).append(each.node)
-        return {slot for slot in self.histories if slot not in places or self._leads(places[slot], points)}
+        return {slot: self._behind(self.anatomy.points(self.function, nodes)) for slot, nodes in places.items()}
 
-    def _leads(self, stored: Sequence[cst.CSTNode], points: Sequence[Point]) -> bool:
-        """Whether one of some points is reached from a store without another request."""
-        starts = self.anatomy.points(self.function, stored)
-        return any(p in starts for p in points) or self.graph.reaches(
-            starts, points, self._asking.difference(starts), exceptions=False
-        )
+    def _behind(self, starts: Sequence[Point]) -> set[Point]:
+        seen, queue, asking = set(starts), list(starts), self._asking.difference(starts)
+        while queue:
+            for target, kind in queue.pop().successors:
+                if kind != "exception" and target not in seen:
+                    seen.add(target)
+                    queue += [] if target in asking else [target]
+        return seen
 
     def flagged(self, node: cst.CSTNode | None, flags: Mapping[str, bool]) -> bool | None:
         """What the test of a statement gives where these names and tests have a known value."""
