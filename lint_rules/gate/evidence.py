@@ -183,7 +183,12 @@ class Evidence(Signs):
     @cached_property
     def request(self) -> bool:
         """A call that asks a model, by its name or by its keywords."""
-        return self._asks_by_keywords() or self._calls_endpoint()
+        return self._asks_by_keywords() or self._calls_endpoint() or self.goes_on_with_chat
+
+    @cached_property
+    def goes_on_with_chat(self) -> bool:
+        """`chat.send_message(text)` for a `chat: AsyncChat`."""
+        return not words.SESSION_CALLS.isdisjoint(self.called) and self._annotates_with(words.SESSION_TYPES)
 
     def _asks_by_keywords(self) -> bool:
         is_sent = not words.SENT.isdisjoint(self.keywords) and any(map(_asks, self.nodes[ast.Call]))

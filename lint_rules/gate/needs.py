@@ -114,7 +114,9 @@ class Needs(Surroundings):
 
     def _asking(self) -> list[ast.Call | ast.keyword]:
         """The calls that may ask a model, or those of their keywords that show it."""
-        requests = written(words.ENDPOINT_ENDS, self.imported)
+        requests = written(words.ENDPOINT_ENDS, self.imported) | (
+            words.SESSION_CALLS if self.goes_on_with_chat else set()
+        )
         names = {name for name in self.called if name in requests or may_ask(name) or name in self.asking_elsewhere}
         keywords = {*words.SENT, *(_BODIES if self.shows_request else ())}
         return [
