@@ -33,9 +33,15 @@ def written_by_model(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evide
     evidence = _evidence(anatomy, call, function)
     if evidence is None or _own_json(anatomy, call, function) or _is_made_here(anatomy, call, evidence):
         return None
-    if _is_run_without_calls(anatomy, function) or _is_tried_before(anatomy, call, function):
+    if _is_of_call(anatomy, call) and _is_run_without_calls(anatomy, function):
         return None
-    return evidence
+    return None if _is_tried_before(anatomy, call, function) else evidence
+
+
+def _is_of_call(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`json.loads(call.function.arguments)`: not what looks for calls in a text."""
+    pair = ex.member(call.args[0].value)
+    return pair is not None and not anatomy.facts.kinds(pair[0]).keys().isdisjoint({Kind.CALL, Kind.FUNCTION})
 
 
 def _is_run_without_calls(anatomy: Anatomy, function: Scope) -> bool:

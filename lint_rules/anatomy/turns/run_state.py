@@ -18,6 +18,7 @@ from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -265,9 +266,8 @@ class RunStates:
             lasts = slot is not None and (slot[0] == "attr" if of_object else slot[:2] == ("var", self.module.top))
             given = node.value is not None and self._is_given(node.value, function)
             if slot is not None and lasts and function.kind == "function" and given:
-                if self._is_of_each_run(target, function):
-                    continue
-                found.setdefault(function, []).append((node, slot))
+                if not self._is_of_each_run(target, function) and not self._is_set_once(node, function):
+                    found.setdefault(function, []).append((node, slot))
         for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
             stored = [slot for node, slot in kept if not self._held(node, function)]
             for site in self.anatomy.calls.sites[function] if stored and not self.races.is_setup(function) else ():
@@ -276,6 +276,23 @@ class RunStates:
                     seen = [(site.node, slot) for slot in stored if slot[0] == "var" or own]
                     found.setdefault(site.caller, []).extend(seen)
         return found
+
+    def _is_set_once(self, node: cst.CSTNode, function: Scope) -> bool:
+        """`if self.me is None: self.me = await client.who()`: what the first run sets is the same for all."""
+        tests = (t for t, holds in passed(self.module, node, function.node) if isinstance(t, cst.If) and holds)
+        return any(self._asks_for_what_it_sets(test, function) for test in tests)
+
+    def _asks_for_what_it_sets(self, test: cst.If, function: Scope) -> bool:
+        """Whether an `if` asks whether something is not there yet that it sets."""
+        lines = self.module.nodes_inside(test.body, function, cst.Assign, cst.AnnAssign)
+        set_there = {self.facts.slots.of(target) for line in lines for target in ex.targets(line)} - {None}
+        absent = ex.inner(test.test)
+        if isinstance(absent, cst.Comparison):
+            left, operator, right = ex.compared(absent)
+            is_none = isinstance(operator, (cst.Is, cst.Equal)) and ex.dotted(right) == "None"
+            return is_none and self.facts.slots.of(left) in set_there
+        denied = isinstance(absent, cst.UnaryOperation) and isinstance(absent.operator, cst.Not)
+        return denied and self.facts.slots.of(ex.inner(absent.expression)) in set_there  # type: ignore[attr-defined]
 
     def _is_own_object(self, site: CallSite) -> bool:
         """Whether a method calls another one of its object."""
