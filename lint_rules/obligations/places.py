@@ -144,7 +144,8 @@ class Places:
         """
         made_of = [self.value(stored), self._list_of(stored)]
         if stored.message is not None and stored.write is not None and stored.write.node is not stored.node:
-            made_of += [stored.message.calls, *stored.message.answers]
+            made = stored.message.node if isinstance(stored.message.node, cst.BaseExpression) else None
+            made_of += [stored.message.calls, *stored.message.answers, made]
         return {slot for part in made_of if part is not None and self._is_here(part) for slot in self.again.parts(part)}
 
     @staticmethod
