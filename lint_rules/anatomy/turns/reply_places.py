@@ -202,25 +202,18 @@ class ReplyPlaces:
         module = self.anatomy.module
         return any(module.inside(call, arg.value) or _reads(arg.value, taken) for arg in node.args)
 
-    def leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
-        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user.
-
-        Where the request was refused, what is shown is no reply.
-        """
-        refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
-        return (node for node in self._leaving(function, call, taken) if node not in refused)
-
     def forgotten(
         self, function: Scope, call: cst.Call, ends: Collection[Point], barred: Collection[Point]
     ) -> Iterator[cst.CSTNode]:
         """Where the reply is shown, yielded or returned, on a way from the request to an end past all barred points.
 
-        Last ones first.
+        Last ones first. Where the request was refused, what is shown is no reply.
         """
         taken = self.derived(function, call)
         ways, says = Ways(self.anatomy.module, function, self.anatomy.flow(function)), self._is_there(taken)
         held = self._held(function, call, barred)
-        for leaves in self.leaving(function, call, taken):
+        refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
+        for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
             points = [
                 point
                 for point in self.anatomy.points(function, [leaves])
@@ -292,6 +285,7 @@ class ReplyPlaces:
         return says
 
     def _leaving(self, function: Scope, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
+        """Where the reply is shown or yielded, last first, then where it is returned; a log shows nothing to a user."""
         module = self.anatomy.module
         views = {
             name
