@@ -46,8 +46,8 @@ class Takers:
             start = Start(where, begun.node, begun.kind, many, begun.target)
             if not self._joins.is_joined(start):
                 self._note(begun.target, Taken(begun.kind, many and not self._is_alone(start, where)))
-        for start in starts(anatomy.calls):
-            if not self._joins.is_joined(start):
+        for start in starts(anatomy.calls):  # what a serial handler calls may be run by others as well, who are not
+            if start.kind != "serial" and not self._joins.is_joined(start):
                 self._note_called(start)
 
     def _is_alone(self, start: Start, where: Scope) -> bool:
