@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
-from lint_rules.anatomy.turns.resources import body
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING, sources
 from lint_rules.anatomy.values.slots import Slot
@@ -174,11 +174,12 @@ class _Search:
         self, there: Anatomy, function: Scope, request: cst.Call, names: set[str], at: cst.CSTNode, hops: int = 0
     ) -> Iterator[Shown]:
         """What shows that the text may be nothing: a default, a stream, a handler, or the function that gives it."""
+        places = ReplyPlaces(there)
         for node in function.nodes_of(cst.BooleanOperation, cst.IfExp, cst.Call):
             value, default = _with_default(node) or (None, None)
             if value and default and _is_constant(default) and holds([value], request, names):
                 after = there.module.before(request, node) or there.module.inside(request, value)
-                made = ReplyPlaces(there).derived(function, node) if after else ()
+                made = places.derived(function, node) if after else ()
                 if after and any(part is node or is_read(part, made) for part in walk(at)):
                     yield there, node
         reaching = there.reaching(function)
@@ -197,9 +198,8 @@ class _Search:
             leaving = [leaves for leaves in callee.nodes_of(cst.Return) if leaves.value is not None]
             for leaves in leaving:
                 if leaves.value is not None and holds([leaves.value], ask, given):
-                    if _tests(inner, callee, ask, given, leaves) is None:
-                        continue
-                    yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
+                    if _tests(inner, callee, ask, given, leaves) is not None:
+                        yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
                 elif leaves.value is not None and ex.text(leaves.value) == "" and inner.leads(callee, [ask], [leaves]):
                     yield inner, leaves
 

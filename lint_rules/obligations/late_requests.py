@@ -7,8 +7,7 @@ from collections.abc import Container
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
-from lint_rules.anatomy.turns.resources import body
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again

@@ -12,12 +12,12 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import made_class
+from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.resources import Resources, body
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again

@@ -13,9 +13,10 @@ from itertools import islice
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
-from lint_rules.anatomy.turns.resources import Resources, body
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests, fails_to

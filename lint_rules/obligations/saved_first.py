@@ -12,11 +12,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import stores_by_name
-from lint_rules.anatomy.turns.resources import Resources, Touched, body
+from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.obligations.joined import Joined, loaded_by
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope

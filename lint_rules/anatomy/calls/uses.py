@@ -9,7 +9,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls import answers
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -42,9 +42,10 @@ def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], dep
         if any(value in of_it.nodes for value in _result_parts(node)):
             return node
     for node in made if depth < _DEEPEST else ():
-        there, callee = _run(anatomy, node) if type(node) is cst.Call else (anatomy, None)
-        if type(node) is not cst.Call or callee is None or callee is function:
+        run = body(anatomy, node) if type(node) is cst.Call else None
+        if type(node) is not cst.Call or run is None or run[1] is function:
             continue
+        there, callee = run
         given = {slot for slot, value in there.facts.slots.bindings(node, callee) if value in of_it.nodes}
         names = [name for slot in given for name in there.facts.names.get(slot, ())]
         if given and answered(there, callee, names, depth + 1) is not None:
@@ -53,12 +54,6 @@ def answered(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode], dep
     sites = anatomy.calls.sites[function] if given_back and depth < _DEEPEST else ()
     found = (answered(anatomy, site.caller, [site.node], depth + 1) for site in sites)
     return next((answer for answer in found if answer is not None), None)
-
-
-def _run(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope | None]:
-    """The function that a call runs, with the file it stands in."""
-    callee = anatomy.facts.slots.callee(call)
-    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call) or (anatomy, None)
 
 
 def rebuilt(anatomy: Anatomy, function: Scope, uses: Iterable[cst.CSTNode]) -> cst.CSTNode | None:

@@ -121,6 +121,12 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     return next((found for found in methods if found is not None), None)
 
 
+def body(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+    """The function of the project that a call runs, and its file."""
+    callee = anatomy.facts.slots.callee(call)
+    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
+
+
 def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:
     """The function or method of another file that a call runs, and that file. `asking`: if it may ask a model."""
     found = anatomy.imported_function(ex.dotted(call.func) or "", asking=asking)

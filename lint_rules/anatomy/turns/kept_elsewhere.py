@@ -13,11 +13,12 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import store_of
-from lint_rules.anatomy.turns.resources import Resources, Touched, body
+from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex

@@ -10,11 +10,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.told import GROWERS
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.turns.refusals import Refusals
-from lint_rules.anatomy.turns.resources import Resources, body
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import conditions

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
@@ -93,12 +93,6 @@ class Resources:
             and not isinstance(module.parent[other], cst.Expr)
             and self.runs(other) is not None
         )
-
-
-def body(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
-    """The function of the project that a call runs, and its file."""
-    callee = anatomy.facts.slots.callee(call)
-    return (anatomy, callee) if callee is not None else run_elsewhere(anatomy, call)
 
 
 def _joined(parts: list[Touched]) -> Touched:

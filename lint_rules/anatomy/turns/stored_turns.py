@@ -16,11 +16,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import GROWERS
-from lint_rules.anatomy.messages.classes import made_class
+from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
-from lint_rules.anatomy.turns.resources import Resources, Touched, body
+from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources

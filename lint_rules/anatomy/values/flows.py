@@ -21,9 +21,9 @@ _DICTS = frozenset({cst.Dict, cst.Call})
 _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Integer, cst.Float, cst.Comparison})
 """What is no part of an agent, whatever becomes of it, nor are its parts."""
 _TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
-_ARGUMENTS = frozenset({"arguments", "args", "input", "function"})
 _NO_CALL = frozenset({"role", "content", "output", "result"})
 _PARSED = ("arguments", "args", "input")
+_ARGUMENTS = frozenset({*_PARSED, "function"})
 _OF_CALLS = frozenset({Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS})
 _EXTENDERS = frozenset({"extend", "extendleft"})
 _MIXERS = _EXTENDERS | _GROWERS - {"append"}
