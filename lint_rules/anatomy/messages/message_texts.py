@@ -14,6 +14,8 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
+from lint_rules.anatomy.values.known import sources
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -156,7 +158,7 @@ def _changed(anatomy: Anatomy) -> Iterator[MessageText]:
     for node in anatomy.module.nodes_of(cst.Assign):
         pair = ex.member(node.targets[0].target)
         if pair is not None and pair[1] == "content" and _is_shown_message(anatomy, pair[0]):
-            if _reads_content(anatomy, node.value) and not _is_shown_copy(anatomy, pair[0]):
+            if _reads_content(anatomy, node.value, pair[0]) and not _is_shown_copy(anatomy, pair[0]):
                 yield MessageText(node, node.value, anatomy.module.scope_of[node].function, False, True)
     for display in anatomy.module.nodes_of(cst.Dict):
         first = display.elements[0] if display.elements else None
@@ -204,16 +206,27 @@ def _sets_part(anatomy: Anatomy, name: cst.Name) -> bool:
     return pair is not None and type(pair[0]) is cst.Name and pair[0].value == name.value
 
 
-def _reads_content(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
-    """Whether the new content is made of a message's old one."""
+def _reads_content(anatomy: Anatomy, value: cst.BaseExpression, message: cst.BaseExpression) -> bool:
+    """Whether the new content of a message is made of its old one, or of that of the message it is a copy of."""
+    one = _same(anatomy, [message])
     for node in walk(value):
-        pair = ex.member(node)
-        if pair is not None and pair[1] == "content":
-            return True
-        if isinstance(node, cst.Name):
-            slot = anatomy.facts.slots.of(node)
-            if slot is not None and any(
-                (inside := ex.member(v)) is not None and inside[1] == "content" for v in anatomy.facts.assigned(slot)
-            ):
+        slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
+        for part in [node, *(anatomy.facts.assigned(slot) if slot is not None else ())]:
+            pair = ex.member(part)
+            if pair is not None and pair[1] == "content" and one & _same(anatomy, [pair[0]]):
                 return True
     return False
+
+
+def _same(anatomy: Anatomy, nodes: list[cst.BaseExpression]) -> set[Slot]:
+    """The places in which some values stand, and those of which they are copies."""
+    found: set[Slot] = set()
+    while nodes:
+        value = ex.inner(nodes.pop())
+        if (slot := anatomy.facts.slots.of(value)) is not None and slot not in found:
+            found.add(slot)
+            nodes += anatomy.facts.assigned(slot)
+        nodes += sources(value)
+        parts = value.elements if type(value) is cst.Dict else ()
+        nodes += [part.value for part in parts if type(part) is cst.StarredDictElement]
+    return found

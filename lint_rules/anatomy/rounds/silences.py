@@ -241,7 +241,7 @@ class _Way:
         if isinstance(choice, cst.IfExp):
             return True
         lines = choice.body.body if isinstance(choice, cst.If) and choice.orelse is None else ()
-        parts = [part for line in lines for part in getattr(line, "body", ())]
+        parts = [part for line in lines for part in (line.body if type(line) is cst.SimpleStatementLine else (line,))]
         return bool(parts) and all(
             isinstance(part, cst.Return)
             or (isinstance(part, cst.Assign) and self.slots.of(part.targets[0].target) in left.names)
