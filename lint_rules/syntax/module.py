@@ -152,6 +152,11 @@ def decorators(scope: Scope) -> list[cst.BaseExpression]:
     return [d.decorator for d in node.decorators] if isinstance(node, (cst.FunctionDef, cst.ClassDef)) else []
 
 
+def is_property(function: Scope) -> bool:
+    """Whether a method runs where its name is read, and gives what stands there."""
+    return any(ex.last_name(each) in {"property", "cached_property"} for each in decorators(function))
+
+
 _STATEMENTS = frozenset(
     {
         cst.Module, cst.AnnAssign, cst.Assert, cst.Assign, cst.AugAssign, cst.Break, cst.Continue, cst.Del, cst.Expr,

@@ -11,8 +11,9 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import is_answer
 from lint_rules.anatomy.calls.in_hand import InHand
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.cuts.fates import Fates
 from lint_rules.anatomy.messages.transcript import Stored
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -39,7 +40,7 @@ def split_results(anatomy: Anatomy) -> Iterator[SplitResult]:
         for stored in anatomy.transcript.stored(function):
             part = _single_result(anatomy, stored)
             loop = _loop_of(anatomy, stored, part) if part is not None and stored.node not in seen else None
-            if part is None or loop is None or _is_joined(anatomy, stored, loop):
+            if part is None or loop is None or _is_joined(anatomy, stored, loop) or _is_only_read(anatomy, stored.slot):
                 continue
             if isinstance(loop, cst.For) and (
                 _ends_with_it(anatomy, loop, stored) or _has_own_call(anatomy, loop, stored)
@@ -120,6 +121,13 @@ def _is_made_in(anatomy: Anatomy, slot: Slot | None, loop: cst.For) -> bool:
         if isinstance(node, cst.Assign)
         for target in node.targets
     )
+
+
+def _is_only_read(anatomy: Anatomy, slot: Slot | None) -> bool:
+    """Whether a local list is given to nobody: what is made of its messages is none of these."""
+    if slot is None or slot[0] != "var" or is_parameter(slot) or Fates(anatomy).of_name(slot, slot[1]) is not None:
+        return False
+    return not any(isinstance(anatomy.module.parent[name], cst.Arg) for name in anatomy.facts.names.get(slot, ()))
 
 
 def _is_joined(anatomy: Anatomy, stored: Stored, loop: _Loop) -> bool:

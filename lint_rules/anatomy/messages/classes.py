@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, decorators, parameters
+from lint_rules.syntax.module import Scope, is_property, parameters
 from lint_rules.syntax.walk import children
 
 LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
@@ -419,13 +419,9 @@ class Elements:
                     found[self.facts.slots.parameter(function, param.name.value)] = param.annotation.annotation
             if isinstance(function.node, cst.FunctionDef) and function.node.returns is not None:
                 found[("return", function)] = function.node.returns.annotation
-                if function.parent is function.owner and _is_property(function):
+                if function.parent is function.owner and is_property(function):
                     found.setdefault(("attr", function.owner, function.name), function.node.returns.annotation)
         return found
-
-
-def _is_property(function: Scope) -> bool:
-    return any(ex.last_name(decorator) in {"property", "cached_property"} for decorator in decorators(function))
 
 
 def _element_class(anatomy: Anatomy, annotation: cst.BaseExpression) -> FoundClass | None:

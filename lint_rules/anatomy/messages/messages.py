@@ -158,7 +158,7 @@ class Messages:
             returned = [n.value for n in callee.nodes if type(n) is cst.Return and n.value is not None]
             return [replace(m, node=node) for value in returned for m in self.of(value, inside, depth + 1)]
         copied = [m for source in sources(node) for m in self.of(source, arguments, depth + 1)]
-        return copied or self._known(node)
+        return copied or _told(node) or self._known(node)
 
     def _named(self, node: cst.Name | cst.Attribute | cst.Subscript, arguments: Arguments, depth: int) -> list[Message]:
         slot = self.facts.slots.of(node)
@@ -343,6 +343,14 @@ def _given(slots: Slots, node: cst.BaseExpression, arguments: Arguments | None) 
             break
         node = ex.inner(given)
     return node
+
+
+def _told(call: cst.Call) -> list[Message]:
+    """`Message("user", text)`, `said("assistant", text)` of another library: the role is a word of the API."""
+    given = ex.positional(call)
+    said = ex.text(given[0]) if len(given) > 1 and ex.member(call) is None else None
+    role = ROLES.get(said) if said is not None else None
+    return [Message(call, role, content=given[1], more=True)] if role not in {None, "tool"} else []
 
 
 def _spreads(call: cst.Call) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from lint_rules.anatomy.values.facts import Facts
+from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -57,6 +58,8 @@ class CallGraph:
         for references in self.references.values():
             if type(references[0]) is not type(references[-1]):  # names come first, then attributes
                 references.sort(key=module.order.__getitem__)
+        self._running: set[cst.Call] = set()
+        """Calls that are handed a function which reaches a model."""
         self._reaching = self._closure()
 
     @cached_property
@@ -76,17 +79,35 @@ class CallGraph:
                 if site.caller not in reaching:
                     reaching[site.caller] = site.node
                     queue.append(site.caller)
-            handed_to = self._handed_to(function)
-            if handed_to is not None and function.parent is not None and function.parent.function not in reaching:
-                reaching[function.parent.function] = handed_to
-                queue.append(function.parent.function)
+            for call in self._handed_to(function):
+                self._running.add(call)
+                caller = self.facts.module.scope_of[call].function
+                if caller not in reaching:
+                    reaching[caller] = call
+                    queue.append(caller)
         return reaching
 
-    def _handed_to(self, function: Scope) -> cst.Call | None:
-        """The call that a lambda is written for, which may well run it: `traced(lambda: ask(history))`."""
-        arg = self.facts.module.parent[function.node] if function.kind == "lambda" else None
-        call = self.facts.module.parent[arg] if isinstance(arg, cst.Arg) else None
-        return call if isinstance(call, cst.Call) else None
+    def _handed_to(self, function: Scope) -> Iterator[cst.Call]:
+        """The calls that may well run a function: `traced(lambda: ask(talk))`, `await to_thread(partial(ask, talk))`.
+
+        One that is named must give something, or be waited for: else it is put down for later, as a callback.
+        """
+        parent = self.facts.module.parent
+        written = [function.node] if function.kind == "lambda" else []
+        for node in (*written, *self.references[function]):
+            arg = parent[node]
+            call = parent[arg] if isinstance(arg, cst.Arg) else None
+            if isinstance(call, cst.Call) and ex.called_name(call) == "partial":
+                arg = parent[call]
+                call = parent[arg] if isinstance(arg, cst.Arg) else None
+            if isinstance(call, cst.Call) and (node in written or self._is_waited_for(call)):
+                yield call
+
+    def _is_waited_for(self, call: cst.Call) -> bool:
+        """Whether a call gives something, or is awaited, and makes no object, such as a thread."""
+        module = self.facts.module
+        used = isinstance(module.parent[call], cst.Await) or not module.is_statement(call)
+        return used and not ex.called_name(call)[:1].isupper()
 
     def with_callers(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and those of this file that run one of them by calls."""
@@ -103,13 +124,11 @@ class CallGraph:
         return function in self._reaching
 
     def asks(self, call: cst.Call) -> bool:
-        """Whether a call asks a model: itself, or in the function of this file that it runs."""
-        if call in self.facts.calls:
+        """Whether a call asks a model: itself, or in a function of this file that it runs, or is handed."""
+        if call in self.facts.calls or call in self._running:
             return True
         callee = self.facts.slots.callee(call)
-        if callee is not None:
-            return self.reaches_llm(callee)
-        return any(map(self.asks, self.in_lambdas(call)))
+        return callee is not None and self.reaches_llm(callee)
 
     def in_lambdas(self, call: cst.Call) -> list[cst.Call]:
         """The calls in lambdas that are written for a call, which may well run them."""

@@ -49,16 +49,25 @@ class Slice:
             seen.add(id(part))
             yield part
             for node in self.without_requests(part):
-                if type(node) is cst.Call:
-                    callee = self.facts.slots.callee(node)
-                    if callee is not None and callee not in slots:
-                        slots.add(callee)
-                        queue.extend(self._returned(callee))
-                elif type(node) is cst.Name or type(node) is cst.Attribute or type(node) is cst.Subscript:
+                if (ran := self._ran(node)) is not None and ran not in slots:
+                    slots.add(ran)
+                    queue.extend(self._returned(ran))
+                if type(node) is cst.Name or type(node) is cst.Attribute or type(node) is cst.Subscript:
                     slot = self.facts.slots.of(node)
                     if slot is not None and slot not in slots:
                         slots.add(slot)
                         queue.extend(self._sources.get(slot, ()))
+
+    def _ran(self, node: cst.CSTNode) -> Scope | None:
+        """The function of this file that gives the value of a call, or of a property that is read."""
+        slots = self.facts.slots
+        return (
+            slots.callee(node)
+            if type(node) is cst.Call
+            else slots.getter(node)
+            if type(node) is cst.Attribute
+            else None
+        )
 
     def truths(self, tested: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         """The expressions whose truth decides a test: its operands, what flags are set to, what functions return."""
@@ -76,9 +85,8 @@ class Slice:
                 queue += [part.left, part.right]
             elif isinstance(part, cst.NamedExpr):
                 queue.append(part.value)
-            elif isinstance(part, cst.Call):
-                callee = self.facts.slots.callee(part)
-                queue += self._returned(callee) if callee is not None else ()
+            elif (ran := self._ran(part)) is not None:
+                queue += self._returned(ran)
             elif isinstance(part, (cst.Name, cst.Attribute)):
                 queue += self._flags.get(self.facts.slots.of(part), ())
 

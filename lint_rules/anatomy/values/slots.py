@@ -19,7 +19,7 @@ from typing import Any
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
+from lint_rules.syntax.module import Scope, SourceModule, decorators, is_property, parameters
 
 Slot = tuple[Any, ...]
 
@@ -214,6 +214,11 @@ class Slots:
     def callee(self, call: cst.Call) -> Scope | None:
         """The function or method of this file that `call` runs; for a class its `__init__`."""
         return self.function(call.func)
+
+    def getter(self, node: cst.CSTNode) -> Scope | None:
+        """The method of this file that runs where an attribute is read: a property."""
+        function = self.function(node) if type(node) is cst.Attribute else None
+        return function if function is not None and is_property(function) else None
 
     def function(self, node: cst.BaseExpression) -> Scope | None:
         """The function of this file that the expression names: `f`, `self.f`, `Class.f`, `partial(f, ...)`."""
