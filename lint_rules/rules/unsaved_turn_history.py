@@ -297,14 +297,19 @@ def _told_late(found: LateRun) -> Draft:
 
 def _digest(anatomy: Anatomy, found: Digest) -> Draft:
     history, (there, empty) = describe(found.history), found.empty
+    fails = any(isinstance(outer, cst.ExceptHandler) for outer in there.module.ancestors(empty))
     message = (
         f"the messages of `{history}` give way here to what `{ex.source(found.request.func, 40)}` makes of them:"
-        " where it gives nothing, or fails, they are lost all the same"
+        f" where it {'fails' if fails else 'gives nothing'}, they are lost all the same"
     )
     cure = "go on with the old messages where there is no summary of them"
     notes = [
         Note(found.request, "this request is made of the messages"),
-        Note(empty, "here it may be nothing, or the text of an error", None if there is anatomy else there.module),
+        Note(
+            empty,
+            f"here it may be {'what an error leaves' if fails else 'nothing'}",
+            None if there is anatomy else there.module,
+        ),
     ]
     return Draft(found.node, message, cure, beside(found.node, notes))
 
