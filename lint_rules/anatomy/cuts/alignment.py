@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -118,7 +119,7 @@ class Alignment:
         for _ in range(3):
             before = len(lists) + len(positions)
             for node in function.nodes:
-                if isinstance(node, cst.Subscript) and lists & set(self.contents.lists_in(node.value)):
+                if self._is_cut(node) and lists & set(self.contents.lists_in(node.value)):
                     positions |= {slot for slot in self._names(*node.slice) if slot[0] == "var"}
                 elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and node.value is not None:
                     bound = self._bound(node)
@@ -130,6 +131,11 @@ class Alignment:
             if len(lists) + len(positions) == before:
                 break
         return Decisive(lists, positions)
+
+    def _is_cut(self, node: cst.CSTNode) -> TypeGuard[cst.Subscript]:
+        """`h[n:]`, `del h[n]`: where a list ends or loses something, not where one of its messages is read."""
+        taken = isinstance(node, cst.Subscript) and isinstance(self.module.parent[node], cst.Del)
+        return taken or ex.slice_of(node) is not None
 
     def _is_replied(self, slot: Slot) -> bool:
         """`reply.output`: what the model says is added to a list, and no part of what is left of it."""

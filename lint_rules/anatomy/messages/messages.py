@@ -87,29 +87,39 @@ class Messages:
         if depth > _DEEPEST:
             return []
         found: list[Message] = []
-        for part in ex.alternatives(node):
-            for element in self._elements(_given(self.facts.slots, part, arguments)):
-                found.extend(self.of(element, arguments, depth + 1))
+        for element, given in self._elements(node, arguments or {}, depth):
+            found.extend(self.of(element, given, depth + 1))
         if not found and self.facts.is_kind(node, Kind.CALLS):  # `input += response.output`
             found.append(Message(node, "assistant", node))
         return found
 
-    def _elements(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-        if isinstance(node, (cst.List, cst.Tuple)):
-            for element in node.elements:
-                if isinstance(element, cst.StarredElement):
-                    yield from self._elements(ex.inner(element.value))
-                else:
-                    yield element.value
-        elif isinstance(node, (cst.ListComp, cst.GeneratorExp)):
-            yield node.elt
-        elif type(node) is cst.Name:
-            slot = self.facts.slots.of(node)
-            for value in self.facts.assigned(slot) if slot is not None else ():
-                if type(value) is not cst.Name:
-                    yield from self._elements(ex.inner(value))
-            grown = self.facts.appended(slot) if slot is not None else ()
-            yield from (value for value in grown if self._may_be_in(value, node))
+    def _elements(
+        self, listed: cst.BaseExpression, arguments: Arguments, depth: int
+    ) -> Iterator[tuple[cst.BaseExpression, Arguments]]:
+        """The elements of a list, each with what the parameters stand for where it is written."""
+        for node in (_given(self.facts.slots, part, arguments) for part in ex.alternatives(listed)):
+            if depth > _DEEPEST:
+                return
+            if isinstance(node, (cst.List, cst.Tuple)):
+                for element in node.elements:
+                    if isinstance(element, cst.StarredElement):
+                        yield from self._elements(element.value, arguments, depth + 1)
+                    else:
+                        yield element.value, arguments
+            elif isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+                yield node.elt, arguments
+            elif type(node) is cst.Call and (callee := self.facts.slots.callee(node)) is not None:
+                inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
+                for given in callee.nodes_of(cst.Return):
+                    if given.value is not None:
+                        yield from self._elements(given.value, inside, depth + 1)
+            elif type(node) is cst.Name:
+                slot = self.facts.slots.of(node)
+                for value in self.facts.assigned(slot) if slot is not None else ():
+                    if type(value) is not cst.Name:
+                        yield from self._elements(value, arguments, depth + 1)
+                grown = self.facts.appended(slot) if slot is not None else ()
+                yield from ((value, arguments) for value in grown if self._may_be_in(value, node))
 
     def _may_be_in(self, value: cst.BaseExpression, name: cst.Name) -> bool:
         """Whether a list may have got an element before it is read: not below, unless a loop comes back."""
@@ -266,7 +276,9 @@ class Messages:
         for source in sources(content):
             if self._has_calls(source):
                 return True
-        return any(Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part in self._elements(content))
+        return any(
+            Kind.CALL in self.facts.kinds(part) or self.says_call(part) for part, _ in self._elements(content, {}, 0)
+        )
 
     def holds_calls(self, content: cst.BaseExpression) -> bool:
         """Whether a value is a list of calls, or all that an API has replied which puts calls among the texts.
@@ -308,7 +320,7 @@ class Messages:
 
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The elements of a content; what a name stands for where it is bound once."""
-        for part in self._elements(content):
+        for part, _ in self._elements(content, {}, 0):
             slot = self.facts.slots.of(part) if type(part) is cst.Name else None
             values = self.facts.assigned(slot) if slot is not None else []
             yield ex.inner(values[0]) if len(values) == 1 else part
