@@ -17,7 +17,6 @@ from lint_rules.anatomy.messages.messages import ROLES
 from lint_rules.anatomy.messages.role_chains import iterated
 from lint_rules.anatomy.messages.role_tests import excludes_roles, told_roles
 from lint_rules.anatomy.messages.sent import what_is_made, what_is_sent
-from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.kinds import LLMCall
@@ -234,9 +233,7 @@ def _kept_result(anatomy: Anatomy, copy: _Copy) -> cst.CSTNode | None:
 
 def _have_calls(anatomy: Anatomy, copy: _Copy) -> bool:
     """Whether the old messages have calls beside their content: by their class, or by what is stored in their list."""
-    return "tool_calls" in _fields(anatomy, copy) or any(
-        one.calls is not None and _is_beside_content(anatomy, one) for one in _stored(anatomy, copy)
-    )
+    return "tool_calls" in _fields(anatomy, copy) or anatomy.contents.calls_beside(_lists(anatomy, copy))
 
 
 def _lists(anatomy: Anatomy, copy: _Copy) -> list[Slot]:
@@ -248,13 +245,6 @@ def _fields(anatomy: Anatomy, copy: _Copy) -> set[str]:
     """What the class of the old messages has, if it is one of the project."""
     classes = (found[1] for slot in _lists(anatomy, copy) if (found := anatomy.elements.of(slot)) is not None)
     return {name for cls in classes for name in cls.bound}
-
-
-def _stored(anatomy: Anatomy, copy: _Copy) -> Iterator[Stored]:
-    """What is put into their lists in this file."""
-    within = _lists(anatomy, copy)
-    for function in anatomy.module.functions:
-        yield from (one for one in anatomy.transcript.stored(function) if one.slot in within)
 
 
 def _is_there(anatomy: Anatomy, shown: cst.CSTNode, copy: _Copy) -> bool:
@@ -284,18 +274,7 @@ def _stand_beside(anatomy: Anatomy, copy: _Copy) -> bool:
         return not what_is_sent(anatomy, beside).slots.isdisjoint(_lists(anatomy, copy))
     if beside or not TOOL_FIELDS.isdisjoint(_fields(anatomy, copy)):
         return True
-    return any(_is_beside_content(anatomy, one) for one in _stored(anatomy, copy))
-
-
-def _is_beside_content(anatomy: Anatomy, stored: Stored) -> bool:
-    """Whether a message has calls, or ids of calls that it answers, which its content does not hold."""
-    message = stored.message
-    if message is None:
-        return False
-    parts = [*([message.calls] if message.calls is not None else []), *message.answers]
-    content = message.content
-    made = [content, *anatomy.facts.values_of(content)] if content is not None else []
-    return not set(parts) <= {inside for value in made for inside in walk(value)}
+    return anatomy.contents.beside(_lists(anatomy, copy))
 
 
 def _is_handed_on(anatomy: Anatomy, copy: _Copy) -> bool:
