@@ -112,7 +112,10 @@ class _Led:
             yield LedPast(test, cast(cst.CSTNode, text.statement), by)
 
     def _leads(self, test: cst.BaseExpression, says: Says, by: By) -> bool:
-        return self._is_mixed(test) if by is By.STATE else says(test) is not None
+        """Whether a test is one of those asked for; one that counts rounds is a limit, which others look at."""
+        if by is not By.STATE:
+            return says(test) is not None
+        return self._is_mixed(test) and not any(map(_counts, self._told.undecided(test)))
 
     def _of_text(self, test: cst.BaseExpression) -> bool | None:
         """What a test of the text gives for a reply that has text, too: None for one of its calls."""
@@ -148,3 +151,13 @@ class _Led:
         if isinstance(test, cst.BooleanOperation):
             return self._asks(test.left) or self._asks(test.right)
         return self._told.truth(test) is not None
+
+
+def _counts(test: cst.BaseExpression) -> bool:
+    """Whether something is compared by its size, or with a number."""
+    if not isinstance(test, cst.Comparison):
+        return False
+    _, operator, right = ex.compared(test)
+    return not isinstance(operator, (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot, cst.In, cst.NotIn)) or (
+        isinstance(right, (cst.Integer, cst.BinaryOperation))
+    )

@@ -9,10 +9,14 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_ids import is_some_name, position_in
 from lint_rules.anatomy.values.identity import Identity, Way
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
+
+_CALLS = frozenset({"tool_calls", "function_calls"})
+_DEEPEST = 3
 
 
 def keys_of_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.For, cst.Name, bool]]:
@@ -276,16 +280,29 @@ def _grows_text(node: cst.CSTNode, names: set[str]) -> bool:
 
 def _takes_calls(anatomy: Anatomy, line: cst.Assign, names: set[str], loop: cst.For) -> bool:
     """Whether all calls of a piece are bound where the loop goes on, and only what comes behind it looks at them."""
-    pairs = [ex.member(part) or ex.asked(part) for part in ex.alternatives(line.value)]
-    if not any(pair is not None and pair[1] in {"tool_calls", "function_calls"} for pair in pairs):
+    if not _is_of_calls(anatomy, line.value, names):
         return False
     target = line.targets[0].target
     slot, function = anatomy.facts.slots.of(target), anatomy.module.scope_of[line].function
-    if slot is None or names.isdisjoint(_roots(line.value)) or _leaves_after(anatomy, line):
+    if slot is None or _leaves_after(anatomy, line):
         return False
+    if any(anatomy.facts.slots.of(part) == slot for part in walk(line.value) if isinstance(part, cst.BaseExpression)):
+        return False  # it gets more of them
     places = [n for n in function.nodes if ex.reads_place(n) and n is not target and anatomy.facts.slots.of(n) == slot]
     within = [place for place in places if anatomy.module.inside(place, loop)]
     return len(within) < len(places) and not any(_is_gone_over(anatomy, place) for place in within)
+
+
+def _is_of_calls(anatomy: Anatomy, value: cst.BaseExpression, names: set[str], depth: int = 0) -> bool:
+    """Whether a value is the calls of a piece: also a copy of them, their names, or what is made of each."""
+    parts = [*ex.alternatives(value)]
+    if any((pair := ex.member(part) or ex.asked(part)) is not None and pair[1] in _CALLS for part in parts):
+        return not names.isdisjoint(_roots(value))
+    found = [each for part in parts for each in sources(part)]
+    found += [part.for_in.iter for part in parts if isinstance(part, (cst.ListComp, cst.GeneratorExp))]
+    slots = (anatomy.facts.slots.of(part) for part in parts if isinstance(part, cst.Name))
+    found += [each for slot in slots if slot is not None for each in anatomy.facts.assigned(slot)]
+    return depth < _DEEPEST and any(_is_of_calls(anatomy, each, names, depth + 1) for each in found)
 
 
 def _leaves_after(anatomy: Anatomy, line: cst.CSTNode) -> bool:
