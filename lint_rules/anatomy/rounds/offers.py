@@ -145,6 +145,20 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     return not put.isdisjoint(_KEYWORDS)
 
 
+def given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
+    """What a request may be given under a key: as a keyword, in a dict that is spread or put into it."""
+    facts = anatomy.facts
+    direct = ex.argument(request, key)
+    if direct is not None:
+        yield from (direct, *facts.values_of(direct))
+    for arg in request.args:
+        slot = facts.slots.of(arg.value)
+        made = [arg.value, *(facts.assigned(slot) if slot is not None else ())]
+        parts = [_given_in(value, key) for value in made]
+        parts += [facts.members(slot).get(key)] if slot is not None else []
+        yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))
+
+
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
     """What a request gets, as it is called there, and in the function of this file that has put it together."""
     slots = anatomy.facts.slots

@@ -59,7 +59,8 @@ class Read:
     """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
 
     `handed_on` says that somebody else gets the reply, who may look for them; `seen`, where they are looked at, and
-    nothing is done: a log, a test that decides nothing. `returned` are the parts that callers get.
+    nothing is done: a log, a test that decides nothing. `returned` are the parts that callers get. `by` are the functions
+    that read.
     """
 
     text: cst.BaseExpression | None
@@ -67,6 +68,7 @@ class Read:
     handed_on: bool
     seen: cst.CSTNode | None = None
     returned: frozenset[Returned] = frozenset()
+    by: frozenset[Scope] = frozenset()
 
 
 def replies(anatomy: Anatomy) -> Iterator[tuple[Offer, Read]]:
@@ -109,6 +111,7 @@ class _Reader:
         self._handed_on = False
         self._seen: cst.CSTNode | None = None
         self._returned: set[Returned] = set()
+        self._by = {function}
 
     def read(self, call: cst.Call, way: tuple[str, ...], place: str) -> Read:
         """What is read of the part at `way` of what a call gives, or of what stands at a `place` of a tuple there."""
@@ -125,7 +128,9 @@ class _Reader:
 
     @property
     def _read(self) -> Read:
-        return Read(self._text, self._calls, self._handed_on, self._seen, frozenset(self._returned))
+        return Read(
+            self._text, self._calls, self._handed_on, self._seen, frozenset(self._returned), frozenset(self._by)
+        )
 
     def handed(self, parameter: Slot, way: tuple[str, ...]) -> Read:
         """What the function reads of a reply that it gets in a parameter; all, where it sets that anew."""
@@ -282,6 +287,7 @@ class _Reader:
         read = _Reader(there, function, self._places, self._request, self._within).handed(parameter, way)
         self._calls |= read.calls
         self._handed_on |= read.handed_on
+        self._by |= read.by
         for part, place in read.returned:
             if place or len(read.returned) > 1:
                 self._handed_on = True
