@@ -59,8 +59,8 @@ class Read:
     """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
 
     `handed_on` says that somebody else gets the reply, who may look for them; `seen`, where they are looked at, and
-    nothing is done: a log, a test that decides nothing. `returned` are the parts that callers get. `by` are the functions
-    that read.
+    nothing is done: a log, a test that decides nothing. `returned` are the parts that callers get. `by` are those
+    functions that read.
     """
 
     text: cst.BaseExpression | None
