@@ -56,14 +56,14 @@ the text. A message of which the code does not show what it is, and a list hande
 as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with
 `previous_response_id` or `conversation` the server keeps the calls, and the rule is silent.
 
-A message that is made of role and content of another one, in a loop over a history, counts when nothing in the loop
-asks for its calls, hands it on, or adds to the new one; the history is known to hold calls or results, by what this
-file or one that imports it puts there, or by the fields of its class; and a model that is offered tools gets it, here
-or in such a file. One that keeps the id of what it answers, beside or
-in a block, is a result, and shows that there are calls; so does another message of the loop that is made of results
-only, where the old ones have calls beside their content. It also
-counts when it is made by the class of the message in a function that knows of calls. Silent: messages of some roles
-only; histories in whose content calls and results may stand.
+A message that is made of role and content of another one, in a loop over a history or by a function that is called
+there with each, counts when nothing in the loop asks for its calls, hands it on, or adds to the new one; the history is
+known to hold calls or results, by what this file or one that imports it puts there, or by the fields of its class; and
+a model that is offered tools gets it, here or in such a file. One that keeps the id of what it answers, beside or in a
+block, is a result, and shows that there are calls; so does another message of the loop that is made of results only,
+where the old ones have calls beside their content. It also counts when it is made by the class of the message in a
+function that knows of calls. Silent: messages of some roles only; histories in whose content calls and results may
+stand.
 
 A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
 reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back.
