@@ -15,7 +15,7 @@ import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import told_of
-from lint_rules.anatomy.cuts.handed import Handed, handed
+from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
 from lint_rules.anatomy.dialect import may_tell
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
@@ -130,10 +130,14 @@ def anatomy_of(
     def given() -> list[Handed]:
         if not is_project(neighbours):
             return []
-        near = direct_importers(module.path, neighbours)
-        telling = [each for each in near if mentions.agent(each[1], options.vocabulary) or _STOPS.search(each[1])]
+        above = bases_elsewhere(anatomy)
+        places = [module.path, *dict.fromkeys(path for path, _ in above)]
+        near = dict(each for path in places for each in direct_importers(path, neighbours))
+        telling = (
+            each for each in near.items() if mentions.agent(each[1], options.vocabulary) or _STOPS.search(each[1])
+        )
         told = _summaries("handed", telling, options, neighbours, read, handed, 1)
-        return [each for said in told for each in said if each.file == os.path.abspath(module.path)]
+        return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
     def tools() -> set[str]:
         return _read_by_models(module, options, neighbours)

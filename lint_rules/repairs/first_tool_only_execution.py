@@ -17,7 +17,7 @@ from lint_rules.syntax.module import Scope
 @of_the_file
 def repair(anatomy: Anatomy, function: Scope) -> Fix | None:
     """For the requests with tools of the function that takes one call, else for all of the file; None if one cannot."""
-    asked = [offer.request for offer in offers(anatomy) if offer.call is offer.request]
+    asked = [offer.request for offer in offers(anatomy) if not (offer.maybe or offer.carried)]
     here = [request for request in asked if anatomy.module.scope_of[request].function is function] or asked
     said = {request: with_words(anatomy.module, request, ONE_CALL) for request in here}
     new: dict[cst.CSTNode, cst.CSTNode] = {request: call for request, call in said.items() if call is not None}

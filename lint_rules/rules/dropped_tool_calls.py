@@ -56,18 +56,21 @@ the text. A message of which the code does not show what it is, and a list hande
 as calls. Known are OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Ollama and LangChain; with
 `previous_response_id` or `conversation` the server keeps the calls, and the rule is silent.
 
-A message that is made of role and content of another one, in a loop over a history, counts when nothing in the loop
-asks for its calls, hands it on, or adds to the new one; the history is known to hold calls or results, by what this
-file or one that imports it puts there, or by the fields of its class; and a model that is offered tools gets it, here
-or in such a file. One that keeps the id of what it answers, beside or
-in a block, is a result, and shows that there are calls; so does another message of the loop that is made of results
-only, where the old ones have calls beside their content. It also
-counts when it is made by the class of the message in a function that knows of calls. Silent: messages of some roles
-only; histories in whose content calls and results may stand.
+A message that is made of role and content of another one, in a loop over a history or by a function that is called
+there with each, counts when nothing in the loop asks for its calls, hands it on, or adds to the new one; the history is
+known to hold calls or results, by what this file or one that imports it puts there, or by the fields of its class; and
+a model that is offered tools gets it, here or in such a file. One that keeps the id of what it answers, beside or in a
+block, is a result, and shows that there are calls; so does another message of the loop that is made of results only,
+where the old ones have calls beside their content. It also counts when it is made by the class of the message in a
+function that knows of calls. Silent: messages of some roles only; histories in whose content calls and results may
+stand.
+
+A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
+reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back.
 
 ## Known problems
-Functions that get a reply and a history, and are called from another file only, are not judged. Parts of a
-model's own kind, like thinking blocks, are not looked for.
+Functions that get a reply and a history, and are called from another file only, are not judged. Of a model's thinking
+that is put into messages by a store or a converter, nothing is known.
 
 ## Fix safety
 Unsafe: the message itself is appended where it is a reply's own message; as `model_dump(exclude_none=True)` where
@@ -87,6 +90,7 @@ from lint_rules.anatomy.messages.recast import recasts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.obligations.lost_calls import How, LostCall, lost_calls
+from lint_rules.obligations.lost_thinking import lost_thinking
 from lint_rules.repairs.dropped_tool_calls import repair
 from lint_rules.rules.draft import Draft, Note, beside
 
@@ -120,6 +124,12 @@ _COPIED = {
     ),
 }
 
+_THINKING = (
+    "the model thinks before it calls a tool, and of its reply the calls are taken and the thinking is not:"
+    " the API refuses a turn with calls whose signed thinking is missing"
+)
+_KEEP = "keep the content of the reply as it is, with its thinking blocks and their signatures"
+
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for lost in lost_calls(anatomy):
@@ -127,6 +137,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for copy in recasts(anatomy):
         message, cure = _COPIED[copy.results]
         yield Draft(copy.node, message, cure, (Note(copy.shows, "such messages have tool calls, or answer them"),))
+    for request, switch in lost_thinking(anatomy):
+        yield Draft(request, _THINKING, _KEEP, (Note(switch, "thinking is switched on here"),))
 
 
 def _draft(anatomy: Anatomy, lost: LostCall) -> Draft:

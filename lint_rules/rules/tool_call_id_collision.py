@@ -46,7 +46,8 @@ An id is that of a tool message, or of a dict or object that is a tool call by i
 is, or falls back to, the name of the same call, when it is made of nothing but the position in a list of calls, and
 when it is a text that stands there for all (in an example, the name is one, too). What stands in for a missing id is
 not reported where the function parses the arguments: an API that sends them as JSON text sends ids, too. Positions and
-names of streamed pieces are reported when they are used as a key and the piece's own `index` is never read. Names put
+names of streamed pieces are reported when they are used as a key and the piece's own `index` is never read; and
+arguments that are added to one place for all calls of a stream, which nothing in its loop begins anew. Names put
 together with `+=` are reported beside arguments that are put together so, where the id of the call is assigned again: a
 server that sends the id with every piece sends the name with it. `[{}] * n` is reported where its entries become calls.
 A result that is written to the last call of a list, by a function that did not put it there, is written to the wrong
@@ -91,6 +92,7 @@ _FIND = "find the entry by the id of its call"
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _ids(anatomy)
     yield from _positions(anatomy)
+    yield from _joined(anatomy)
     yield from _names(anatomy)
     yield from _buffers(anatomy)
     yield from _last_entries(anatomy)
@@ -120,6 +122,15 @@ def _positions(anatomy: Anatomy) -> Iterator[Draft]:
         )
         note = Note(use, f"`{use.value}` is used as the key here")
         yield Draft(loop, message, _BY_INDEX, (note,), fix=repair(anatomy, loop) if not by_name else None)
+
+
+def _joined(anatomy: Anatomy) -> Iterator[Draft]:
+    for node, place in pieces.joined_in_one_place(anatomy, Identity(anatomy.facts)):
+        message = (
+            f"the pieces of all calls of a reply are put together in `{ex.source(place, 40)}`, whichever call they"
+            " belong to: the arguments of parallel calls run into one another"
+        )
+        yield Draft(node, message, _BY_INDEX)
 
 
 def _names(anatomy: Anatomy) -> Iterator[Draft]:

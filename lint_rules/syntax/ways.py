@@ -59,11 +59,13 @@ class Ways:
         *,
         fails: Fails | None = None,
         says: Says | None = None,
+        either: Callable[[cst.BaseExpression], bool] | None = None,
     ) -> list[Point] | None:
         """A shortest way from a start that has succeeded to a goal, both included; None where there is none.
 
         No point between them is in `avoiding`. `fails` says at which points an exception is followed; `raise` always
-        is.
+        is. Of a test of which nothing is known both sides are followed, if it may come out `either` way: as all may
+        without it.
         """
         queue = deque((point, self._before.get(point, _NOTHING), False) for point in start)
         came_from: dict[tuple[Point, Facts, bool], tuple[Point, Facts, bool] | None] = dict.fromkeys(queue)
@@ -72,7 +74,7 @@ class Ways:
         while queue:
             here = queue.popleft()
             point, facts, under_way = here
-            for target, kind, known in self._steps(point, facts, says):
+            for target, kind, known in self._steps(point, facts, says, either):
                 if kind == "exception" and not (under_way and fails is not None and fails(point)):
                     continue
                 if target in goal:
@@ -89,7 +91,9 @@ class Ways:
                     queue.append(state)
         return None
 
-    def _steps(self, point: Point, facts: Facts, says: Says | None) -> Iterator[tuple[Point, Kind, Facts]]:
+    def _steps(
+        self, point: Point, facts: Facts, says: Says | None, either: Callable[[cst.BaseExpression], bool] | None
+    ) -> Iterator[tuple[Point, Kind, Facts]]:
         """The ways on from a point, each with what is known behind it."""
         after = self._after(point, facts)
         node = point.statement
@@ -97,6 +101,8 @@ class Ways:
         outcome = says(node) if says is not None and node is not None else None
         if test is not None and outcome is None:
             outcome = self.outcome(test, after)
+            if outcome is None and either is not None and not either(test):
+                return
         for target, kind in point.successors:
             if (kind == "true" and outcome is False) or (kind == "false" and outcome is True):
                 continue

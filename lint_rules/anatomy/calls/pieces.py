@@ -8,11 +8,15 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_ids import is_some_name, position_in
-from lint_rules.anatomy.values.identity import Identity
+from lint_rules.anatomy.values.identity import Identity, Way
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
+
+_CALLS = frozenset({"tool_calls", "function_calls"})
+_DEEPEST = 3
 
 
 def keys_of_pieces(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.For, cst.Name, bool]]:
@@ -49,6 +53,91 @@ def _is_key(anatomy: Anatomy, node: cst.Name) -> bool:
         keyword = parent.keyword.value if parent.keyword is not None else None
         return isinstance(call, cst.Call) and (ex.called_name(call) in {"setdefault", "get"} or keyword == "index")
     return isinstance(parent, cst.Index)
+
+
+def joined_in_one_place(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
+    """`arguments += piece.function.arguments`, and what is grown: of all calls of a stream, whichever the piece is of.
+
+    Nothing in the loop over the stream begins the place anew, and the piece's own `index` is never read.
+    """
+    for node in anatomy.module.nodes_of(cst.AugAssign, cst.Assign, cst.Call):
+        target, value = _grown(node)
+        if target is None or value is None or not _is_of_arguments(anatomy, identity, value):
+            continue
+        places, loop = _fixed_places(anatomy, target), _stream_around(anatomy, identity, node)
+        function = anatomy.module.scope_of[node].function
+        if not places or loop is None or reads_index(function) or _one_at_a_time(function):
+            continue
+        if not any(anatomy.facts.slots.of(bound) in places for bound in _bound_in(loop, node)):
+            yield node, target
+
+
+def _grown(node: cst.CSTNode) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
+    """What grows, and what is added to it: `x += y`, `x = x + y`, `xs.append(y)`."""
+    if isinstance(node, cst.AugAssign):
+        return (node.target, node.value) if isinstance(node.operator, cst.AddAssign) else (None, None)
+    if isinstance(node, cst.Call):
+        return (
+            (ex.receiver(node), node.args[0].value) if ex.called_name(node) == "append" and node.args else (None, None)
+        )
+    sums = ex.inner(node.value) if isinstance(node, cst.Assign) else None
+    if isinstance(node, cst.Assign) and isinstance(sums, cst.BinaryOperation):
+        target = node.targets[0].target
+        return (target, sums.right) if ex.source(target) == ex.source(sums.left) else (None, None)
+    return None, None
+
+
+def _is_of_arguments(anatomy: Anatomy, identity: Identity, value: cst.BaseExpression) -> bool:
+    """Whether a value is a piece of the arguments of a call, of one API or another."""
+    ways = [way for part in ex.alternatives(value) for way in _ways_to(anatomy, identity, part) if "delta" in way]
+    return any(way[-1] == "partial_json" or ("tool_calls" in way and way[-1] == "arguments") for way in ways)
+
+
+def _ways_to(anatomy: Anatomy, identity: Identity, value: cst.BaseExpression) -> Iterator[Way]:
+    """The ways to a value, by the lists too whose elements it is a part of."""
+    way = identity.of(value)
+    if way is not None:
+        yield way
+        slot = way[0] if way[0][0] == "var" else None
+        for listed in anatomy.facts.gone_through(slot) if slot is not None else ():
+            yield (*(identity.of(listed) or ()), *way[1:])
+
+
+def _fixed_places(anatomy: Anatomy, target: cst.BaseExpression) -> set[Slot | None]:
+    """A target and all that it is a part of; nothing where an index or a call chooses it."""
+    places = {anatomy.facts.slots.of(target)}
+    while (pair := ex.member(target)) is not None and not isinstance(pair[1], int):
+        target = pair[0]
+        places.add(anatomy.facts.slots.of(target))
+    return places - {None} if isinstance(target, cst.Name) else set()
+
+
+def _stream_around(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> cst.For | None:
+    """The loop over the chunks: the innermost one that does not go over the pieces of one."""
+    for outer in anatomy.module.ancestors(node):
+        if isinstance(outer, cst.FunctionDef):
+            return None
+        if isinstance(outer, cst.For) and "tool_calls" not in (identity.of(outer.iter) or ()):
+            return outer
+    return None
+
+
+def _bound_in(loop: cst.For, besides: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """What a loop assigns, or empties, `besides` one statement."""
+    for node in walk(loop.body):
+        if isinstance(node, (cst.Assign, cst.AnnAssign)) and node is not besides:
+            yield from ex.targets(node)
+        elif isinstance(node, cst.Call) and ex.called_name(node) == "clear" and (base := ex.receiver(node)) is not None:
+            yield base
+
+
+def _one_at_a_time(function: Scope) -> bool:
+    """Whether the model is told to call one tool at a time."""
+    said = (node.keyword for node in function.nodes_of(cst.Arg) if node.keyword is not None)
+    return any(keyword.value in {"parallel_tool_calls", "disable_parallel_tool_use"} for keyword in said) or any(
+        ex.text(node.key) in {"parallel_tool_calls", "disable_parallel_tool_use"}
+        for node in function.nodes_of(cst.DictElement)
+    )
 
 
 def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.AugAssign]]:
@@ -191,16 +280,29 @@ def _grows_text(node: cst.CSTNode, names: set[str]) -> bool:
 
 def _takes_calls(anatomy: Anatomy, line: cst.Assign, names: set[str], loop: cst.For) -> bool:
     """Whether all calls of a piece are bound where the loop goes on, and only what comes behind it looks at them."""
-    pairs = [ex.member(part) or ex.asked(part) for part in ex.alternatives(line.value)]
-    if not any(pair is not None and pair[1] in {"tool_calls", "function_calls"} for pair in pairs):
+    if not _is_of_calls(anatomy, line.value, names):
         return False
     target = line.targets[0].target
     slot, function = anatomy.facts.slots.of(target), anatomy.module.scope_of[line].function
-    if slot is None or names.isdisjoint(_roots(line.value)) or _leaves_after(anatomy, line):
+    if slot is None or _leaves_after(anatomy, line):
         return False
+    if any(anatomy.facts.slots.of(part) == slot for part in walk(line.value) if isinstance(part, cst.BaseExpression)):
+        return False  # it gets more of them
     places = [n for n in function.nodes if ex.reads_place(n) and n is not target and anatomy.facts.slots.of(n) == slot]
     within = [place for place in places if anatomy.module.inside(place, loop)]
     return len(within) < len(places) and not any(_is_gone_over(anatomy, place) for place in within)
+
+
+def _is_of_calls(anatomy: Anatomy, value: cst.BaseExpression, names: set[str], depth: int = 0) -> bool:
+    """Whether a value is the calls of a piece: also a copy of them, their names, or what is made of each."""
+    parts = [*ex.alternatives(value)]
+    if any((pair := ex.member(part) or ex.asked(part)) is not None and pair[1] in _CALLS for part in parts):
+        return not names.isdisjoint(_roots(value))
+    found = [each for part in parts for each in sources(part)]
+    found += [part.for_in.iter for part in parts if isinstance(part, (cst.ListComp, cst.GeneratorExp))]
+    slots = (anatomy.facts.slots.of(part) for part in parts if isinstance(part, cst.Name))
+    found += [each for slot in slots if slot is not None for each in anatomy.facts.assigned(slot)]
+    return depth < _DEEPEST and any(_is_of_calls(anatomy, each, names, depth + 1) for each in found)
 
 
 def _leaves_after(anatomy: Anatomy, line: cst.CSTNode) -> bool:

@@ -24,7 +24,7 @@ _NO_CALLS = frozenset({"stop", "end_turn", "STOP", "completed", "end", "stop_seq
 _WITH_CALLS = frozenset({"tool_calls", "tool_use", "function_call", "TOOL_USE", "TOOL_CALLS"})
 
 _CUT_OFF = frozenset({"max_tokens", "length", "MAX_TOKENS", "LENGTH", "max_output_tokens", "incomplete"})
-_REASONS = frozenset({"stop_reason", "finish_reason", "stopReason"})
+REASONS = frozenset({"stop_reason", "finish_reason", "stopReason"})
 _ALWAYS_LIMITED = frozenset({"tool_use", "TOOL_USE"})
 """What tells of calls at an API that never answers without a limit of tokens."""
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens"})
@@ -33,6 +33,7 @@ _ARGUMENTS = frozenset({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _PLAIN = frozenset({"text", "type", "thinking"})
 """Parts of a block that are not those of a call."""
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
+_LOOKING = frozenset({"len", "bool", "print", "hasattr", "isinstance", "type", "id"})
 _HANDED = frozenset({Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE})
 GROWERS = frozenset({"append", "extend", "insert"})
 """Methods that put a message into a list, and settle none of its calls."""
@@ -192,6 +193,13 @@ class ToldByReply:
         """Whether a test asks if a reply was cut off."""
         return any(_said(test) & _CUT_OFF for test in self._reasons)
 
+    def ended_otherwise(self, test: cst.Comparison) -> bool | None:
+        """What a test gives that asks for an end with which replies come that have neither calls nor an answer."""
+        words = _said(test) if self._asks_for_reason(test) else set()
+        if not words or words & (_WITH_CALLS | _NO_CALLS):
+            return None
+        return isinstance(ex.compared(test)[1], (cst.NotEqual, cst.NotIn))
+
     @cached_property
     def _reasons(self) -> list[cst.Comparison]:
         """The tests of why a reply has ended."""
@@ -203,7 +211,7 @@ class ToldByReply:
         slot = self.anatomy.facts.slots.of(left) if type(left) is cst.Name else None
         made = self.anatomy.facts.assigned(slot) if slot is not None else [left]
         parts = (part for value in made for part in ex.alternatives(value))
-        return any((pair := ex.member(part)) is not None and pair[1] in _REASONS for part in parts)
+        return any((pair := ex.member(part)) is not None and pair[1] in REASONS for part in parts)
 
     @property
     def _is_limited(self) -> bool:
@@ -230,7 +238,7 @@ class ToldByReply:
             for inside in walk(part):
                 if inside in self._stored:
                     continue
-                if type(inside) is cst.Call and ex.called_name(inside) not in {"len", "bool", "print"} | GROWERS:
+                if type(inside) is cst.Call and ex.called_name(inside) not in _LOOKING | GROWERS:
                     if any(self._is_handed(arg.value) for arg in inside.args) and not self._only_reads(inside):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):
@@ -328,12 +336,36 @@ class ToldByReply:
         if self._is_handed(value):
             return True
         if type(value) is cst.Name:
-            is_text = Kind.MODEL_TEXT in self.anatomy.facts.kinds(value)
-            return not is_text and self.anatomy.facts.slots.of(value) in self.derived
+            return self.anatomy.facts.slots.of(value) in self.derived and not self._is_said(value, frozenset())
         parts = children(value) if isinstance(value, _HOLDERS) else []
         return any(isinstance(part, cst.BaseExpression) and self._gives(part) for part in parts) or any(
             self._gives(part.value) for part in parts if isinstance(part, (cst.Element, cst.DictElement, cst.Arg))
         )
+
+    def _is_said(self, value: cst.BaseExpression, within: frozenset[Slot]) -> bool:
+        """Whether a value holds texts of the reply alone: also what puts them together, and a name that got such."""
+        facts, value = self.anatomy.facts, ex.inner(value)
+        kinds, slot = facts.kinds(value), facts.slots.of(value)
+        if Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds:
+            return True
+        if isinstance(value, cst.Name) and slot is not None and slot in self.derived:
+            made = [*facts.assigned(slot), *facts.appended(slot)] if slot not in within else []
+            return bool(made) and all(self._is_said(each, within | {slot}) for each in made)
+        if isinstance(value, (cst.ListComp, cst.GeneratorExp)):
+            return self._is_said(value.elt, within)
+        pair = ex.member(value) or ex.asked(value)
+        if pair is not None:
+            return pair[1] in _PLAIN
+        if isinstance(value, cst.Call):
+            base = ex.receiver(value)
+            parts = [*(arg.value for arg in value.args), *([base] if base is not None else [])]
+        elif isinstance(value, cst.IfExp):
+            parts = [value.body, value.orelse]
+        elif isinstance(value, (cst.BooleanOperation, cst.BinaryOperation)):
+            parts = [value.left, value.right]
+        else:
+            return not self.mentions(value)
+        return all(self._is_said(part, within) for part in parts)
 
     def _is_handed(self, value: cst.BaseExpression) -> bool:
         kinds = self.anatomy.facts.kinds(value)

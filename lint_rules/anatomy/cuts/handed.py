@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import libcst as cst
@@ -15,7 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
-from lint_rules.anatomy.messages.classes import class_places
+from lint_rules.anatomy.messages.classes import class_places, named_bases
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
@@ -24,6 +25,7 @@ from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 What = Literal["history", "message", "content", "role", "number", "result", "object", "other"]
@@ -39,7 +41,7 @@ class Handed:
     message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
     has ended, and errors of the classes `taken` end there, and leave it as it is; or who reads what is yielded may have
     `left`. What comes back is `used` as a list of messages, `sent` to a model that is offered tools, or `mended`:
-    somebody looks there at what they are.
+    somebody looks there at what they are. Its calls and results may stand `beside` the content of its messages.
     """
 
     file: str
@@ -57,6 +59,7 @@ class Handed:
     taken: frozenset[str] = frozenset()
     left: bool = False
     sent: bool = False
+    beside: bool = False
 
     @property
     def holder(self) -> str:
@@ -73,12 +76,37 @@ class _Told(NamedTuple):
     kept: bool = False
     taken: frozenset[str] = frozenset()
     left: bool = False
+    beside: bool = False
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
     """All of a file."""
     yield from _by_calls(anatomy)
     yield from _by_objects(anatomy)
+
+
+Bases = dict[tuple[str, str], list[Scope]]
+"""The classes of a file that derive from one of another, by the path and name of that."""
+
+
+def bases_elsewhere(anatomy: Anatomy) -> Bases:
+    """Whoever hands something to a method of one of these hands it to those of the classes that fill it in."""
+    found: Bases = {}
+    for cls in anatomy.module.classes:
+        for _, (near, name) in named_bases(anatomy, cls):
+            found.setdefault((os.path.abspath(near.path), name), []).append(cls)
+    return found
+
+
+def arriving(told: Handed, anatomy: Anatomy, above: Bases) -> Iterator[Handed]:
+    """What another file hands to one, by its own names: also by those of a base class for the methods it fills in."""
+    here = os.path.abspath(anatomy.module.path)
+    if told.file == here:
+        yield told
+    for cls in above.get((told.file, told.holder), ()):
+        name = told.owner.rpartition(".")[2]
+        if told.owner != told.holder and anatomy.module.method(cls, name) is not None:
+            yield replace(told, file=here, owner=f"{cls.name}.{name}")
 
 
 def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
@@ -125,8 +153,8 @@ def _said(
     sent: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    part, what, roles, inside, number, kept, taken, left = told
-    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent)
+    part, what, roles, inside, number, kept, taken, left, beside = told
+    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside)
 
 
 def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:
@@ -138,7 +166,9 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
         elif not arg.star:
             kept, taken = behind.keeps(arg.value), behind.taken(arg.value)
             known = list(_about(anatomy, arg.value)) or ([("other", frozenset(), "")] if kept or taken else [])
-            yield from (_Told(part, *each, kept=kept, taken=taken) for each in known)
+            tools = any("tool" in roles for _, roles, _ in known)
+            beside = tools and anatomy.contents.beside(anatomy.contents.flowing_into(arg.value))
+            yield from (_Told(part, *each, kept=kept, taken=taken, beside=beside) for each in known)
 
 
 def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, frozenset[Role], str]]:

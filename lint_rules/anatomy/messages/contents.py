@@ -34,6 +34,7 @@ from lint_rules.syntax.walk import walk
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.handed import Handed
+    from lint_rules.anatomy.values.facts import Facts
 
 TOOL_FIELDS = frozenset({"tool_calls", "tool_call_id", "tool_use_id", "tool_results", "tool_call", "tool_result"})
 _GIVEN: dict[Role | None, str] = {
@@ -116,6 +117,30 @@ class Contents:
     def results_put_into(self, slots: Iterable[Slot]) -> list[cst.CSTNode]:
         """Where this file stores results of tool calls in these lists themselves."""
         return [node for slot in slots for node, _ in self._stored.get(slot, ())]
+
+    def beside(self, slots: Iterable[Slot]) -> bool:
+        """Whether calls, or ids of what they were answered by, stand beside the content of messages of a list.
+
+        By what is put there, in this file or in one that hands the list to it.
+        """
+        within = [*slots]
+        here = any(_stands_beside(self.facts, one) for slot in within for one in self._put.get(slot, ()))
+        return here or any(each.beside for slot in within for each in self._arrived.get(slot, ()))
+
+    def calls_beside(self, slots: Iterable[Slot]) -> bool:
+        """Whether calls do, of messages that this file puts there."""
+        put = (one for slot in slots for one in self._put.get(slot, ()) if one.calls is not None)
+        return any(_stands_beside(self.facts, one) for one in put)
+
+    @cached_property
+    def _put(self) -> dict[Slot, list[Stored]]:
+        """What this file puts into lists."""
+        found: defaultdict[Slot, list[Stored]] = defaultdict(list)
+        for function in self.module.functions:
+            for stored in self.anatomy.transcript.stored(function):
+                if stored.slot is not None:
+                    found[stored.slot].append(stored)
+        return found
 
     def roles_in(self, slots: Iterable[Slot]) -> frozenset[Role]:
         """Whether this file, or what it runs, puts results of tools into a list, or a system message at its front."""
@@ -398,10 +423,10 @@ class Contents:
     def _stored(self) -> dict[Slot, list[tuple[cst.CSTNode, str]]]:
         """Slot to the places that store the result of a tool call in it, each with words for it."""
         found: defaultdict[Slot, list[tuple[cst.CSTNode, str]]] = defaultdict(list)
-        for function in self.module.functions:
-            for stored in self.anatomy.transcript.stored(function):
-                if stored.answers and stored.slot is not None and not _is_legacy(stored):
-                    found[stored.slot].append((stored.node, "the result of a tool call is stored in it here"))
+        for slot, put in self._put.items():
+            for stored in put:
+                if stored.answers and not _is_legacy(stored):
+                    found[slot].append((stored.node, "the result of a tool call is stored in it here"))
         for node in self.module.nodes_of(cst.Call):
             if ex.argument(node, "tools") is not None:
                 for method in self._callbacks(node):
@@ -421,6 +446,16 @@ class Contents:
     @staticmethod
     def _is_parameter(value: cst.BaseExpression | None, function: Scope) -> bool:
         return isinstance(value, cst.Name) and value.value in {param.name.value for param in parameters(function)}
+
+
+def _stands_beside(facts: Facts, stored: Stored) -> bool:
+    """Whether a message has calls, or ids of calls that it answers, which its content does not hold."""
+    message = stored.message
+    if message is None:
+        return False
+    parts = [*([message.calls] if message.calls is not None else []), *message.answers]
+    made = [message.content, *facts.values_of(message.content)] if message.content is not None else []
+    return not set(parts) <= {inside for value in made for inside in walk(value)}
 
 
 def _is_legacy(stored: Stored) -> bool:

@@ -17,7 +17,6 @@ from lint_rules.anatomy.messages.messages import ROLES
 from lint_rules.anatomy.messages.role_chains import iterated
 from lint_rules.anatomy.messages.role_tests import excludes_roles, told_roles
 from lint_rules.anatomy.messages.sent import what_is_made, what_is_sent
-from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.kinds import LLMCall
@@ -53,12 +52,16 @@ class Recast:
 
 @record
 class _Copy:
-    """`node` is made of `base`, which stands for each element of what `loop` goes through, in a `region`."""
+    """`node` is made of `base`, which stands for each element of what `loop` goes through, in a `region`.
 
-    node: cst.Dict | cst.Call
+    Where that is a function, `run` is the copy as its caller sees it: the call, the element, what stands around it.
+    """
+
+    node: cst.BaseExpression
     base: Slot
     loop: Loop
     region: cst.CSTNode
+    run: _Copy | None = None
 
 
 def recasts(anatomy: Anatomy) -> Iterator[Recast]:
@@ -97,9 +100,18 @@ def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
 
 def _made(anatomy: Anatomy) -> Iterator[tuple[cst.Dict | cst.Call, dict[str, cst.BaseExpression]]]:
     """What may be a message that is made of role and content alone."""
-    for node, items in anatomy.made:
-        if not _SAYS.isdisjoint(items) and items.keys() <= _BESIDE and _is_all(node, items):
+    for node, shown in anatomy.made:
+        items = {**_put_later(anatomy, node), **shown} if shown.keys() == _ROLE else shown
+        if not _SAYS.isdisjoint(items) and items.keys() <= _BESIDE and _is_all(node, shown):
             yield node, items
+
+
+def _put_later(anatomy: Anatomy, node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
+    """What a dict gets by the name that it is made under: `line = {"role": role}; line["content"] = text`."""
+    statement = anatomy.module.parent[node]
+    targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+    slot = anatomy.facts.slots.of(targets[0]) if len(targets) == 1 else None
+    return dict(anatomy.facts.members(slot)) if slot is not None and slot[0] == "var" else {}
 
 
 def _taken_over(anatomy: Anatomy, copy: _Copy) -> cst.CSTNode | None:
@@ -135,16 +147,38 @@ def _is_all(node: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> b
 def _copies(anatomy: Anatomy, node: cst.Dict | cst.Call, items: dict[str, cst.BaseExpression]) -> Iterator[_Copy]:
     """Of which element of which loop a message has its role and its content."""
     for outer in anatomy.module.ancestors(node):
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+        if isinstance(outer, cst.Lambda):
             return
-        loop = outer.for_in if isinstance(outer, (cst.ListComp, cst.GeneratorExp)) else outer
-        for name in _targets(loop) if isinstance(loop, (cst.For, cst.CompFor)) else ():
-            base = anatomy.facts.slots.of(name)
-            said = [items[key] for key in items.keys() & _SAYS]
-            if base is not None and all(_is_made_of(anatomy, value, base, _SAYS, 0) for value in said):
-                copy = _Copy(node, base, loop, outer)  # type: ignore[arg-type]
+        found = _by_callers(anatomy, node) if isinstance(outer, cst.FunctionDef) else _elements(anatomy, node, outer)
+        said = [items[key] for key in items.keys() & _SAYS]
+        for copy in found:
+            if all(_is_made_of(anatomy, value, copy.base, _SAYS, 0) for value in said):
                 if _has_its_role(anatomy, copy, items.get("role")):
                     yield copy
+        if isinstance(outer, cst.FunctionDef):
+            return
+
+
+def _elements(anatomy: Anatomy, node: cst.BaseExpression, outer: cst.CSTNode) -> Iterator[_Copy]:
+    """What may be made at a node of the elements of a loop around it."""
+    loop = outer.for_in if isinstance(outer, (cst.ListComp, cst.GeneratorExp)) else outer
+    for name in _targets(loop) if isinstance(loop, (cst.For, cst.CompFor)) else ():
+        base = anatomy.facts.slots.of(name)
+        if base is not None and isinstance(loop, (cst.For, cst.CompFor)):
+            yield _Copy(node, base, loop, outer)
+
+
+def _by_callers(anatomy: Anatomy, node: cst.BaseExpression) -> Iterator[_Copy]:
+    """What may be made in a function of an element that it is handed: `[plain(m) for m in history]`."""
+    function, slots = anatomy.module.scope_of[node].function, anatomy.facts.slots
+    for site in anatomy.calls.sites[function]:
+        given = {slots.of(value): slot for slot, value in slots.bindings(site.node, function)}
+        for outer in anatomy.module.ancestors(site.node):
+            if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+                break
+            for run in _elements(anatomy, site.node, outer):
+                if run.base in given:
+                    yield _Copy(node, given[run.base], run.loop, function.node, run)
 
 
 def _has_its_role(anatomy: Anatomy, copy: _Copy, role: cst.BaseExpression | None) -> bool:
@@ -183,7 +217,7 @@ def _lost(anatomy: Anatomy, copy: _Copy) -> Recast | None:
     """What a copy leaves behind that the old messages have: nothing else in the loop takes care of it."""
     if any(_is_about_calls(part) for part in walk(copy.region)):
         return None
-    if _is_handed_on(anatomy, copy) or _is_added_to(anatomy, copy):
+    if _is_handed_on(anatomy, copy) or _is_added_to(anatomy, copy) or _is_cared_for(anatomy, copy.run):
         return None
     roles = _roles(anatomy, copy)
     if "assistant" not in roles:
@@ -197,6 +231,17 @@ def _lost(anatomy: Anatomy, copy: _Copy) -> Recast | None:
     if proof is None or (proof.module is None and proof.elsewhere is None and not _is_there(anatomy, proof.node, copy)):
         return None
     return Recast(copy.node, proof.node if proof.module is None else copy.node)
+
+
+def _is_cared_for(anatomy: Anatomy, run: _Copy | None) -> bool:
+    """Whether the caller speaks of calls, or does more with an element than to hand it to the function that copies."""
+    if run is None:
+        return False
+    uses = (part for part in walk(run.region) if type(part) is cst.Name and anatomy.facts.slots.of(part) == run.base)
+    others = [use for use in uses if not anatomy.module.inside(use, run.node) and use not in walk(run.loop.target)]
+    return any(map(_is_about_calls, walk(run.region))) or any(
+        ex.member(anatomy.module.parent[use]) is None and ex.asked(anatomy.module.parent[use]) is None for use in others
+    )
 
 
 def _is_about_calls(part: cst.CSTNode) -> bool:
@@ -234,9 +279,7 @@ def _kept_result(anatomy: Anatomy, copy: _Copy) -> cst.CSTNode | None:
 
 def _have_calls(anatomy: Anatomy, copy: _Copy) -> bool:
     """Whether the old messages have calls beside their content: by their class, or by what is stored in their list."""
-    return "tool_calls" in _fields(anatomy, copy) or any(
-        one.calls is not None and _is_beside_content(anatomy, one) for one in _stored(anatomy, copy)
-    )
+    return "tool_calls" in _fields(anatomy, copy) or anatomy.contents.calls_beside(_lists(anatomy, copy))
 
 
 def _lists(anatomy: Anatomy, copy: _Copy) -> list[Slot]:
@@ -248,13 +291,6 @@ def _fields(anatomy: Anatomy, copy: _Copy) -> set[str]:
     """What the class of the old messages has, if it is one of the project."""
     classes = (found[1] for slot in _lists(anatomy, copy) if (found := anatomy.elements.of(slot)) is not None)
     return {name for cls in classes for name in cls.bound}
-
-
-def _stored(anatomy: Anatomy, copy: _Copy) -> Iterator[Stored]:
-    """What is put into their lists in this file."""
-    within = _lists(anatomy, copy)
-    for function in anatomy.module.functions:
-        yield from (one for one in anatomy.transcript.stored(function) if one.slot in within)
 
 
 def _is_there(anatomy: Anatomy, shown: cst.CSTNode, copy: _Copy) -> bool:
@@ -284,18 +320,7 @@ def _stand_beside(anatomy: Anatomy, copy: _Copy) -> bool:
         return not what_is_sent(anatomy, beside).slots.isdisjoint(_lists(anatomy, copy))
     if beside or not TOOL_FIELDS.isdisjoint(_fields(anatomy, copy)):
         return True
-    return any(_is_beside_content(anatomy, one) for one in _stored(anatomy, copy))
-
-
-def _is_beside_content(anatomy: Anatomy, stored: Stored) -> bool:
-    """Whether a message has calls, or ids of calls that it answers, which its content does not hold."""
-    message = stored.message
-    if message is None:
-        return False
-    parts = [*([message.calls] if message.calls is not None else []), *message.answers]
-    content = message.content
-    made = [content, *anatomy.facts.values_of(content)] if content is not None else []
-    return not set(parts) <= {inside for value in made for inside in walk(value)}
+    return anatomy.contents.beside(_lists(anatomy, copy))
 
 
 def _is_handed_on(anatomy: Anatomy, copy: _Copy) -> bool:
@@ -331,7 +356,7 @@ def _is_added_to(anatomy: Anatomy, copy: _Copy) -> bool:
         pair = ex.member(part)
         base = ex.receiver(part) if isinstance(part, cst.Call) else pair[0] if pair is not None else None
         base = part.value if isinstance(part, cst.Subscript) else base
-        if base is not None and anatomy.facts.slots.of(base) in slots:
+        if base is not None and anatomy.facts.slots.of(base) in slots and (pair is None or pair[1] not in _BESIDE):
             return True
     return False
 
@@ -341,7 +366,7 @@ def _is_added_to(anatomy: Anatomy, copy: _Copy) -> bool:
 
 def _roles(anatomy: Anatomy, copy: _Copy) -> frozenset[str]:
     """The roles of the messages of which a copy may be made, as far as tests tell; none if one cannot be read."""
-    roles = _ALL
+    roles = _roles(anatomy, copy.run) if copy.run is not None else _ALL
     for tested, holds in conditions.passed(anatomy.module, copy.node, copy.region):
         roles &= _passed(anatomy, tested.test, copy, holds=holds)
     return roles

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.sessions import is_asked_in_session
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import ENDPOINTS, LANGCHAIN_CALLS
@@ -20,8 +20,9 @@ from lint_rules.syntax.walk import walk
 
 _KEYWORDS = ("tools", "functions", "toolConfig")
 _BODIES = frozenset({"json", "data", "body", "extra_body", "config"})
+_OF_MODEL = frozenset({"generate_content", "generate_content_async", "generate_content_stream"})
+"""Requests that get tools in their `config` (google-genai), or of the model that they ask (google-generativeai)."""
 _CHOICES = ("tool_choice", "function_call")
-_TEXTS = frozenset({"content", "text", "output_text", "parsed"})
 _TAKING = frozenset({"pop", "popitem", "clear", "update"})
 NO_TOOLS = frozenset({"NOT_GIVEN", "openai.NOT_GIVEN", "omit", "Omit"})
 _SCHEMAS = frozenset({"function", "input_schema", "parameters", "toolSpec"})
@@ -32,7 +33,8 @@ class Offer:
     """A request with tools. `functions`: they are seen to be functions of this program, not tools of the server.
 
     `call` is the request, or the call of a function of this file that makes it and returns the part of the reply at
-    `way`. `places`: of a wrapper that gives a tuple, those with the calls of the reply.
+    `way`, alone or at a `place` of a tuple. `places`: of a wrapper that gives a tuple, those with the calls of the
+    reply. `maybe`: at times there are no tools.
     """
 
     call: cst.Call
@@ -41,14 +43,24 @@ class Offer:
     request: cst.Call
     way: tuple[str, ...] = ()
     places: frozenset[str] = frozenset()
+    maybe: bool = False
+    place: str = ""
 
     @property
     def what(self) -> str:
-        return f"`{ex.source(self.tools, 30)}`" if isinstance(self.tools, (cst.Name, cst.Attribute)) else "tools"
+        named = isinstance(self.tools, (cst.Name, cst.Attribute)) and not self.carried
+        return f"`{ex.source(self.tools, 30)}`" if named else "tools"
+
+    @property
+    def carried(self) -> bool:
+        """Whether nothing is known of the tools but what brings them: a chat, a model, options."""
+        return self.tools is ex.receiver(self.request) or self.tools is ex.argument(self.request, "config")
 
     def same(self, other: Offer, anatomy: Anatomy) -> bool:
         """Whether two requests offer the same tools, as far as the code says; or what methods of a class get."""
-        given = self._given_to(anatomy)
+        given, slots = self._given_to(anatomy), anatomy.facts.slots
+        if self.carried or other.carried:
+            return slots.of(self.tools) is not None and slots.of(self.tools) == slots.of(other.tools)
         return ex.source(self.tools, 200) == ex.source(other.tools, 200) or (
             given is not None and given is other._given_to(anatomy)
         )
@@ -60,21 +72,29 @@ class Offer:
 
 
 def offers(anatomy: Anatomy) -> Iterator[Offer]:
-    """The requests of a file that offer tools, in source order; then the calls of functions that make them."""
-    identity = Identity(anatomy.facts)
-    requests, known = [], _asked_alike(anatomy)
+    """The requests of a file that offer tools, in source order."""
+    known = _asked_alike(anatomy)
     for call in anatomy.module.nodes_of(cst.Call):
         if call not in anatomy.facts.calls:
             continue
-        tools = _tools_of(anatomy, call) or (call if call in known else None)
-        if tools is None or _forbidden(anatomy, call):
-            continue
-        requests.append((call, tools))
-        if not _may_be_none(anatomy, tools):
-            yield Offer(call, tools, _are_functions(anatomy, tools), call, (), known.get(call, frozenset()))
-    only_way: dict[Scope, Way | None] = {}
-    for call, tools in requests:
-        yield from _through_function(anatomy, identity, call, tools, only_way)
+        tools = _tools_of(anatomy, call) or (call if call in known else _carrier(anatomy, call))
+        if tools is not None and not _forbidden(anatomy, call):
+            maybe = _may_be_none(anatomy, tools)
+            functions = _are_functions(anatomy, tools)
+            yield Offer(call, tools, functions, call, (), known.get(call, frozenset()), maybe=maybe)
+
+
+def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place: str = "") -> Iterator[Offer]:
+    """The calls of the function that asks and gives back the part of the reply at `way`, at a `place` of a tuple."""
+    function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
+    slot = slots.of(offer.tools)
+    for site in anatomy.calls.sites[function]:
+        given = dict(slots.bindings(site.node, function)).get(slot) if slot is not None else None
+        if given is None and slot is not None and is_parameter(slot) and slot[1] is function:
+            continue  # its default
+        offered = given if given is not None else offer.tools
+        maybe, functions = _may_be_none(anatomy, offered), _are_functions(anatomy, offered)
+        yield Offer(site.node, offered, functions, offer.request, way, maybe=maybe, place=place)
 
 
 def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
@@ -125,6 +145,20 @@ def may_call_tools(anatomy: Anatomy, request: cst.Call) -> bool:
     return not put.isdisjoint(_KEYWORDS)
 
 
+def given_to(anatomy: Anatomy, request: cst.Call, key: str) -> Iterator[cst.BaseExpression]:
+    """What a request may be given under a key: as a keyword, in a dict that is spread or put into it."""
+    facts = anatomy.facts
+    direct = ex.argument(request, key)
+    if direct is not None:
+        yield from (direct, *facts.values_of(direct))
+    for arg in request.args:
+        slot = facts.slots.of(arg.value)
+        made = [arg.value, *(facts.assigned(slot) if slot is not None else ())]
+        parts = [_given_in(value, key) for value in made]
+        parts += [facts.members(slot).get(key)] if slot is not None else []
+        yield from (each for part in parts if part is not None for each in (part, *facts.values_of(part)))
+
+
 def _bodies(anatomy: Anatomy, request: cst.Call) -> Iterator[Slot]:
     """What a request gets, as it is called there, and in the function of this file that has put it together."""
     slots = anatomy.facts.slots
@@ -150,32 +184,6 @@ def _has_calls(anatomy: Anatomy, request: cst.Call) -> bool:
 def _given_by(anatomy: Anatomy, whole: Slot) -> list[cst.CSTNode]:
     """The calls whose result is, or may be, in a slot."""
     return [whole[1]] if whole[0] == "call" else [ex.inner(value) for value in anatomy.facts.assigned(whole)]
-
-
-def _through_function(
-    anatomy: Anatomy,
-    identity: Identity,
-    request: cst.Call,
-    tools: cst.BaseExpression,
-    only_way: dict[Scope, Way | None],
-) -> Iterator[Offer]:
-    """Calls of a function that does nothing with the reply but return it, or a part of it.
-
-    `only_way` keeps what a function always returns.
-    """
-    function = anatomy.module.scope_of[request].function
-    way = only_way.get(function, ())
-    if way == ():
-        ways = {identity.of(node.value) for node in function.nodes_of(cst.Return) if node.value is not None}
-        way = only_way[function] = ways.pop() if len(ways) == 1 else None
-    if way is None or way[0] != ("call", request) or not _TEXTS.isdisjoint(way):
-        return
-    slot = anatomy.facts.slots.of(tools)
-    for site in anatomy.calls.sites[function]:
-        given = dict(anatomy.facts.slots.bindings(site.node, function)).get(slot) if slot is not None else None
-        offered = given if given is not None else tools
-        if not _may_be_none(anatomy, offered):
-            yield Offer(site.node, offered, _are_functions(anatomy, offered), request, way[1:])
 
 
 def _tools_of(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
@@ -224,6 +232,17 @@ def _is_tested_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     outer = next((o for o in anatomy.module.ancestors(statement) if isinstance(o, (cst.If, cst.FunctionDef))), None)
     asked = anatomy.facts.slots.of(outer.test) if isinstance(outer, cst.If) and outer.orelse is None else None
     return asked is not None and asked == anatomy.facts.slots.of(value)
+
+
+def _carrier(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
+    """What brings the tools of a request, if any: the replies to all requests with it show whether there are some.
+
+    The chat that goes on, the model that was bound to them, or the options that the request gets as they are.
+    """
+    name, options = ex.called_name(call), ex.argument(call, "config")
+    if is_asked_in_session(anatomy, call) or name in LANGCHAIN_CALLS or (name in _OF_MODEL and options is None):
+        return ex.receiver(call)
+    return options if name in _OF_MODEL else None
 
 
 def _bound_to(anatomy: Anatomy, model: cst.BaseExpression | None) -> cst.BaseExpression | None:

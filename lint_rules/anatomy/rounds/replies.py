@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import REASONS
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.rounds.offers import Offer
+from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -39,11 +41,17 @@ _TEXT_WAYS = {
 """Where the text of a reply is, by the first name of the endpoint: Anthropic, Bedrock, Gemini."""
 _TEXT_TYPES = frozenset({"text", "output_text", "message"})
 _WAITS = frozenset({"wait_for", "shield", "create_task", "ensure_future"})
-_BODIES = frozenset({"json", "parse", "model_dump", "to_dict"})
-"""Methods that give the whole reply in another form."""
+_BODIES = frozenset(
+    {"json", "parse", "model_dump", "to_dict", "get_final_message", "get_final_completion", "get_final_response"}
+)
+"""Methods that give the whole reply in another form, or when its stream has ended."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
 _ALONE: frozenset[Scope] = frozenset()
+
+
+Returned = tuple[tuple[str, ...], str]
+"""The part of a reply that a function gives back, and its place in a tuple, or ""."""
 
 
 @record
@@ -51,20 +59,38 @@ class Read:
     """What is read of one reply. `text` is where its text is; `calls` says that its calls are looked for.
 
     `handed_on` says that somebody else gets the reply, who may look for them; `seen`, where they are looked at, and
-    nothing is done: a log, a test that decides nothing.
+    nothing is done: a log, a test that decides nothing. `returned` are the parts that callers get. `by` are those
+    functions that read.
     """
 
     text: cst.BaseExpression | None
     calls: bool
     handed_on: bool
     seen: cst.CSTNode | None = None
+    returned: frozenset[Returned] = frozenset()
+    by: frozenset[Scope] = frozenset()
+
+
+def replies(anatomy: Anatomy) -> Iterator[tuple[Offer, Read]]:
+    """All that offer tools, with what is read of the replies; then the calls of functions that give these back."""
+    queue = deque(offers(anatomy))
+    seen = set[cst.CSTNode]()
+    while queue:
+        offer = queue.popleft()
+        read = read_of(anatomy, offer)
+        yield offer, read
+        if len(read.returned) == 1 and not (read.calls or read.handed_on or read.text is not None):
+            ((way, place),) = read.returned
+            new = [each for each in offer_of_callers(anatomy, offer, way, place) if each.call not in seen]
+            seen.update(each.call for each in new)
+            queue.extend(new)
 
 
 def read_of(anatomy: Anatomy, offer: Offer) -> Read:
     """Follows the reply through the names of the function that asks for it, and of functions that are handed it."""
     function = anatomy.module.scope_of[offer.call].function
     name = anatomy.facts.calls[offer.request].name
-    return _Reader(anatomy, function, offer.places, name).read(offer.call, offer.way)
+    return _Reader(anatomy, function, offer.places, name).read(offer.call, offer.way, offer.place)
 
 
 class _Reader:
@@ -84,14 +110,27 @@ class _Reader:
         self._calls = False
         self._handed_on = False
         self._seen: cst.CSTNode | None = None
+        self._returned: set[Returned] = set()
+        self._by = {function}
 
-    def read(self, call: cst.Call, way: tuple[str, ...]) -> Read:
-        self._value(call, way)
+    def read(self, call: cst.Call, way: tuple[str, ...], place: str) -> Read:
+        """What is read of the part at `way` of what a call gives, or of what stands at a `place` of a tuple there."""
+        here, _ = self._climb(call, ()) if place else (call, ())
+        parent = self._module.parent[here]
+        target = ex.targets(parent)[0] if place and isinstance(parent, (cst.Assign, cst.AnnAssign)) else None
+        if not place:
+            self._value(call, way)
+        elif isinstance(target, cst.Tuple) and int(place) < len(target.elements):
+            self._bound(target.elements[int(place)].value, parent, way)
+        else:
+            self._handed_on = True
         return self._read
 
     @property
     def _read(self) -> Read:
-        return Read(self._text, self._calls, self._handed_on, self._seen)
+        return Read(
+            self._text, self._calls, self._handed_on, self._seen, frozenset(self._returned), frozenset(self._by)
+        )
 
     def handed(self, parameter: Slot, way: tuple[str, ...]) -> Read:
         """What the function reads of a reply that it gets in a parameter; all, where it sets that anew."""
@@ -121,6 +160,8 @@ class _Reader:
     def _told_of_calls(self, node: cst.CSTNode, way: tuple[str, ...]) -> None:
         """A part that tells of calls: it is read for them, unless nothing comes of what is seen there."""
         if way[-1] == "type" and self._picks_texts(node):
+            return
+        if way[-1] in REASONS and self._text_ways is _GEMINI:  # whose replies with calls end as all others do
             return
         if not self._is_idle(node):
             self._calls = True
@@ -173,7 +214,7 @@ class _Reader:
         """Outwards through members, elements and awaits."""
         while True:
             parent = self._module.parent[value]
-            if isinstance(parent, cst.Await):
+            if isinstance(parent, cst.Await) or _may_be(parent, value):
                 value = parent
                 continue
             pair = ex.member(parent)
@@ -212,10 +253,22 @@ class _Reader:
             targets = ex.targets(parent)
             for target in targets:
                 self._bound(target, parent, way)
+        elif (place := self._place_given(node)) is not None:
+            self._returned.add((way, place))
+        elif isinstance(parent, cst.WithItem) and parent.asname is not None:
+            self._bound(parent.asname.name, self._module.parent[parent], way)
         elif isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is node:
             self._bound(parent.target, parent, (*way, "[]") if way else way)
         elif not self._is_looked_at(node, parent) and not self._is_read_by_callee(node, parent, way):
             self._handed_on = True
+
+    def _place_given(self, node: cst.CSTNode) -> str | None:
+        """The place at which the function gives something back: "" for it alone, a number in a tuple; None if not."""
+        parent, place = self._module.parent[node], ""
+        if isinstance(parent, cst.Element) and isinstance(given := self._module.parent[parent], cst.Tuple):
+            place, parent = str(given.elements.index(parent)), self._module.parent[given]
+        own = isinstance(parent, cst.Return) and self._module.scope_of[node].function is self._function
+        return place if own else None
 
     def _is_read_by_callee(self, node: cst.CSTNode, parent: cst.CSTNode, way: tuple[str, ...]) -> bool:
         """Whether a function of the project gets it; what that reads is read, and what it gives back is the text."""
@@ -234,6 +287,12 @@ class _Reader:
         read = _Reader(there, function, self._places, self._request, self._within).handed(parameter, way)
         self._calls |= read.calls
         self._handed_on |= read.handed_on
+        self._by |= read.by
+        for part, place in read.returned:
+            if place or len(read.returned) > 1:
+                self._handed_on = True
+            else:
+                self._value(call, part)
         if read.text is not None:
             self._text = self._text or call
         return True
@@ -241,6 +300,8 @@ class _Reader:
     def _is_looked_at(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
         """Whether it is tested or shown, no more."""
         if isinstance(parent, (cst.If, cst.While, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)):
+            return True
+        if _is_condition(parent, node):
             return True
         if isinstance(parent, cst.Arg):
             call = self._module.parent[parent]
@@ -264,6 +325,8 @@ class _Reader:
         parent = self._module.parent[node]
         if isinstance(parent, (cst.For, cst.CompFor, cst.NamedExpr, cst.AnnAssign, cst.AugAssign)):
             return parent.target is node
+        if isinstance(parent, cst.AsName):
+            return True
         return isinstance(parent, (cst.AssignTarget, cst.Param))
 
     def _uses(self, target: cst.Name, statement: cst.CSTNode) -> Iterator[cst.Name]:
@@ -289,6 +352,20 @@ class _Reader:
         ]
         found = sorted((*read, *nested), key=self._module.order.__getitem__) if nested else read
         yield from (node for node in found if not self._is_bound(node))
+
+
+def _may_be(outer: cst.CSTNode, value: cst.CSTNode) -> bool:
+    """Whether an expression is a part of it, or something else: `reply or {}`, `parts[0] if parts else None`."""
+    if isinstance(outer, cst.IfExp):
+        return value is not outer.test
+    return isinstance(outer, cst.BooleanOperation) and not _is_condition(outer, value)
+
+
+def _is_condition(outer: cst.CSTNode, value: cst.CSTNode) -> bool:
+    """Whether an expression only asks whether there is any: `reply and reply.text`, `x if reply else y`."""
+    if isinstance(outer, cst.BooleanOperation):
+        return isinstance(outer.operator, cst.And) and outer.left is value
+    return isinstance(outer, cst.IfExp) and outer.test is value
 
 
 def _is_same(call: cst.Call, part: cst.CSTNode) -> bool:

@@ -1,0 +1,163 @@
+"""Tests that lead a reply with calls past the code that looks for these, to where its text passes for the answer.
+
+Three kinds of tests do: of why the reply has ended, where its tokens may run out within a call; of its text, as a reply
+may have both; and of its calls and something else, like a flag of the program.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from typing import cast
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import ToldByReply
+from lint_rules.anatomy.rounds.offers import Offer
+from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate, truth
+from lint_rules.syntax.ways import Ways
+
+Test = cst.If | cst.While
+Says = Callable[[cst.BaseExpression], "bool | None"]
+
+
+class By(Enum):
+    """What a test asks for that lets a reply with calls pass."""
+
+    END = "why the reply has ended"
+    TEXT = "its text"
+    STATE = "its calls, and something else"
+
+
+@record
+class LedPast:
+    """`test` lets a reply with calls pass to `text`, where its text is taken for the answer."""
+
+    test: cst.BaseExpression
+    text: cst.CSTNode
+    by: By
+
+
+def led_past(anatomy: Anatomy, offered: Iterable[Offer]) -> Iterator[LedPast]:
+    """Of requests in whose replies calls are looked for; each test once."""
+    seen: set[cst.CSTNode] = set()
+    of_function: defaultdict[Scope, list[Offer]] = defaultdict(list)
+    for offer in offered:
+        of_function[anatomy.module.scope_of[offer.call].function].append(offer)
+    for function, made in of_function.items():
+        if len(made) > MOST_REQUESTS:
+            continue
+        led = _Led(anatomy, function)
+        for offer in made:
+            for found in led.past(offer):
+                if found.test not in seen:
+                    seen.add(found.test)
+                    yield found
+
+
+class _Led:
+    """Answers for one function."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope) -> None:
+        self._anatomy = anatomy
+        self._told = ToldByReply(anatomy, function)
+        self._graph = anatomy.flow(function)
+        self._ways = Ways(anatomy.module, function, self._graph)
+        stored = anatomy.transcript.stored(function)
+        kept = set(anatomy.points(function, [s.node for s in stored if s.calls is not None]))
+        self._over = {p for p in self._graph.points if p in kept or self._told.asks(p) or self._told.settles(p)}
+        texts = {s.node for s in stored if s.role == "assistant"}
+        given = [
+            n for n in function.nodes_of(cst.Return, cst.Yield) if n.value is not None and self._told.mentions(n.value)
+        ]
+        self._goals = set(anatomy.points(function, [*texts, *given])) - self._over
+
+    def past(self, offer: Offer) -> Iterator[LedPast]:
+        flags = self._told.cut_off
+        if flags and not self._told.asks_for_cut:
+            yield from self._by(offer, lambda test: truth(test, flags), By.END)
+        yield from self._by(offer, self._of_text, By.TEXT)
+        yield from self._by(offer, lambda _: None, By.STATE)
+
+    def _by(self, offer: Offer, says: Says, by: By) -> Iterator[LedPast]:
+        """The test by which a reply with calls passes, if what `says` knows of it holds, too."""
+
+        def outcome(node: cst.CSTNode) -> bool | None:
+            if not isinstance(node, (cst.If, cst.While)):
+                return None
+            known = says(node.test)
+            known = self._told.outcome(node) if known is None else known
+            return evaluate(node.test, self._as_usual) if known is None and by is not By.END else known
+
+        either = None if by is By.END else self._is_open
+        starts = self._anatomy.points(self._told.function, [offer.call])
+        to_text = self._ways.path(starts, self._goals, self._over, says=outcome, either=either)
+        if to_text is None:
+            return
+        text = to_text[-1]
+        if by is not By.END and not isinstance(text.statement, cst.Return):
+            ends = {self._graph.exit, *(point for point in self._graph.points if self._told.asks(point))}
+            if self._ways.path([text], ends, self._over, says=outcome, either=either) is None:
+                return
+        asked = (p.statement.test for p in to_text if isinstance(p.statement, (cst.If, cst.While)))
+        test = next((test for test in asked if self._leads(test, says, by)), None)
+        if test is not None:
+            yield LedPast(test, cast(cst.CSTNode, text.statement), by)
+
+    def _leads(self, test: cst.BaseExpression, says: Says, by: By) -> bool:
+        """Whether a test is one of those asked for; one that counts rounds is a limit, which others look at."""
+        if by is not By.STATE:
+            return says(test) is not None
+        return self._is_mixed(test) and not any(map(_counts, self._told.undecided(test)))
+
+    def _of_text(self, test: cst.BaseExpression) -> bool | None:
+        """What a test of the text gives for a reply that has text, too: None for one of its calls."""
+
+        def atom(part: cst.BaseExpression) -> bool | None:
+            kinds = self._anatomy.facts.kinds(part)
+            return True if Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds else self._told.truth(part)
+
+        value = evaluate(test, atom)
+        return value if value is not None and self._told.truth(test) is None else None
+
+    def _as_usual(self, part: cst.BaseExpression) -> bool | None:
+        """What a part of a test gives for a reply that is there, and has not been cut off or refused."""
+        if Kind.REPLY in self._anatomy.facts.kinds(part):
+            return True
+        return self._told.ended_otherwise(part) if isinstance(part, cst.Comparison) else None
+
+    def _is_open(self, test: cst.BaseExpression) -> bool:
+        """Whether a test may come out either way for a reply with calls: what decides is not the reply."""
+        return not self._told.mentions(test) or self._is_mixed(test)
+
+    def _is_mixed(self, test: cst.BaseExpression) -> bool:
+        """Whether a test asks for the calls, and for what is not of the reply: `calls and not done`."""
+        if self._told.truth(test) is not None or not self._asks(test):
+            return False
+        return not any(map(self._told.mentions, self._told.undecided(test)))
+
+    def _asks(self, test: cst.BaseExpression) -> bool:
+        """Whether a test, or one of its parts, asks for the calls."""
+        test = ex.inner(test)
+        if isinstance(test, cst.UnaryOperation):
+            return self._asks(test.expression)
+        if isinstance(test, cst.BooleanOperation):
+            return self._asks(test.left) or self._asks(test.right)
+        return self._told.truth(test) is not None
+
+
+def _counts(test: cst.BaseExpression) -> bool:
+    """Whether something is compared by its size, or with a number."""
+    if not isinstance(test, cst.Comparison):
+        return False
+    _, operator, right = ex.compared(test)
+    return not isinstance(operator, (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot, cst.In, cst.NotIn)) or (
+        isinstance(right, (cst.Integer, cst.BinaryOperation))
+    )
