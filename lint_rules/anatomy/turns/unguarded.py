@@ -205,11 +205,11 @@ class Unguarded:
         )
 
     def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
-        """A handler, or what handlers call without a guard."""
+        """A handler, what handlers call without a guard, or what is begun again and again by one of these."""
         if function in seen:
             return False
         seen.add(function)
-        if function in self._served:
+        if function in self._served or any(map(self.is_many, self._begun_as.get(function, ()))):
             return True
         return any(
             not self.is_guarded(site.node, site.caller)
@@ -217,6 +217,19 @@ class Unguarded:
             and self._per_event(site.caller, seen)
             for site in self.graph.sites[function]
         )
+
+    @cached_property
+    def _begun_as(self) -> dict[Scope, list[Start]]:
+        """The starts of which several may run, by their function."""
+        found: dict[Scope, list[Start]] = defaultdict(list)
+        for start in self.races.starts:
+            if (
+                start.many
+                and start.kind != "handler"
+                and self.module.scope_of[start.node].function is not start.function
+            ):
+                found[start.function].append(start)
+        return found
 
     def _has_one_worker(self, start: Start) -> bool:
         base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
