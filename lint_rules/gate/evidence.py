@@ -72,7 +72,7 @@ class Evidence(Signs):
     @cached_property
     def asks(self) -> bool:
         """Whether any call can ask a model: as a request, or by its name, with a history or for a reply."""
-        return self.request or (self.agent and any(map(may_ask, self.called)))
+        return self.request or (self.agent and any(map(may_ask, self.called))) or self._declares_request()
 
     # -- what is read ------------------------------------------------------------------------------------------
 
@@ -198,6 +198,11 @@ class Evidence(Signs):
     def shows_request(self) -> bool:
         """`{"messages": ..., "model": ...}`; a server of one model is told no name, but other parameters."""
         return not words.SENT.isdisjoint(self.keywords | self.texts) and any(map(words.is_request, self.displays))
+
+    def _declares_request(self) -> bool:
+        """A method with the parameters of a request, whatever a subclass does with them."""
+        made = (*self.nodes[ast.FunctionDef], *self.nodes[ast.AsyncFunctionDef])
+        return any(words.is_request({arg.arg for arg in (*each.args.args, *each.args.kwonlyargs)}) for each in made)
 
     def _calls_endpoint(self) -> bool:
         if not any(parts <= self.names for parts in _ENDPOINTS):

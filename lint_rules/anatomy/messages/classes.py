@@ -186,11 +186,10 @@ def _filled_in(anatomy: Anatomy, cls: Scope, name: str) -> Scope | None:
 def _says_only(method: Scope) -> bool:
     """Whether the body of a method is a docstring, `...`, `pass`, or an error."""
     body = method.node.body if isinstance(method.node, cst.FunctionDef) else None
-    lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)] if body is not None else []
-    if body is None or len(lines) < len(body.body):
-        return False
-    said = (part for line in lines for part in line.body if isinstance(line, cst.SimpleStatementLine))
-    return all(
+    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body if body is not None else []
+    plain = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    said = [part for line in lines for part in (line.body if isinstance(line, plain) else [line])]
+    return bool(said) and all(
         isinstance(part, (cst.Pass, cst.Raise))
         or (isinstance(part, cst.Expr) and isinstance(part.value, (cst.BaseString, cst.Ellipsis)))
         for part in said

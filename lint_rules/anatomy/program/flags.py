@@ -151,10 +151,10 @@ def _ends(anatomy: Anatomy, function: Scope, claim: cst.CSTNode) -> bool:
 def _is_taken_out(anatomy: Anatomy, put: cst.Call) -> bool:
     """Whether what is put into a store under a key is taken out of it again: not what only runs out after a while."""
     of, base, key = anatomy.facts.slots.of, ex.receiver(put), _form(anatomy, put.args[0].value)
-    for call in anatomy.module.nodes_of(cst.Call):
+    for call in (node for node in anatomy.module.nodes_of(cst.Call) if node.args):
         named = ex.called_name(call)
         out = named in _RELEASES or (named in _PUTS and ex.dotted(call.args[-1].value) in {"False", "None"})
-        where = ex.receiver(call) if out and call.args else None
+        where = ex.receiver(call) if out else None
         if where is not None and base is not None and of(where) == of(base):
             if _form(anatomy, call.args[0].value) == key:
                 return True

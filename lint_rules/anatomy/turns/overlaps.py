@@ -118,9 +118,18 @@ class Overlaps:
         if start.caller is not None and start.caller.own and not turn.outside and root_object(turn.slot)[0] == "attr":
             return True
         return all(
-            isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
+            isinstance(node, cst.Call)
+            and not self._puts_in_global(node, turn)
+            and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows
         )
+
+    def _puts_in_global(self, call: cst.Call, turn: Turn) -> bool:
+        """`note(key, [question])`: what a plain function is handed goes to a global that it knows by itself."""
+        if ex.receiver(call) is not None or root_object(turn.slot)[:2] != ("var", self.module.top):
+            return False
+        slots = (self.facts.slots.of(arg.value) for arg in call.args)
+        return all(slot is None or self.anatomy.aliases.of(slot) != turn.slot for slot in slots)
 
     # -- the same turn again ----------------------------------------------------------------------------------
 
