@@ -101,7 +101,9 @@ class Overlaps:
         return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
 
     def _is_shared_part(self, turn: Turn, parts: Collection[Slot]) -> bool:
-        """Whether the history of a turn on an object of the run's own is one that the object was given."""
+        """Whether the history of a turn on an object of the run's own lies outside, or is one that it was given."""
+        if turn.outside:
+            return True
         root, classes = root_object(turn.slot), {self.facts.slots.classes.get(part) for part in parts}
         return root in parts or (root[0] == "attr" and root[1] in classes)
 
@@ -113,9 +115,11 @@ class Overlaps:
     def _is_on_own_object(self, turn: Turn, start: Start) -> bool:
         """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`.
 
-        Or of one that a caller makes, and the history is a part of it.
+        Or of one that a caller makes, and the history is a part of it. What lies outside is no part of any.
         """
-        if start.caller is not None and start.caller.own and not turn.outside and root_object(turn.slot)[0] == "attr":
+        if turn.outside:
+            return False
+        if start.caller is not None and start.caller.own and root_object(turn.slot)[0] == "attr":
             return True
         return all(
             isinstance(node, cst.Call)

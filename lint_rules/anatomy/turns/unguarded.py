@@ -64,30 +64,29 @@ class Unguarded:
         return self._reached[first, thread]
 
     def reach_on_own(self, start: Start) -> list[OnOwn]:
-        """What a start comes to by objects that it makes for itself alone, and that were given what others have."""
+        """What a start comes to by objects of its own, and what those were given that others have, too."""
         if start not in self._on_own:
             self._on_own[start] = list(self._find_on_own(start))
         return self._on_own[start]
 
     def _find_on_own(self, start: Start) -> Iterator[OnOwn]:
-        reach = self.reach(start.function, start)
+        reach, parts = self.reach(start.function, start), self.races.ownership.shared_parts
         queue = [
-            (site.callee, thread, frozenset(attribute for attribute, _ in given))
+            (site.callee, thread, frozenset(attribute for attribute, _ in parts(base, here)))
             for here, thread in reach.items()
             for site in self.graph.calls[here]
             if (base := ex.receiver(site.node)) is not None
             and site.callee not in reach
             and not self.is_guarded(site.node, here)
-            and (given := list(self.races.ownership.shared_parts(base, here)))
         ]
         seen = set(reach)
         while queue:
-            function, thread, parts = queue.pop()
+            function, thread, shared = queue.pop()
             if function not in seen:
                 seen.add(function)
-                yield function, thread, parts
+                yield function, thread, shared
                 queue += [
-                    (callee, thread or apart, parts)
+                    (callee, thread or apart, shared)
                     for callee, node, apart in self.steps(function)
                     if node is None or not self.is_guarded(node, function)
                 ]
