@@ -36,6 +36,7 @@ _DICTS = frozenset({"dict", "Dict"})
 _LANGCHAIN_MODELS = ("Chat", "create_react")
 _ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
 _LONGEST_ENDPOINT = 3
+_SESSION_ENDS = frozenset(name.rpartition(".")[2] for name in words.SESSION_FACTORIES)
 
 
 class Evidence(Signs):
@@ -72,7 +73,7 @@ class Evidence(Signs):
     @cached_property
     def asks(self) -> bool:
         """Whether any call can ask a model: as a request, or by its name, with a history or for a reply."""
-        return self.request or (self.agent and any(map(may_ask, self.called)))
+        return self.request or (self.agent and any(map(may_ask, self.called))) or self._declares_request()
 
     # -- what is read ------------------------------------------------------------------------------------------
 
@@ -187,8 +188,11 @@ class Evidence(Signs):
 
     @cached_property
     def goes_on_with_chat(self) -> bool:
-        """`chat.send_message(text)` for a `chat: AsyncChat`."""
-        return not words.SESSION_CALLS.isdisjoint(self.called) and self._annotates_with(words.SESSION_TYPES)
+        """`chat.send_message(text)` for a `chat: AsyncChat`, or one that is begun here: `client.chats.create(...)`."""
+        if words.SESSION_CALLS.isdisjoint(self.called):
+            return False
+        begun = (name for name, _ in self.calls_ending(_SESSION_ENDS))
+        return self._annotates_with(words.SESSION_TYPES) or any(map(_begins_chat, begun))
 
     def _asks_by_keywords(self) -> bool:
         is_sent = not words.SENT.isdisjoint(self.keywords) and any(map(_asks, self.nodes[ast.Call]))
@@ -198,6 +202,11 @@ class Evidence(Signs):
     def shows_request(self) -> bool:
         """`{"messages": ..., "model": ...}`; a server of one model is told no name, but other parameters."""
         return not words.SENT.isdisjoint(self.keywords | self.texts) and any(map(words.is_request, self.displays))
+
+    def _declares_request(self) -> bool:
+        """A method with the parameters of a request, whatever a subclass does with them."""
+        made = (*self.nodes[ast.FunctionDef], *self.nodes[ast.AsyncFunctionDef])
+        return any(words.is_request({arg.arg for arg in (*each.args.args, *each.args.kwonlyargs)}) for each in made)
 
     def _calls_endpoint(self) -> bool:
         if not any(parts <= self.names for parts in _ENDPOINTS):
@@ -348,6 +357,10 @@ def _asks(call: ast.Call) -> bool:
     if "messages" in given and (None in given or "llm" in given):
         return True
     return words.is_request({name for name in given if name is not None})
+
+
+def _begins_chat(name: str) -> bool:
+    return name.endswith(words.SESSION_FACTORIES)
 
 
 def is_endpoint(name: str, call: ast.Call) -> bool:

@@ -68,7 +68,8 @@ the request's own. Starts are threads, timers, executors, tasks, jobs of schedul
 handlers of web servers and bots, and what is handed to who starts it so. Where looplint was
 given the folder, they may stand in files that import this one, directly or through others; what the file with the
 handlers sees by itself is reported there. From each start the calls are followed until a lock, or a busy flag that is
-tested and set without an `await` between, keeps runs apart. Two runs of one start overlap when it stands in a loop or
+tested and set without an `await` between, keeps runs apart. It must decide alone, and be given back: what was seen is
+no flag, nor when the last message came, nor what a run sets before it looks at it. Two runs of one start overlap when it stands in a loop or
 runs per event, also a task that a function starts for what it is given, if that is called in a loop, or a method that
 others call; a handler is reported when its turn stores tool results, or a question and its answer, or the answer to
 what it has loaded before: that one history serves all users is for cross-session-history (AGL103) to report. Two

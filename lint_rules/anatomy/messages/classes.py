@@ -9,6 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
+from lint_rules.anatomy.vocabulary import is_request
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, is_property, parameters
 from lint_rules.syntax.walk import children
@@ -185,15 +186,24 @@ def _filled_in(anatomy: Anatomy, cls: Scope, name: str) -> Scope | None:
 def _says_only(method: Scope) -> bool:
     """Whether the body of a method is a docstring, `...`, `pass`, or an error."""
     body = method.node.body if isinstance(method.node, cst.FunctionDef) else None
-    lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)] if body is not None else []
-    if body is None or len(lines) < len(body.body):
-        return False
-    said = (part for line in lines for part in line.body if isinstance(line, cst.SimpleStatementLine))
-    return all(
+    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body if body is not None else []
+    plain = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    said = [part for line in lines for part in (line.body if isinstance(line, plain) else [line])]
+    return bool(said) and all(
         isinstance(part, (cst.Pass, cst.Raise))
         or (isinstance(part, cst.Expr) and isinstance(part.value, (cst.BaseString, cst.Ellipsis)))
         for part in said
     )
+
+
+def declares_request(method: Scope) -> bool:
+    """Whether a method has the parameters of a request to a model, and only says what it is for."""
+    return method.owner is not None and takes_request(method) and _says_only(method)
+
+
+def takes_request(function: Scope) -> bool:
+    """Whether a function has the parameters of a request to a model."""
+    return is_request({parameter.name.value for parameter in parameters(function)})
 
 
 def inherited(anatomy: Anatomy, cls: Scope, name: str, *, asking: bool = False) -> FoundClass | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -15,7 +15,8 @@ from lint_rules.syntax.walk import walk
 _CLAIMS = frozenset(
     {"add", "set", "append", "acquire", "put", "put_nowait", "setdefault", "update", "discard", "clear"}
 )
-_RELEASES = frozenset({"discard", "remove", "pop"})
+_RELEASES = frozenset({"discard", "remove", "pop", "delete", "delete_key", "adelete", "unlink"})
+_PUTS = frozenset({"set", "setex", "psetex", "setnx", "put", "aset"})
 _TIMES = frozenset({"time", "monotonic", "now", "utcnow", "perf_counter"})
 
 
@@ -56,8 +57,7 @@ class Flags:
             self._tests[function] = list(_tests(self.anatomy, function))
         return any(
             _comes_first(self.anatomy, function, test, node)
-            and (_turns_away(test) or self.anatomy.module.inside(node, test))
-            and any(self._goes_with(claim, node, function) for claim in claims)
+            and any(self._goes_with(claim, node, function) and self._is_kept_out(node, test, claim) for claim in claims)
             for test, claims in self._tests[function]
         )
 
@@ -66,6 +66,28 @@ class Flags:
         module = self.anatomy.module
         with_it = module.inside(node, claim) or module.before(node, claim)
         return with_it or self.anatomy.leads(function, [claim], [node])
+
+    def _is_kept_out(self, node: cst.CSTNode, test: cst.If | cst.While, claim: cst.CSTNode) -> bool:
+        """Whether a test that finds something under way keeps a node from running, or ends what it has begun before.
+
+        What is ended must be what runs there, or tell it to stop: `self.task.cancel(); self.task = create_task(...)`.
+        """
+        module, slots = self.anatomy.module, self.anatomy.facts.slots
+        stored = (place for place, here in _stores(module.scope_of[claim].function) if here is claim)
+        flags = {slot for place in stored if (slot := slots.of(place)) is not None}
+        away = not module.inside(node, test.body)
+        if not _decides(self.anatomy, test.test, flags, _constant(claim), outcome=away):
+            return False
+        if _leaves(test) or module.inside(node, test):
+            return True
+        if not _ends_something(test):
+            return False
+        if module.inside(node, claim) or not isinstance(claim, (cst.Assign, cst.AnnAssign)):
+            return True
+        taken = {slots.of(target) for target in ex.targets(claim)} - {None}
+        reads = (slots.of(part) for part in walk(node) if ex.reads_place(part))
+        made = ex.inner(claim.value) if claim.value is not None else None
+        return not taken.isdisjoint(reads) or (isinstance(made, cst.Call) and ex.called_name(made) == "Event")
 
 
 _Test = tuple["cst.If | cst.While", list[cst.CSTNode]]
@@ -79,7 +101,10 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
     for slot, node in _taken(anatomy, function) if tests else ():
         taken.setdefault(slot, []).append(node)
     for test in tests if taken else ():
-        claims = [claim for flag in _flags(anatomy, test) for claim in taken.get(flag, ())]
+        flags = [
+            flag for flag in _flags(anatomy, test) if not _sets_first(anatomy, function, test, taken.get(flag, ()))
+        ]
+        claims = [claim for flag in flags for claim in taken.get(flag, ())]
         taking = [
             claim
             for claim in claims
@@ -92,6 +117,20 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
             yield test, taking
 
 
+def _sets_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, taken: Iterable[cst.CSTNode]) -> bool:
+    """Whether a function always sets a flag before it looks at it: `self.on = True; while self.on: ...`.
+
+    What it finds there is its own, whoever else may be under way.
+    """
+    return any(
+        isinstance(node, (cst.Assign, cst.AnnAssign))
+        and isinstance(ex.targets(node)[0], (cst.Name, cst.Attribute))
+        and not anatomy.module.inside(node, test)
+        and _comes_first(anatomy, function, node, test)
+        for node in taken
+    )
+
+
 def _ends(anatomy: Anatomy, function: Scope, claim: cst.CSTNode) -> bool:
     """Whether what a claim takes is given back, where that does not go by itself: a counter, a mark among others.
 
@@ -102,12 +141,37 @@ def _ends(anatomy: Anatomy, function: Scope, claim: cst.CSTNode) -> bool:
         others = (node for node in function.nodes_of(cst.Assign, cst.AugAssign) if node is not claim)
         slot = anatomy.facts.slots.of(claim.target)
         return any(slot in map(anatomy.facts.slots.of, ex.targets(other)) for other in others)
-    base = _marked(claim)
+    if isinstance(claim, cst.Call) and ex.called_name(claim) in _PUTS and len(ex.positional(claim)) > 1:
+        return _is_taken_out(anatomy, claim)
+    base = _marked(anatomy, claim)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     return slot is None or any(slot == anatomy.facts.slots.of(place) for place in _given_back(anatomy))
 
 
-def _marked(claim: cst.CSTNode) -> cst.BaseExpression | None:
+def _is_taken_out(anatomy: Anatomy, put: cst.Call) -> bool:
+    """Whether what is put into a store under a key is taken out of it again: not what only runs out after a while."""
+    of, base, key = anatomy.facts.slots.of, ex.receiver(put), _form(anatomy, put.args[0].value)
+    for call in (node for node in anatomy.module.nodes_of(cst.Call) if node.args):
+        named = ex.called_name(call)
+        out = named in _RELEASES or (named in _PUTS and ex.dotted(call.args[-1].value) in {"False", "None"})
+        where = ex.receiver(call) if out else None
+        if where is not None and base is not None and of(where) == of(base):
+            if _form(anatomy, call.args[0].value) == key:
+                return True
+    return False
+
+
+def _form(anatomy: Anatomy, key: cst.BaseExpression) -> str:
+    """How a key is spelled, whatever names stand in it for what it is about: `busy:{}` of `f"busy:{room}"`."""
+    slot = anatomy.facts.slots.of(key) if isinstance(key, cst.Name) else None
+    made = anatomy.facts.assigned(slot) if slot is not None else []
+    value = ex.inner(made[0]) if len(made) == 1 else ex.inner(key)
+    if isinstance(value, cst.FormattedString):
+        return "".join(part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in value.parts)
+    return "{}" if isinstance(value, cst.Name) else ex.source(value, 80)
+
+
+def _marked(anatomy: Anatomy, claim: cst.CSTNode) -> cst.BaseExpression | None:
     """`seen` of `seen.add(key)`, `seen[key] = True`, `seen[key] = time.time()`; not of `tasks[key] = task`."""
     if isinstance(claim, cst.Call):
         return ex.receiver(claim) if ex.called_name(claim) in {"add", "append"} else None
@@ -115,8 +179,15 @@ def _marked(claim: cst.CSTNode) -> cst.BaseExpression | None:
     if not isinstance(claim, cst.Assign) or not isinstance(target, cst.Subscript):
         return None
     value = ex.inner(claim.value)
+    if isinstance(value, cst.Name) and len(made := list(_values(anatomy, value))) == 1:
+        value = ex.inner(made[0])
     plain = ex.called_name(value) in _TIMES if isinstance(value, cst.Call) else ex.dotted(value) in ex.CONSTANTS
     return target.value if plain else None
+
+
+def _values(anatomy: Anatomy, name: cst.Name) -> Iterable[cst.BaseExpression]:
+    slot = anatomy.facts.slots.of(name)
+    return anatomy.facts.assigned(slot) if slot is not None else ()
 
 
 def _given_back(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
@@ -149,17 +220,53 @@ def _comes_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, node: cst
 
 def _turns_away(test: cst.If | cst.While) -> bool:
     """Whether the body of the test leaves, or ends what runs: cancels, awaits or joins it."""
-    for node in walk(test.body):
-        if isinstance(node, (cst.Return, cst.Raise, cst.Continue, cst.Break, cst.Await)):
-            return True
-        if isinstance(node, cst.Call) and ex.called_name(node) in {"cancel", "join", "stop", "set", "wait"}:
-            return True
-    return False
+    return _leaves(test) or _ends_something(test)
+
+
+def _leaves(test: cst.If | cst.While) -> bool:
+    """Whether the body of a test leaves, or waits for what runs."""
+    return any(isinstance(n, (cst.Return, cst.Raise, cst.Continue, cst.Break, cst.Await)) for n in walk(test.body))
+
+
+def _ends_something(test: cst.If | cst.While) -> bool:
+    calls = (node for node in walk(test.body) if isinstance(node, cst.Call))
+    return any(ex.called_name(call) in {"cancel", "join", "stop", "set", "wait"} for call in calls)
+
+
+_Claimed = str | None
+"""The constant that a flag is set to, as it is written; None for anything else."""
+
+
+def _constant(claim: cst.CSTNode) -> _Claimed:
+    value = claim.value if isinstance(claim, (cst.Assign, cst.AnnAssign)) else None
+    said = ex.dotted(value) if value is not None else None
+    return said if said in {"True", "False", "None"} else None
+
+
+def _decides(anatomy: Anatomy, test: cst.BaseExpression, flags: set[Slot], said: _Claimed, *, outcome: bool) -> bool:
+    """Whether flags that are taken alone give a test an outcome, whatever else it asks.
+
+    Not in `if busy and not urgent: return`, nor where what it is set to is no reason: `if busy: return; busy = False`.
+    """
+    test = ex.inner(test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _decides(anatomy, test.expression, flags, said, outcome=not outcome)
+    if isinstance(test, cst.BooleanOperation):
+        sides = (_decides(anatomy, side, flags, said, outcome=outcome) for side in (test.left, test.right))
+        return all(sides) if isinstance(test.operator, cst.And) == outcome else any(sides)
+    if said is not None and isinstance(test, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(test) in flags:
+        return (said == "True") == outcome
+    return not flags.isdisjoint(_read(anatomy, test))
 
 
 def _flags(anatomy: Anatomy, test: cst.If | cst.While) -> Iterator[Slot]:
-    """What a test looks at, and what is looked at of that: `self.task` of `self.task.done()`."""
-    for node in walk(test.test):
+    """What a test looks at."""
+    yield from _read(anatomy, test.test)
+
+
+def _read(anatomy: Anatomy, asked: cst.BaseExpression) -> Iterator[Slot]:
+    """What an expression looks at, and what is looked at of that: `self.task` of `self.task.done()`."""
+    for node in walk(asked):
         if ex.reads_place(node):
             slot = anatomy.facts.slots.of(node)
             if slot is not None:
@@ -175,7 +282,18 @@ def _taken(anatomy: Anatomy, function: Scope) -> Iterator[tuple[Slot, cst.CSTNod
         slot = anatomy.facts.slots.of(place)
         if slot is None or (slot[0] == "var" and slot[1] is function and not function.foreign.get(slot[2])):
             continue
+        if _is_of_run(anatomy, slot, function, place):
+            continue
         yield slot, node
+
+
+def _is_of_run(anatomy: Anatomy, slot: Slot, function: Scope, place: cst.BaseExpression) -> bool:
+    """Whether something is kept in what nobody else has: the event of a handler, a dict that was made or loaded."""
+    kept = anatomy.aliases.of(slot)
+    root = root_object(kept)
+    if is_parameter(root):
+        return function in anatomy.calls.servings and not anatomy.aliases.is_lasting(kept, function)
+    return type(place) is cst.Subscript and root[:2] == ("var", function) and not function.foreign.get(root[2])
 
 
 def _stores(function: Scope) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
@@ -192,12 +310,16 @@ def _stores(function: Scope) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]
 
 
 def _waits_between(anatomy: Anatomy, function: Scope, test: cst.If | cst.While, claim: cst.CSTNode) -> bool:
-    """Whether something is awaited on a way from the test to the claim, but to end the run that is under way."""
+    """Whether something is awaited on a way from the test to the claim, but to end the run that is under way.
+
+    In a thread, whatever takes long: a request to a model.
+    """
     module = anatomy.module
     flow = anatomy.flow(function)
     starts, goals = flow.at(test), flow.enclosing(claim, module.parent)
     ending = test.body if not module.inside(claim, test) else claim
-    for node in function.waits:
+    asks = () if function.is_async else filter(anatomy.calls.asks, function.nodes_of(cst.Call))
+    for node in (*function.waits, *asks):
         if module.inside(node, claim) or module.inside(node, ending):
             continue
         at = flow.enclosing(node, module.parent)

@@ -88,7 +88,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
         root = root_object(kept)
         if root[0] == "attr" and root[1] in line:
             grown = [write for write in writes if write.function in reach and grows(where, write)]
-            if grown:
+            if grown and where.races.is_list(kept, grown):
                 locked = all(where.races.locks.held(write.node, write.function) for write in grown)
                 yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown), locked)
             elif kept in given:

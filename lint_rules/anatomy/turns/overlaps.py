@@ -101,7 +101,9 @@ class Overlaps:
         return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
 
     def _is_shared_part(self, turn: Turn, parts: Collection[Slot]) -> bool:
-        """Whether the history of a turn on an object of the run's own is one that the object was given."""
+        """Whether the history of a turn on an object of the run's own lies outside, or is one that it was given."""
+        if turn.outside:
+            return True
         root, classes = root_object(turn.slot), {self.facts.slots.classes.get(part) for part in parts}
         return root in parts or (root[0] == "attr" and root[1] in classes)
 
@@ -113,14 +115,25 @@ class Overlaps:
     def _is_on_own_object(self, turn: Turn, start: Start) -> bool:
         """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`.
 
-        Or of one that a caller makes, and the history is a part of it.
+        Or of one that a caller makes, and the history is a part of it. What lies outside is no part of any.
         """
-        if start.caller is not None and start.caller.own and not turn.outside and root_object(turn.slot)[0] == "attr":
+        if turn.outside:
+            return False
+        if start.caller is not None and start.caller.own and root_object(turn.slot)[0] == "attr":
             return True
         return all(
-            isinstance(node, cst.Call) and self.races.ownership.on_own_object(node, turn.function)
+            isinstance(node, cst.Call)
+            and not self._puts_in_global(node, turn)
+            and self.races.ownership.on_own_object(node, turn.function)
             for node in turn.grows
         )
+
+    def _puts_in_global(self, call: cst.Call, turn: Turn) -> bool:
+        """`note(key, [question])`: what a plain function is handed goes to a global that it knows by itself."""
+        if ex.receiver(call) is not None or root_object(turn.slot)[:2] != ("var", self.module.top):
+            return False
+        slots = (self.facts.slots.of(arg.value) for arg in call.args)
+        return all(slot is None or self.anatomy.aliases.of(slot) != turn.slot for slot in slots)
 
     # -- the same turn again ----------------------------------------------------------------------------------
 

@@ -338,9 +338,7 @@ class RunStates:
         callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
         if isinstance(call, cst.Call) and self.asks(call) and (read := self._read_by_tool(slot)) is not None:
             return read
-        if callee is None or not self.anatomy.calls.reaches_llm(callee):
-            return None
-        for inside in self.anatomy.calls.reachable(callee):
+        for inside in self.anatomy.calls.reachable(callee) if callee is not None else ():
             waits = [n for n in inside.nodes if isinstance(n, cst.Await)]
             for node in inside.nodes:
                 if self._reads(node, slot) and self.anatomy.leads(inside, waits, [node]):

@@ -10,17 +10,25 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import methods_elsewhere, own_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import (
+    declares_request,
+    methods_elsewhere,
+    own_class,
+    run_elsewhere,
+    takes_request,
+)
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.program.told import leaves_out, told_by
+from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, as_part_of, moved, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
@@ -134,8 +142,11 @@ class Turns:
         return call in self.facts.calls or self._runs_asker(call) or (callee is not None and self.runs_model(callee))
 
     def runs_model(self, function: Scope) -> bool:
-        """Whether a function asks a model, here or in a file that this one imports."""
-        return self.graph.reaches_llm(function) or function in self._reaching
+        """Whether a function asks a model, here or in a file that this one imports.
+
+        So does one that a base class only declares, with the parameters of a request: what takes its place asks.
+        """
+        return self.graph.reaches_llm(function) or function in self._reaching or declares_request(function)
 
     @cached_property
     def _reaching(self) -> set[Scope]:
@@ -153,7 +164,9 @@ class Turns:
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
-        return call not in self.facts.calls and self._runs_asker(call) and self._is_given_history(call)
+        if call in self.facts.calls or not self._runs_asker(call):
+            return False
+        return self._is_given_history(call) or self._hands_request(call)
 
     def _runs_asker(self, call: cst.Call) -> bool:
         """Whether what a call runs in another file asks a model."""
@@ -178,6 +191,11 @@ class Turns:
             if isinstance(value, (cst.Lambda, cst.Name, cst.Attribute))
         )
         return any(run is not None and (self.graph.reaches_llm(run) or run in asking) for run in runs)
+
+    def _hands_request(self, call: cst.Call) -> bool:
+        """Whether what a call runs takes the parts of a request: its messages, whatever they are here."""
+        found = run_elsewhere(self.anatomy, call, asking=True)
+        return found is not None and takes_request(found[1])
 
     def _is_given_history(self, call: cst.Call) -> bool:
         """Whether a call is handed a history, a request that holds one, or a function that makes one longer."""
@@ -250,9 +268,47 @@ class Turns:
 
     def _stores_results(self, function: Scope, history: SharedHistory) -> bool:
         reach = self.graph.may_run(function)
-        rounds = any(loop.function in reach for loop in self.anatomy.rounds)
+        loops = (loop for loop in self.anatomy.rounds if loop.function in reach)
+        rounds = any(not self._keeps_to_itself(loop, history) for loop in loops)
         elsewhere = any(growth.tools for growth in self._foreign_growths(history))
         return rounds or elsewhere or hold_tool_messages(self.anatomy, history.writes)
+
+    def _keeps_to_itself(self, loop: RoundLoop, history: SharedHistory) -> bool:
+        """Whether what rounds store lies in a list that their function makes, of which nothing goes to the history.
+
+        Only the answer is stored there, when they have ended.
+        """
+        given = (arg.value for arg in loop.asks.args if self.anatomy.is_history(arg.value))
+        asked = {self.anatomy.aliases.of(slot) for value in given if (slot := self.facts.slots.of(value)) is not None}
+        own = {slot for slot in asked if slot[:2] == ("var", loop.function) and not is_parameter(slot)}
+        if not own or own != asked:
+            return False
+        run = {site.callee for site in self.graph.calls[loop.function] if self.module.inside(site.node, loop.node)}
+        inner = {function for callee in run for function in self.graph.reachable(callee)}
+        return not any(
+            write.function in inner or self._goes_on_with(loop, write) or self._takes(write.node, own)
+            for write in history.writes
+        )
+
+    def _goes_on_with(self, loop: RoundLoop, write: HistoryWrite) -> bool:
+        """Whether rounds write to a history and go on: not where they end with it."""
+        return self.module.inside(write.node, loop.node) and self.anatomy.leads(
+            loop.function, [write.node], [loop.asks]
+        )
+
+    def _takes(self, node: cst.CSTNode, lists: set[Slot]) -> bool:
+        """Whether a node reads one of some local lists, or what is made of one, but by a model."""
+        queue, seen = [node], set[Slot]()
+        for here in queue:
+            names = [n for n in walk(here) if isinstance(n, cst.Name)]
+            asks = [n for n in walk(here) if isinstance(n, cst.Call) and self.reaches_model(n)]
+            names = [n for n in names if not any(self.module.inside(n, ask) for ask in asks)]
+            found = {slot for n in names if (slot := self.facts.slots.of(n)) is not None} - seen
+            if not lists.isdisjoint(found):
+                return True
+            seen |= found
+            queue += [value for slot in found if slot[0] == "var" for value in self.facts.assigned(slot)]
+        return False
 
     def _is_asked_with(self, function: Scope, place: Slot, asks: list[cst.Call]) -> bool:
         """Whether the model is asked with what a function reads of a history."""

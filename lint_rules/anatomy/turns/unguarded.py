@@ -64,30 +64,29 @@ class Unguarded:
         return self._reached[first, thread]
 
     def reach_on_own(self, start: Start) -> list[OnOwn]:
-        """What a start comes to by objects that it makes for itself alone, and that were given what others have."""
+        """What a start comes to by objects of its own, and what those were given that others have, too."""
         if start not in self._on_own:
             self._on_own[start] = list(self._find_on_own(start))
         return self._on_own[start]
 
     def _find_on_own(self, start: Start) -> Iterator[OnOwn]:
-        reach = self.reach(start.function, start)
+        reach, parts = self.reach(start.function, start), self.races.ownership.shared_parts
         queue = [
-            (site.callee, thread, frozenset(attribute for attribute, _ in given))
+            (site.callee, thread, frozenset(attribute for attribute, _ in parts(base, here)))
             for here, thread in reach.items()
             for site in self.graph.calls[here]
             if (base := ex.receiver(site.node)) is not None
             and site.callee not in reach
             and not self.is_guarded(site.node, here)
-            and (given := list(self.races.ownership.shared_parts(base, here)))
         ]
         seen = set(reach)
         while queue:
-            function, thread, parts = queue.pop()
+            function, thread, shared = queue.pop()
             if function not in seen:
                 seen.add(function)
-                yield function, thread, parts
+                yield function, thread, shared
                 queue += [
-                    (callee, thread or apart, parts)
+                    (callee, thread or apart, shared)
                     for callee, node, apart in self.steps(function)
                     if node is None or not self.is_guarded(node, function)
                 ]
@@ -205,11 +204,11 @@ class Unguarded:
         )
 
     def _per_event(self, function: Scope, seen: set[Scope]) -> bool:
-        """A handler, or what handlers call without a guard."""
+        """A handler, what handlers call without a guard, or what is begun again and again by one of these."""
         if function in seen:
             return False
         seen.add(function)
-        if function in self._served:
+        if function in self._served or any(map(self.is_many, self._begun_as.get(function, ()))):
             return True
         return any(
             not self.is_guarded(site.node, site.caller)
@@ -217,6 +216,19 @@ class Unguarded:
             and self._per_event(site.caller, seen)
             for site in self.graph.sites[function]
         )
+
+    @cached_property
+    def _begun_as(self) -> dict[Scope, list[Start]]:
+        """The starts of which several may run, by their function."""
+        found: dict[Scope, list[Start]] = defaultdict(list)
+        for start in self.races.starts:
+            if (
+                start.many
+                and start.kind != "handler"
+                and self.module.scope_of[start.node].function is not start.function
+            ):
+                found[start.function].append(start)
+        return found
 
     def _has_one_worker(self, start: Start) -> bool:
         base = ex.receiver(start.node) if isinstance(start.node, cst.Call) else None
