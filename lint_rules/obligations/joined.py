@@ -7,7 +7,6 @@ for `doubles` to say.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -79,7 +78,6 @@ class Joins:
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
-        self._handed: dict[Scope, Counter[str]] = {}
 
     def of(self, function: Scope) -> list[Joined]:
         """Those that a function makes, itself or by what it calls."""
@@ -296,8 +294,8 @@ class Joins:
         if callee is not None:
             return self, callee
         handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
-        handed = handed or Kind.HISTORY in self.facts.kinds(call) or (self._hops < _HOPS and self._hands_on(call))
-        if not self._hops or not (handed or self._says_again(call)):
+        handed = handed or Kind.HISTORY in self.facts.kinds(call)
+        if not self._hops or not (handed or len(call.args) > 1):
             return None
         found = run_elsewhere(self.anatomy, call, asking=not handed)
         if found is None:
@@ -305,19 +303,6 @@ class Joins:
         if found[0] not in self._elsewhere:
             self._elsewhere[found[0]] = Joins(found[0], self._hops - 1)
         return self._elsewhere[found[0]], found[1]
-
-    def _says_again(self, call: cst.Call) -> bool:
-        """Whether a call is handed what another one is handed, too: that may have saved it."""
-        function = self.module.scope_of[call].function
-        if function not in self._handed:
-            given = (part for one in function.nodes_of(cst.Call) for arg in one.args for part in walk(arg.value))
-            self._handed[function] = Counter(part.value for part in {*given} if isinstance(part, cst.Name))
-        return any(isinstance(arg.value, cst.Name) and self._handed[function][arg.value.value] > 1 for arg in call.args)
-
-    def _hands_on(self, call: cst.Call) -> bool:
-        """Whether a call is handed two of what its function is handed."""
-        function = self.module.scope_of[call].function
-        return sum(self._parameter(arg.value, function) is not None for arg in call.args) > 1
 
     def _called(self, function: Scope) -> Iterator[Joined]:
         for call in function.nodes_of(cst.Call):

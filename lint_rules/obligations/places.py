@@ -24,7 +24,7 @@ from lint_rules.syntax.record import record
 Identity = tuple[str, str]
 """The role of a message, or "", and what it says, as code."""
 _MOST_ORIGINS = 8
-_TRIMS = frozenset({"strip", "lstrip", "rstrip"})
+_TRIMS = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"})
 _READ = (cst.Name, cst.Attribute, cst.Subscript, cst.BooleanOperation)
 
 
