@@ -24,6 +24,8 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
+from lint_rules.obligations.places import text_of, untrimmed
+from lint_rules.obligations.prompts import Prompts
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import names_of_elements
@@ -78,6 +80,7 @@ class Joins:
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
+        self._prompts = Prompts(anatomy, self._loop)
 
     def of(self, function: Scope) -> list[Joined]:
         """Those that a function makes, itself or by what it calls."""
@@ -89,6 +92,7 @@ class Joins:
                 *self._grown(function),
                 *self._beside(function),
                 *self._called(function),
+                *self._written(function),
             ]
             found = self._known[function] = [one for one in found[:_MOST_JOINED] if not self._asks_first(one)]
         return found
@@ -199,6 +203,15 @@ class Joins:
                     message = Message(call, "user", content=value)
                     own = self.slots.of(value)
                     yield from (Joined(call, slot, message, taken) for slot, taken in begun if slot != own)
+
+    def _written(self, function: Scope) -> Iterator[Joined]:
+        """`f"{talk}\n{question}"`, where `talk` says what a history does."""
+        for node, parts, message in self._prompts.of(function):
+            own = self.slots.of(message.content) if message.content is not None else None
+            for part in parts:
+                for slot, taken in self._wholes(part.value, 0):
+                    if slot != own:
+                        yield Joined(node, slot, message, (*taken, *part.taken))
 
     def _begun_with(self, call: cst.Call) -> list[_Part]:
         """The history with which a conversation was begun that a method goes on with."""
@@ -343,7 +356,7 @@ class Joins:
     def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
         """The parameter that a value is, under whatever name."""
         for _ in range(_DEEPEST):
-            value = ex.inner(value) if value is not None else None
+            value = untrimmed(text_of(value)) if value is not None else None
             bound = self.anatomy.definitions(value) if isinstance(value, cst.Name) else []
             if len(bound) != 1:
                 return None
