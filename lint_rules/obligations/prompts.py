@@ -6,12 +6,14 @@ read: names by what they were bound to and what was added to them, lists by thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.messages import Message
+from lint_rules.obligations.places import untrimmed
+from lint_rules.obligations.written_out import loop_over
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -20,7 +22,6 @@ _MOST = 16
 """So many pieces of one name are followed; a text with more is a generated one."""
 _SAME_TEXT = frozenset({"str", "dumps", "strip", "rstrip", "lstrip", "escape"})
 _LISTS = (cst.List, cst.Tuple, cst.ListComp)
-_Loop = Callable[[cst.CSTNode, cst.BaseExpression], cst.For | None]
 
 
 @record
@@ -39,19 +40,18 @@ class Part:
 
 
 class Prompts:
-    """Those of one file. `loop` tells over what a loop goes in which a text of its element is made."""
+    """Those of one file."""
 
-    def __init__(self, anatomy: Anatomy, loop: _Loop) -> None:
+    def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
-        self._loop = loop
 
-    def of(self, function: Scope) -> Iterator[tuple[cst.CSTNode, list[Part], Message]]:
+    def of(self, function: Scope) -> Iterator[tuple[cst.BaseExpression, list[Part], Message]]:
         """Where a function sends, or gives back, a text that ends with something read: what stands before it there."""
         sent = [(call, arg.value) for call in self.anatomy.turns.requests(function) for arg in call.args]
-        given = [(node, node.value) for node in function.nodes_of(cst.Return) if node.value is not None]
-        for node, value in (*sent, *given):
+        returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        for node, value in (*sent, *((value, value) for value in returned)):
             parts = list(self._top(value))
-            if len(parts) > 1 and not parts[-1].each:
+            if len(parts) > 1 and not parts[-1].each and ex.reads_place(untrimmed(parts[-1].value)):
                 yield node, parts[:-1], Message(node, "user", content=parts[-1].value)
 
     def _top(self, value: cst.BaseExpression) -> Iterator[Part]:
@@ -64,7 +64,9 @@ class Prompts:
         elif pieces and any(isinstance(ex.inner(piece), _LISTS) for _, piece in pieces):
             for statement, piece in pieces:
                 here = self._top(piece) if isinstance(ex.inner(piece), _LISTS) else self._said(piece)
-                yield from (part.through(statement) for part in here if self._loop(statement, piece) is None)
+                yield from (
+                    part.through(statement) for part in here if loop_over(self.anatomy, statement, piece) is None
+                )
         elif not isinstance(value, cst.Call):
             yield from self._parts(value, frozenset())
 
@@ -86,8 +88,7 @@ class Prompts:
             for operand in (value.left, value.right):
                 yield from self._parts(operand, seen)
         elif isinstance(value, (cst.IfExp, cst.BooleanOperation)):
-            for each in ex.alternatives(value):
-                yield from self._parts(each, seen)
+            yield from max(([*self._parts(each, seen)] for each in ex.alternatives(value)), key=len)
         elif isinstance(value, (cst.List, cst.Tuple)):
             for element in value.elements:
                 yield from self._parts(element.value, seen)
@@ -114,21 +115,23 @@ class Prompts:
     def _of_name(self, name: cst.Name, seen: frozenset[cst.CSTNode]) -> Iterator[Part]:
         """What a name stands for: itself, or the pieces of the text that it holds."""
         pieces = [(node, piece) for node, piece in self._pieces(name) if node not in seen]
-        if not pieces or all(ex.reads_place(ex.inner(p)) or isinstance(ex.inner(p), cst.Call) and not self._is_text(p)
-                             for _, p in pieces):  # fmt: skip
+        if all(map(self._is_read, (piece for _, piece in pieces))):
             yield Part(name)
             return
         seen |= {node for node, _ in pieces}
         for statement, piece in pieces:
-            loop = self._loop(statement, piece)
+            loop = loop_over(self.anatomy, statement, piece)
             if loop is not None:
                 yield Part(loop.iter, each=True, taken=(loop,))
             else:
                 yield from (part.through(statement) for part in self._parts(piece, seen))
 
-    def _is_text(self, value: cst.BaseExpression) -> bool:
+    @staticmethod
+    def _is_read(value: cst.BaseExpression) -> bool:
+        """Whether a value is no text that is put together, but what something holds or gives."""
         value = ex.inner(value)
-        return isinstance(value, cst.Call) and ex.called_name(value) in _SAME_TEXT | {"join", "format"}
+        given = isinstance(value, cst.Call) and ex.called_name(value) not in _SAME_TEXT | {"join", "format"}
+        return given or ex.reads_place(value)
 
     def _pieces(self, name: cst.Name) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
         """What a name was bound to, and what was added to it, in source order, each with its statement."""

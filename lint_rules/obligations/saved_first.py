@@ -48,10 +48,12 @@ class SavedFirst:
             return
         load, there = found
         loading = self._resources if there is self.anatomy else Resources(there)
+        keys = {ex.source(arg.value) for arg in load.args}
         for call in function.nodes_of(cst.Call):
             if call is load or self.module.inside(call, load) or call is joined.node:
                 continue
-            said = [value for value in self._said(call) if self._is_read_by(loading, load, call, value)]
+            told = [value for value in self._said(call) if self._is_read_by(loading, load, call, value)]
+            said = [value for value in told if there is not self.anatomy or ex.source(value) not in keys] or told
             rows = self._rows(function, call) if said else []
             if not self._tells_apart(loading, load, {name for _, names in rows for name in names}):
                 for node, _ in rows:
