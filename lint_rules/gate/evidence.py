@@ -187,8 +187,9 @@ class Evidence(Signs):
 
     @cached_property
     def goes_on_with_chat(self) -> bool:
-        """`chat.send_message(text)` for a `chat: AsyncChat`."""
-        return not words.SESSION_CALLS.isdisjoint(self.called) and self._annotates_with(words.SESSION_TYPES)
+        """`chat.send_message(text)` for a `chat: AsyncChat`, or where a chat is begun."""
+        begun = any(self.names.issuperset(name.split(".")) for name in words.SESSION_FACTORIES)
+        return not words.SESSION_CALLS.isdisjoint(self.called) and (begun or self._annotates_with(words.SESSION_TYPES))
 
     def _asks_by_keywords(self) -> bool:
         is_sent = not words.SENT.isdisjoint(self.keywords) and any(map(_asks, self.nodes[ast.Call]))

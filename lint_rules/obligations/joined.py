@@ -33,7 +33,7 @@ from lint_rules.syntax.threads import IN_THREAD
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
-_HOPS = 2
+_HOPS = 3
 """Into how many files a call is followed."""
 _MOST = 4
 """So many histories of one list, and so many values of one name, are followed; a name with more is a generated one."""
