@@ -14,7 +14,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
-from lint_rules.anatomy.turns.resources import Resources, Touched, lasting_places
+from lint_rules.anatomy.turns.resources import Resources, Touched, lasting_places, named_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -74,6 +74,8 @@ def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]
             elif isinstance(part, cst.Name) and part.value not in seen:
                 seen.add(part.value)
                 queue += bound_values(function, part.value)
+        if node is call:
+            yield Touched(inside=frozenset(named_in(anatomy, call)))
         if stores:
             yield Touched(inside=frozenset(lasting_places(anatomy, walk(node), _is_own_place)))
 

@@ -129,14 +129,14 @@ def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
 def lasting_places(
     anatomy: Anatomy, nodes: Iterable[cst.CSTNode], holding: Callable[[Anatomy, cst.BaseExpression], bool] | None = None
 ) -> Iterator[str]:
-    """The attributes and globals among some nodes, as `inside` has them; those that hold one of such values.
+    """The attributes and globals among some nodes, and what calls name in them, as `inside` has them.
 
-    And what calls name in them: `db.collection("talks").add(...)`, `db["talks"].find()`.
+    With `holding` only those that hold such a value.
     """
     module = anatomy.module
     for node in nodes:
-        if isinstance(node, cst.Call) and (named := _named_in(anatomy, node)) is not None:
-            yield named
+        if holding is None and isinstance(node, cst.Call):
+            yield from named_in(anatomy, node)
         slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
         if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is module.top)):
             values = anatomy.facts.assigned(slot)
@@ -144,21 +144,21 @@ def lasting_places(
                 yield f"{module.path} {slot[2]}"
 
 
-def _named_in(anatomy: Anatomy, call: cst.Call) -> str | None:
-    """What the object of a call names in an attribute or a global."""
+def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
+    """What the object of a call names in an attribute or a global: `db.collection("talks")`, `db["talks"]`."""
     names: list[str] = []
     base = ex.receiver(call)
     while base is not None:
         slot = anatomy.facts.slots.of(base) if isinstance(base, (cst.Name, cst.Attribute)) else None
         if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is anatomy.module.top)):
-            return f"{anatomy.module.path} {'.'.join([slot[2], *reversed(names)])}" if names else None
+            yield from [f"{anatomy.module.path} {'.'.join([slot[2], *reversed(names)])}"] if names else ()
+            return
         given = [arg.value for arg in base.args] if isinstance(base, cst.Call) else [ex.index(base)]
         names += [text for value in reversed(given) if value is not None and (text := ex.text(value)) is not None]
         if isinstance(base, cst.Call):
             base = ex.receiver(base)
         else:
             base = base.value if isinstance(base, (cst.Subscript, cst.Attribute)) else None
-    return None
 
 
 def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
