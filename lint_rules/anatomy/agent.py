@@ -450,7 +450,8 @@ class Anatomy:
         `store.memory` may stand in a file that has only imported from `store`: what it runs there was put here.
         """
         head, _, rest = name.partition(".")
-        if head in self.module.top.bound or not (rest or head).isidentifier():
+        here = (self.module.top, *(self.module.functions if rest else ()))
+        if not (rest or head).isidentifier() or any(head in scope.bound for scope in here):
             return []
         known = dict.fromkeys(module for module, _ in self.module.imports.origin.values())
         modules = [m for m in known if m.rpartition(".")[2] == head] if rest else self.module.imports.whole
