@@ -450,12 +450,16 @@ class Anatomy:
         `store.memory` may stand in a file that has only imported from `store`: what it runs there was put here.
         """
         head, _, rest = name.partition(".")
-        here = (self.module.top, *(self.module.functions if rest else ()))
-        if not (rest or head).isidentifier() or any(head in scope.bound for scope in here):
+        if not (rest or head).isidentifier() or head in (self._bound if rest else self.module.top.bound):
             return []
         known = dict.fromkeys(module for module, _ in self.module.imports.origin.values())
         modules = [m for m in known if m.rpartition(".")[2] == head] if rest else self.module.imports.whole
         return [(module, rest or head) for module in modules]
+
+    @cached_property
+    def _bound(self) -> set[str]:
+        """The names that the file binds, in whatever function."""
+        return {name for scope in (self.module.top, *self.module.functions) for name in scope.bound}
 
     def _near(self, module: str) -> Neighbour | None:
         if module not in self._neighbours and self._neighbour is not None:
