@@ -332,7 +332,10 @@ class Storing:
         """`json.loads(path.read_text())`, `json.loads(f.read())`; `data = redis.get(key)`, `json.loads(data)`."""
         if self.anatomy.facts.decoder(call) is None or not call.args:
             return False
-        origins = self.anatomy.storage.origins(call.args[0].value, self.anatomy.module.scope_of[call].function)
-        return any(origin.load is not None for origin in origins) or any(
+        module, storage = self.anatomy.module, self.anatomy.storage
+        origins = storage.origins(call.args[0].value, module.scope_of[call].function)
+        read = [origin.load.place for origin in origins if origin.load is not None]
+        saves = (save.place for function in module.functions if read for save in storage.saves(function))
+        return any(place.is_rewritten_at(saved) for saved in saves for place in read) or any(
             type(n) is cst.Call and ex.called_name(n) in {"read_text", "read"} for n in walk(call.args[0].value)
         )
