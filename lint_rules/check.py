@@ -180,7 +180,8 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
         return is_imported(path, neighbours, lambda other: mentions.agent(other, options.vocabulary))
 
-    if not mentions.agent(source, options.vocabulary) and not (mentions.shortens(source) and told()):
+    for_others = mentions.shortens(source) or mentions.catches(source)
+    if not mentions.agent(source, options.vocabulary) and not (for_others and told()):
         if tree is None and not is_python(source):
             _parsed(source)
         return Form()

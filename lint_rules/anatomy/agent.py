@@ -445,9 +445,21 @@ class Anatomy:
         return written is not None and self._near(written) is not None
 
     def _perhaps(self, name: str) -> list[tuple[str, str]]:
-        """The modules of which all names are imported, where the file itself does not bind the name."""
-        bound = not name.isidentifier() or name in self.module.top.bound
-        return [] if bound else [(module, name) for module in self.module.imports.whole]
+        """The modules of which all names are imported, where the file itself does not bind the name.
+
+        `store.memory` may stand in a file that has only imported from `store`: what it runs there was put here.
+        """
+        head, _, rest = name.partition(".")
+        if not (rest or head).isidentifier() or head in (self._bound if rest else self.module.top.bound):
+            return []
+        known = dict.fromkeys(module for module, _ in self.module.imports.origin.values())
+        modules = [m for m in known if m.rpartition(".")[2] == head] if rest else self.module.imports.whole
+        return [(module, rest or head) for module in modules]
+
+    @cached_property
+    def _bound(self) -> set[str]:
+        """The names that the file binds, in whatever function."""
+        return {name for scope in (self.module.top, *self.module.functions) for name in scope.bound}
 
     def _near(self, module: str) -> Neighbour | None:
         if module not in self._neighbours and self._neighbour is not None:

@@ -8,7 +8,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.frameworks import PACKAGES
 from lint_rules.anatomy.vocabulary import Vocabulary
 
-__all__ = ["agent", "plainly", "shortens", "user_words"]
+__all__ = ["agent", "catches", "plainly", "shortens", "user_words"]
 
 _AGENT_WORDS = (
     b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
@@ -48,6 +48,11 @@ def agent(source: bytes, vocabulary: Vocabulary) -> bool:
 def shortens(source: bytes) -> bool:
     """Whether the head of something is taken: it may be a text that a model reads, if another file tells of it."""
     return _HEAD.search(source) is not None
+
+
+def catches(source: bytes) -> bool:
+    """Whether errors of something are caught that reads and writes: it may keep a history for another file."""
+    return b"except" in source and b"load" in source
 
 
 def plainly(source: bytes) -> bool:

@@ -55,7 +55,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
     "AGL604": Needs.stores_calls,
     "AGL605": Needs.grows_history,
     "AGL606": Needs.loses_messages,
-    "AGL607": Needs.catches,
+    "AGL607": Needs.loses_stored,
     "AGL608": Needs.rebuilds_calls,
     "AGL609": Needs.reorders_answers,
     "AGL610": Needs.cuts_system,
@@ -77,7 +77,7 @@ _NEEDS: dict[str, Callable[[Needs], bool]] = {
 NEED_NO_FACTS = frozenset(
     {
         "AGL101", "AGL102", "AGL103", "AGL104", "AGL203", "AGL309", "AGL501", "AGL502", "AGL602", "AGL605", "AGL606",
-        "AGL610", "AGL701", "AGL702", "AGL703",
+        "AGL607", "AGL610", "AGL701", "AGL702", "AGL703",
     }
 )  # fmt: skip
 """The rules that may find something in a file in which no value is known to be part of an agent: other files, or

@@ -7,7 +7,6 @@ for `doubles` to say.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -20,20 +19,21 @@ from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.messages.messages import ROLES, Message, Role
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
+from lint_rules.obligations.places import text_of, untrimmed
+from lint_rules.obligations.prompts import Prompts
+from lint_rules.obligations.written_out import compares, loop_over
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.conditions import passed
-from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.threads import IN_THREAD
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
-_HOPS = 2
+_HOPS = 3
 """Into how many files a call is followed."""
 _MOST = 4
 """So many histories of one list, and so many values of one name, are followed; a name with more is a generated one."""
@@ -79,7 +79,7 @@ class Joins:
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
-        self._handed: dict[Scope, Counter[str]] = {}
+        self._prompts = Prompts(anatomy)
 
     def of(self, function: Scope) -> list[Joined]:
         """Those that a function makes, itself or by what it calls."""
@@ -91,6 +91,7 @@ class Joins:
                 *self._grown(function),
                 *self._beside(function),
                 *self._called(function),
+                *self._written(function),
             ]
             found = self._known[function] = [one for one in found[:_MOST_JOINED] if not self._asks_first(one)]
         return found
@@ -136,7 +137,7 @@ class Joins:
         for node, kind, value in self._put(function, slot):
             if kind == "extend":
                 yield from ((part, (*taken, node)) for part, taken in self._wholes(value, depth))
-            elif (loop := self._loop(node, value)) is not None:
+            elif (loop := loop_over(self.anatomy, node, value)) is not None:
                 over = loop.iter
                 if isinstance(over, cst.Call) and ex.dotted(over.func) == "enumerate" and over.args:
                     over = over.args[0].value
@@ -155,32 +156,6 @@ class Joins:
             if ex.called_name(call) in {"append", "extend"} and base is not None and len(given) == 1:
                 if call not in known and self.slots.of(base) == slot:
                     yield call, ex.called_name(call), given[0]
-
-    def _loop(self, node: cst.CSTNode, value: cst.BaseExpression) -> cst.For | None:
-        """The loop over a list that a message is made in of each element."""
-        outer = self.module.parent[node]
-        while not isinstance(outer, (cst.For, cst.FunctionDef, cst.While, cst.Module)):
-            outer = self.module.parent[outer]
-        if not isinstance(outer, cst.For):
-            return None
-        own = names_of_elements(outer)
-        read = {part.value for part in walk(value) if isinstance(part, cst.Name)}
-        tests = (tested.test for tested, _ in passed(self.module, node, outer))
-        known = own | self._gathered(outer, own)
-        return None if read.isdisjoint(own) or any(_compares(test, known) for test in tests) else outer
-
-    def _gathered(self, loop: cst.For, own: set[str]) -> set[str]:
-        """What has nothing in it before a loop, and then what this has seen: `seen = set()`, `seen.add(m.id)`."""
-        found: set[str] = set()
-        for node in walk(loop.body):
-            base = (
-                ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"add", "append"} else None
-            )
-            if isinstance(base, cst.Name) and any(isinstance(n, cst.Name) and n.value in own for n in walk(node)):
-                slot = self.slots.of(base)
-                values = self.facts.assigned(slot) if slot is not None else ()
-                found.update({base.value} if values and all(map(is_neutral, values)) else ())
-        return found
 
     def _beside(self, function: Scope) -> Iterator[Joined]:
         """`chain.invoke({"input": text, "history": history})`, `engine.chat(text, chat_history=history)`.
@@ -201,6 +176,15 @@ class Joins:
                     message = Message(call, "user", content=value)
                     own = self.slots.of(value)
                     yield from (Joined(call, slot, message, taken) for slot, taken in begun if slot != own)
+
+    def _written(self, function: Scope) -> Iterator[Joined]:
+        """`f"{talk}\n{question}"`, where `talk` says what a history does."""
+        for node, parts, message in self._prompts.of(function):
+            own = self.slots.of(message.content) if message.content is not None else None
+            for part in parts:
+                for slot, taken in self._wholes(part.value, 0):
+                    if slot != own:
+                        yield Joined(node, slot, message, (*taken, *part.taken))
 
     def _begun_with(self, call: cst.Call) -> list[_Part]:
         """The history with which a conversation was begun that a method goes on with."""
@@ -230,7 +214,7 @@ class Joins:
         for part in ex.alternatives(value) if depth <= _DEEPEST else ():
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
                 if not any(
-                    _compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
+                    compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
                 ):
                     yield from self._wholes(part.for_in.iter, depth + 1)
             elif isinstance(part, cst.BinaryOperation) or (copied := sources(part)):
@@ -296,28 +280,27 @@ class Joins:
         if callee is not None:
             return self, callee
         handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
-        handed = handed or Kind.HISTORY in self.facts.kinds(call) or (self._hops < _HOPS and self._hands_on(call))
-        if not self._hops or not (handed or self._says_again(call)):
+        handed = handed or Kind.HISTORY in self.facts.kinds(call)
+        if not self._hops or not (handed or len(call.args) > 1):
             return None
-        found = run_elsewhere(self.anatomy, call, asking=not handed)
-        if found is None:
-            return None
+        found = self._in_thread(call) or run_elsewhere(self.anatomy, call, asking=not handed)
+        if found is None or found[0] is self.anatomy:
+            return (self, found[1]) if found is not None else None
         if found[0] not in self._elsewhere:
             self._elsewhere[found[0]] = Joins(found[0], self._hops - 1)
         return self._elsewhere[found[0]], found[1]
 
-    def _says_again(self, call: cst.Call) -> bool:
-        """Whether a call is handed what another one is handed, too: that may have saved it."""
-        function = self.module.scope_of[call].function
-        if function not in self._handed:
-            given = (part for one in function.nodes_of(cst.Call) for arg in one.args for part in walk(arg.value))
-            self._handed[function] = Counter(part.value for part in {*given} if isinstance(part, cst.Name))
-        return any(isinstance(arg.value, cst.Name) and self._handed[function][arg.value.value] > 1 for arg in call.args)
+    def _in_thread(self, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+        """The function that `await to_thread(ask, past, text)` runs."""
+        ran = self.anatomy.storage.run(call) if ex.called_name(call) in IN_THREAD else None
+        return (ran[0].anatomy, ran[1]) if ran is not None else None
 
-    def _hands_on(self, call: cst.Call) -> bool:
-        """Whether a call is handed two of what its function is handed."""
-        function = self.module.scope_of[call].function
-        return sum(self._parameter(arg.value, function) is not None for arg in call.args) > 1
+    def _bindings(self, call: cst.Call, there: Joins, callee: Scope) -> dict[Slot, cst.BaseExpression]:
+        """What the parameters of the function get that a call runs."""
+        ran = self.anatomy.storage.run(call) if ex.called_name(call) in IN_THREAD else None
+        if ran is not None:
+            return {there.slots.parameter(callee, name): value for name, value in ran[2].items()}
+        return dict(there.slots.bindings(call, callee))
 
     def _called(self, function: Scope) -> Iterator[Joined]:
         for call in function.nodes_of(cst.Call):
@@ -325,7 +308,7 @@ class Joins:
             if found is None or found[1] is function:
                 continue
             there, callee = found
-            given = dict(there.slots.bindings(call, callee)) if there.of(callee) else {}
+            given = self._bindings(call, there, callee) if there.of(callee) else {}
             for one in there.of(callee):
                 content = there._parameter(one.message.content, callee)
                 said = given.get(content) if content is not None else None
@@ -339,7 +322,7 @@ class Joins:
 
     def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
         """A history of a function as one that calls it names it."""
-        given = dict(there.slots.bindings(call, callee))
+        given = self._bindings(call, there, callee)
         base = ex.receiver(call)
         if slot in given:
             yield from self._wholes(given[slot], depth)
@@ -358,7 +341,7 @@ class Joins:
     def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
         """The parameter that a value is, under whatever name."""
         for _ in range(_DEEPEST):
-            value = ex.inner(value) if value is not None else None
+            value = untrimmed(text_of(value)) if value is not None else None
             bound = self.anatomy.definitions(value) if isinstance(value, cst.Name) else []
             if len(bound) != 1:
                 return None
@@ -456,13 +439,6 @@ def _past(call: cst.Call) -> cst.BaseExpression | None:
     """The history that a call of a library gets beside a message."""
     given = ex.keywords(call)
     return next((given[keyword] for keyword in _BESIDE if keyword in given), None) if len(call.args) > 1 else None
-
-
-def _compares(test: cst.BaseExpression, own: set[str]) -> bool:
-    """Whether a condition compares an element with something else: with what was just said, it may be."""
-    names = {part.value for part in walk(test) if isinstance(part, cst.Name)}
-    known = {name for name in names if name[:1].isupper()} | {"str", "len", "isinstance", "bool", "getattr", "hasattr"}
-    return not names <= own | known | {part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)}
 
 
 def _is_put_together(value: cst.BaseExpression) -> bool:

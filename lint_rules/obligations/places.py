@@ -24,7 +24,7 @@ from lint_rules.syntax.record import record
 Identity = tuple[str, str]
 """The role of a message, or "", and what it says, as code."""
 _MOST_ORIGINS = 8
-_TRIMS = frozenset({"strip", "lstrip", "rstrip"})
+_TRIMS = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"})
 _READ = (cst.Name, cst.Attribute, cst.Subscript, cst.BooleanOperation)
 
 
@@ -170,7 +170,7 @@ class Places:
         content = message.content
         if message.role in {"user", "assistant"} and content is not None and self._is_here(content):
             made = self.again.parts(value) if isinstance(value, cst.Name) and value is not content else set[Slot]()
-            content = _text_of(content)
+            content = text_of(content)
             for origin, same in self._origins(content):
                 found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
         elif stored.kind != "extend" and value is not None and ex.reads_place(ex.inner(value)):
@@ -188,14 +188,14 @@ class Places:
             if not stack:
                 return
             here, names = stack.pop()
-            here, *others = ex.alternatives(_untrimmed(here))
+            here, *others = ex.alternatives(untrimmed(here))
             stack += [(other, names) for other in others]
             slots = frozenset(self.again.parts(here))
             if any(self._varies(slot) for slot in slots):
                 yield here, Same(slots, names)
             if isinstance(here, cst.Name):
                 given = (d.value for d in self.anatomy.definitions(here) if d.kind == "assign")
-                stack += [(v, names | slots) for v in given if v is not None and isinstance(_untrimmed(v), _READ)]
+                stack += [(v, names | slots) for v in given if v is not None and isinstance(untrimmed(v), _READ)]
 
     def bound_to(self, value: cst.BaseExpression) -> cst.BaseExpression:
         """What a name holds where it is used, when that is certain; anything else is what it is."""
@@ -209,14 +209,14 @@ class Places:
         return value if isinstance(value, cst.Call) else None
 
 
-def _untrimmed(value: cst.BaseExpression) -> cst.BaseExpression:
+def untrimmed(value: cst.BaseExpression) -> cst.BaseExpression:
     """`text` of `text.strip()`: it says the same."""
     while isinstance(value, cst.Call) and ex.called_name(value) in _TRIMS and (base := ex.receiver(value)) is not None:
         value = base
     return value
 
 
-def _text_of(content: cst.BaseExpression) -> cst.BaseExpression:
+def text_of(content: cst.BaseExpression) -> cst.BaseExpression:
     """`text` of the contents `[text]`, `[{"type": "text", "text": text}]` and `[Part(text=text)]`; others are as is."""
     here = ex.inner(content)
     if isinstance(here, cst.List) and len(here.elements) == 1 and not isinstance(here.elements[0], cst.StarredElement):

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import stores_by_name
 from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.obligations.joined import Joined, loaded_by
+from lint_rules.obligations.put_there import puts
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -48,10 +48,12 @@ class SavedFirst:
             return
         load, there = found
         loading = self._resources if there is self.anatomy else Resources(there)
+        keys = {ex.source(arg.value) for arg in load.args}
         for call in function.nodes_of(cst.Call):
             if call is load or self.module.inside(call, load) or call is joined.node:
                 continue
-            said = [value for value in self._said(call) if self._is_read_by(loading, load, call, value)]
+            told = [value for value in self._said(call) if self._is_read_by(loading, load, call, value)]
+            said = [value for value in told if there is not self.anatomy or ex.source(value) not in keys] or told
             rows = self._rows(function, call) if said else []
             if not self._tells_apart(loading, load, {name for _, names in rows for name in names}):
                 for node, _ in rows:
@@ -76,8 +78,9 @@ class SavedFirst:
         given, kept = loading.of(load), self._resources.of(save)
         if self._is_related(load, kept):
             return True
-        if given.lies_outside and kept.lies_outside:
-            return given.is_read_again_after(kept) and self._puts(given, save, said)
+        if given.is_read_again_after(kept):  # what it does with another one is its own
+            put = puts(self.anatomy, save, said)
+            return given.lies_outside == put.lies_outside and given.is_read_again_after(put)
         base, other = ex.receiver(load), ex.receiver(save)
         if (
             base is None
@@ -100,24 +103,6 @@ class SavedFirst:
             if not read.isdisjoint({*_RELATED.findall(source), f"{name.lower()}_set"}):
                 return True
         return False
-
-    def _puts(self, given: Touched, save: cst.Call, said: cst.BaseExpression) -> bool:
-        """Whether the function that a call runs puts the text there: what it does with another one is its own."""
-        found = body(self.anatomy, save)
-        if found is None:
-            return True
-        there, function = found
-        names = {
-            slot[2]
-            for slot, value in there.facts.slots.bindings(save, function)
-            if slot[0] == "var" and self.module.inside(said, value)
-        }
-        resources = Resources(there)
-        return any(
-            given.is_read_again_after(resources.of(call))
-            for call in function.nodes_of(cst.Call)
-            if any(isinstance(part, cst.Name) and part.value in names for arg in call.args for part in walk(arg.value))
-        )
 
     def _rows(self, function: Scope, call: cst.Call) -> list[tuple[cst.CSTNode, set[str]]]:
         """Where what a call makes is stored, if it makes a row, and the names of the row; else the call."""

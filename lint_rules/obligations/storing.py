@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
 from typing import Literal
 
@@ -15,6 +15,7 @@ from lint_rules.anatomy.messages.classes import class_names, classes_of, method_
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
@@ -84,6 +85,7 @@ class Storing:
         self._holders: dict[Slot, str] = {}
         self._keepers = Keepers(anatomy)
         self._places = ReplyPlaces(anatomy)
+        self._resources = Resources(anatomy)
         for slot in anatomy.facts.all_known():
             if slot[0] in {"member", "item"} and _tells(partial(anatomy.facts.shown, slot)):
                 self._holders.setdefault(slot[1], "a history")
@@ -99,6 +101,8 @@ class Storing:
     def of(self, call: cst.Call) -> Transfer | None:
         """The call as a transfer, if it is one."""
         name, base = ex.called_name(call), ex.receiver(call)
+        if self._reads_outside(call):
+            return self._loaded(call)
         named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
         if not named and (base is None or not self._gives_back(base, call)):
             return None
@@ -138,6 +142,16 @@ class Storing:
         if _LOADS.search(name) and self._outward(call, owner):
             return self._loaded(call)
         return None
+
+    def _reads_outside(self, call: cst.Call) -> bool:
+        """Whether a call itself gives what lies in a file, under a key, or in rows: `db.query(Line).all()`."""
+        module = self.anatomy.module
+        if isinstance(module.parent[call], cst.Attribute) or self.anatomy.facts.slots.callee(call) is not None:
+            return False
+        touched = self._resources.handed(call)
+        return bool(touched.read and not touched.made) or (
+            self.anatomy.storage.read_at(call, module.scope_of[call].function) is not None
+        )
 
     def _keeps_history(self, base: cst.BaseExpression) -> bool:
         """Whether an object gives or holds a history: what its methods get, they keep with it."""
@@ -256,13 +270,35 @@ class Storing:
     def _told(self) -> set[Slot]:
         """What holds a history by what files that import this one do with its functions."""
         handed, functions = self.anatomy.handed, self.anatomy.module.functions
-        used = {each.owner for each in handed if each.what == "result" and each.used}
-        found: set[Slot] = {("return", function) for function in functions if function.qualname in used}
-        given = (each for each in handed if each.what in {"history", "message"} and not each.inside)
+        known = [each for each in handed if each.what in {"history", "message", "result", "document"}]
+        given_back = {each.owner for each in known if each.part is None}
+        found: set[Slot] = {("return", function) for function in functions if function.qualname in given_back}
+        given = (each for each in known if each.part is not None and not each.inside)
         for slot in {slot for each in given for slot in self.anatomy.contents.arrives(each) if slot[0] == "var"}:
             names = self._places.derived(slot[1], slot[1].node, known={slot[2]}, put=True)
             found.update(("var", slot[1], name) for name in names)
+        found.update(("return", function) for function in self._reading_again(found))
+        found.update(self._bound_to({*found, *self._holders}))
         return found
+
+    def _bound_to(self, held: Iterable[Slot]) -> Iterator[Slot]:
+        """What functions of the file give, to which something is bound that holds a history."""
+        for value in (value for slot in held for value in self.anatomy.facts.assigned(slot)):
+            for part in ex.alternatives(value):
+                slot = self.anatomy.facts.slots.of(part)
+                if slot is not None and slot[0] == "return":
+                    yield slot
+
+    def _reading_again(self, held: set[Slot]) -> Iterator[Scope]:
+        """The functions that load from where one saves what holds a history."""
+        slots, storage, functions = self.anatomy.facts.slots, self.anatomy.storage, self.anatomy.module.functions
+        savers = [slot[1] for slot in held if slot[0] == "var"]
+        saves = [save for function in dict.fromkeys(savers) for save in storage.saves(function)]
+        places = [s.place for s in saves if any(slots.of(n) in held for n in walk(s.value) if isinstance(n, cst.Name))]
+        for function in functions if places else ():
+            read = (storage.read_at(node, function) for node in function.nodes_of(cst.Call))
+            if any(at is not None and at.is_rewritten_at(place) for at in read for place in places):
+                yield function
 
     def _is_list(self, base: cst.BaseExpression) -> bool:
         """A list in memory: writing to it does not fail."""
@@ -293,7 +329,13 @@ class Storing:
         return False
 
     def _reads_file(self, call: cst.Call) -> bool:
-        """`json.loads(path.read_text())`, `json.loads(f.read())`."""
+        """`json.loads(path.read_text())`, `json.loads(f.read())`; `data = redis.get(key)`, `json.loads(data)`."""
         if self.anatomy.facts.decoder(call) is None or not call.args:
             return False
-        return any(type(n) is cst.Call and ex.called_name(n) in {"read_text", "read"} for n in walk(call.args[0].value))
+        module, storage = self.anatomy.module, self.anatomy.storage
+        origins = storage.origins(call.args[0].value, module.scope_of[call].function)
+        read = [origin.load.place for origin in origins if origin.load is not None]
+        saves = (save.place for function in module.functions if read for save in storage.saves(function))
+        return any(place.is_rewritten_at(saved) for saved in saves for place in read) or any(
+            type(n) is cst.Call and ex.called_name(n) in {"read_text", "read"} for n in walk(call.args[0].value)
+        )

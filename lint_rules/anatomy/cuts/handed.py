@@ -28,7 +28,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-What = Literal["history", "message", "content", "role", "number", "result", "object", "other"]
+What = Literal["history", "message", "content", "role", "number", "result", "document", "object", "other"]
 _HELD: tuple[Role, ...] = ("tool", "system")
 
 
@@ -38,10 +38,11 @@ class Handed:
 
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
-    message, the `content` of one, a role, a `number`; with messages of these `roles`. It is `kept` when the function
-    has ended, and errors of the classes `taken` end there, and leave it as it is; or who reads what is yielded may have
-    `left`. What comes back is `used` as a list of messages, `sent` to a model that is offered tools, or `mended`:
-    somebody looks there at what they are. Its calls and results may stand `beside` the content of its messages.
+    message, the `content` of one, a role, a `number`, a `document` that holds a list; with messages of these `roles`.
+    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
+    reads what is yielded may have `left`. What comes back is `used` as a list of messages, `sent` to a model that is
+    offered tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside` the
+    content of its messages.
     """
 
     file: str
@@ -121,6 +122,8 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
         fate = fates.of(call, function)
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
         told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
+        if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
+            told.append(_Told(None, "document", frozenset()))
         base = ex.receiver(call)
         if base is not None:
             slot = anatomy.facts.slots.of(base)
@@ -187,11 +190,29 @@ def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, 
         yield "message", frozenset(role for role in _HELD if role in roles and (first or role == "tool")), ""
     elif anatomy.transcript.messages.answers(value):
         yield "content", frozenset({"tool"}), ""
+    if not messages and _is_document(anatomy, value):
+        yield "document", frozenset(), ""
     cls = anatomy.facts.slots.instance(value)
     line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
     for slot, _ in anatomy.facts.histories():
         if slot[0] == "attr" and slot[1] in line:
             yield "history", anatomy.contents.roles_in([slot]), slot[2]
+
+
+def _is_document(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether something holds a list of messages in one of its parts: `session["history"]`."""
+    slot = anatomy.facts.slots.of(value)
+    return slot is not None and any(
+        part[0] in {"member", "item"} and part[1] == slot for part, _ in anatomy.facts.histories()
+    )
+
+
+def _bound(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
+    """What a call gives its value: `session = await load(key) or {}`."""
+    outer = anatomy.module.parent[call]
+    while isinstance(outer, (cst.Await, cst.BooleanOperation)):
+        outer = anatomy.module.parent[outer]
+    return ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
 
 
 def _is_legacy(message: cst.BaseExpression) -> bool:

@@ -6,7 +6,7 @@ Of a function of the project what its body touches tells, also in another file; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import libcst as cst
 
@@ -53,6 +53,9 @@ class Touched:
         if self.lies_outside and save.lies_outside:
             return not self.outside.isdisjoint(save.outside)
         return not self.inside.isdisjoint(save.inside)
+
+    def joined(self, other: Touched) -> Touched:
+        return _joined([self, other])
 
     def is_put_back_by(self, save: Touched) -> bool:
         """Whether `save` writes over the rows that this call reads."""
@@ -107,7 +110,7 @@ def _joined(parts: list[Touched]) -> Touched:
 
 def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
-    slots, module = anatomy.facts.slots, anatomy.module
+    slots = anatomy.facts.slots
     for here in anatomy.calls.reachable(function):
         logs: set[cst.CSTNode] = set()
         for call in here.nodes_of(cst.Call):
@@ -120,11 +123,42 @@ def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
                 yield from _within(*found, hops - 1)
         texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
         yield Touched(outside=frozenset(filter(_is_key, texts)))
-        places = [
-            slots.of(name) for name in here.nodes if isinstance(name, (cst.Name, cst.Attribute)) and name not in logs
-        ]
-        kept = (s for s in places if s is not None and (s[0] == "attr" or (s[0] == "var" and s[1] is module.top)))
-        yield Touched(inside=frozenset(f"{module.path} {slot[2]}" for slot in kept if anatomy.facts.assigned(slot)))
+        yield Touched(inside=frozenset(lasting_places(anatomy, (node for node in here.nodes if node not in logs))))
+
+
+def lasting_places(
+    anatomy: Anatomy, nodes: Iterable[cst.CSTNode], holding: Callable[[Anatomy, cst.BaseExpression], bool] | None = None
+) -> Iterator[str]:
+    """The attributes and globals among some nodes, and what calls name in them, as `inside` has them.
+
+    With `holding` only those that hold such a value.
+    """
+    module = anatomy.module
+    for node in nodes:
+        if holding is None and isinstance(node, cst.Call):
+            yield from named_in(anatomy, node)
+        slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
+        if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is module.top)):
+            values = anatomy.facts.assigned(slot)
+            if values if holding is None else any(holding(anatomy, value) for value in values):
+                yield f"{module.path} {slot[2]}"
+
+
+def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
+    """What the object of a call names in an attribute or a global: `db.collection("talks")`, `db["talks"]`."""
+    names: list[str] = []
+    base = ex.receiver(call)
+    while base is not None:
+        slot = anatomy.facts.slots.of(base) if isinstance(base, (cst.Name, cst.Attribute)) else None
+        if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is anatomy.module.top)):
+            yield from [f"{anatomy.module.path} {'.'.join([slot[2], *reversed(names)])}"] if names else ()
+            return
+        given = [arg.value for arg in base.args] if isinstance(base, cst.Call) else [ex.index(base)]
+        names += [text for value in reversed(given) if value is not None and (text := ex.text(value)) is not None]
+        if isinstance(base, cst.Call):
+            base = ex.receiver(base)
+        else:
+            base = base.value if isinstance(base, (cst.Subscript, cst.Attribute)) else None
 
 
 def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:

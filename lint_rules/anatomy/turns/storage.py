@@ -140,7 +140,7 @@ class Storage:
     def _find_saves(self, function: Scope, depth: int) -> Iterator[Save]:
         for node in function.nodes:
             if type(node) is cst.Call:
-                run = self._run(node) if self._takes_history(node) else None
+                run = self.run(node) if self._takes_history(node) else None
                 if run is None:
                     yield from self._written(node, function)
                 elif depth < _DEEPEST and run[1] is not function:
@@ -417,7 +417,7 @@ class Storage:
                 continue
             seen.add(id(here))
             history = history or self._is_history(here)
-            run = self._run(here) if isinstance(here, cst.Call) else None
+            run = self.run(here) if isinstance(here, cst.Call) else None
             load = self._loaded(here, function) if run is None else None
             if load is not None:
                 yield Origin(load, "", history, encoded)
@@ -500,7 +500,7 @@ class Storage:
 
     # -- what a call runs -------------------------------------------------------------------------------------
 
-    def _run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
+    def run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
         """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`."""
         found = self._callee(call.func)
         if found is not None:
@@ -513,7 +513,9 @@ class Storage:
                 anatomy, callee = handed
                 names = [p.name.value for p in parameters(callee)][is_method(callee) :]
                 rest = [a.value for a in call.args[index + 1 :] if a.keyword is None and not a.star]
-                return anatomy.storage, callee, {**_own(callee, arg.value), **dict(zip(names, rest, strict=False))}
+                named = {name: value for name, value in ex.keywords(call).items() if name in names}
+                given = {**dict(zip(names, rest, strict=False)), **named}
+                return anatomy.storage, callee, {**_own(callee, arg.value), **given}
         return None
 
     def _callee(self, func: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:

@@ -1,0 +1,89 @@
+"""Where a call puts what it is handed, as the bodies tell that it runs: into lists, files, keys and rows.
+
+`talk["messages"].append(...)`, `save(key, talk)`: what something was put into goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
+from lint_rules.anatomy.turns.resources import Resources, Touched, lasting_places, named_in
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
+
+_HOPS = 3
+"""How many functions a value is followed into, one called by the other."""
+_MADE_HERE = ("collections.", "pathlib.", "os.path.", "dict", "list", "set")
+"""What makes a place of its own, no way to many of them as a client or a connection is. Source: standard library."""
+
+
+def puts(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> Touched:
+    """Where a call puts a value that is a part of its arguments."""
+    found = body(anatomy, call)
+    if found is None:
+        return Resources(anatomy).of(call)
+    there, function = found
+    names = {
+        slot[2]
+        for slot, given in there.facts.slots.bindings(call, function)
+        if slot[0] == "var" and anatomy.module.inside(value, given)
+    }
+    return reduce(Touched.joined, _within(there, function, names, _HOPS), Touched())
+
+
+def _within(anatomy: Anatomy, function: Scope, names: set[str], hops: int) -> Iterator[Touched]:
+    """Where a function puts what its parameters of these names hold."""
+    derived = ReplyPlaces(anatomy).derived(function, function.node, known=names, put=True) if names else set[str]()
+    for call in function.nodes_of(cst.Call) if derived else ():
+        handed = [arg for arg in call.args if holds([arg.value], call, derived)]
+        if not handed or is_logging(call):
+            continue
+        found = body(anatomy, call)
+        if found is None:
+            yield from _put_at(anatomy, function, call, derived)
+        elif hops and found[1] is not function:
+            there, inner = found
+            given = {
+                slot[2]
+                for slot, value in there.facts.slots.bindings(call, inner)
+                if slot[0] == "var" and any(value is arg.value for arg in handed)
+            }
+            yield from _within(there, inner, given, hops - 1)
+
+
+def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]) -> Iterator[Touched]:
+    """The places that stand in a call, and in what its local names were bound to: `f.write(text)`, `r.set(key, text)`.
+
+    A list, a dict or a file of the program only where something is put into it.
+    """
+    resources, stores = Resources(anatomy), stores_by_name(call)
+    queue: list[cst.CSTNode] = [call]
+    seen = set(derived)
+    for node in queue:
+        for part in walk(node):
+            if isinstance(part, cst.Call):
+                yield resources.of(part)
+            elif isinstance(part, cst.Name) and part.value not in seen:
+                seen.add(part.value)
+                queue += bound_values(function, part.value)
+        if node is call:
+            yield Touched(inside=frozenset(named_in(anatomy, call)))
+        if stores:
+            yield Touched(inside=frozenset(lasting_places(anatomy, walk(node), _is_own_place)))
+
+
+def _is_own_place(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is a list, a dict, or the name of a file."""
+    value = ex.inner(value)
+    if isinstance(value, (cst.List, cst.Dict, cst.DictComp, cst.SimpleString, cst.BinaryOperation)):
+        return True
+    made = ex.dotted(value.func) if isinstance(value, cst.Call) else None
+    return made is not None and anatomy.module.imports.resolve(made).startswith(_MADE_HERE)

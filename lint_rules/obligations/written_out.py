@@ -1,0 +1,45 @@
+"""Loops in which something is made of each element of a list: what they go over is written out there, all of it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.handlers import is_neutral
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.elements import names_of_elements
+from lint_rules.syntax.walk import walk
+
+
+def loop_over(anatomy: Anatomy, node: cst.CSTNode, value: cst.BaseExpression) -> cst.For | None:
+    """The loop over a list that a message is made in of each element."""
+    outer = anatomy.module.parent[node]
+    while not isinstance(outer, (cst.For, cst.FunctionDef, cst.While, cst.Module)):
+        outer = anatomy.module.parent[outer]
+    if not isinstance(outer, cst.For):
+        return None
+    own = names_of_elements(outer)
+    read = {part.value for part in walk(value) if isinstance(part, cst.Name)}
+    tests = (tested.test for tested, _ in passed(anatomy.module, node, outer))
+    known = own | _gathered(anatomy, outer, own)
+    return None if read.isdisjoint(own) or any(compares(test, known) for test in tests) else outer
+
+
+def _gathered(anatomy: Anatomy, loop: cst.For, own: set[str]) -> set[str]:
+    """What has nothing in it before a loop, and then what this has seen: `seen = set()`, `seen.add(m.id)`."""
+    found: set[str] = set()
+    for node in walk(loop.body):
+        base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in {"add", "append"} else None
+        if isinstance(base, cst.Name) and any(isinstance(n, cst.Name) and n.value in own for n in walk(node)):
+            slot = anatomy.facts.slots.of(base)
+            values = anatomy.facts.assigned(slot) if slot is not None else ()
+            found.update({base.value} if values and all(map(is_neutral, values)) else ())
+    return found
+
+
+def compares(test: cst.BaseExpression, own: set[str]) -> bool:
+    """Whether a condition compares an element with something else: with what was just said, it may be."""
+    names = {part.value for part in walk(test) if isinstance(part, cst.Name)}
+    known = {name for name in names if name[:1].isupper()} | {"str", "len", "isinstance", "bool", "getattr", "hasattr"}
+    return not names <= own | known | {part.attr.value for part in walk(test) if isinstance(part, cst.Attribute)}
