@@ -115,7 +115,7 @@ class _Led:
         """Whether a test is one of those asked for; one that counts rounds is a limit, which others look at."""
         if by is not By.STATE:
             return says(test) is not None
-        return self._is_mixed(test) and not any(map(_counts, self._told.undecided(test)))
+        return self._is_mixed(test) and not any(map(self._counts, self._told.undecided(test)))
 
     def _of_text(self, test: cst.BaseExpression) -> bool | None:
         """What a test of the text gives for a reply that has text, too: None for one of its calls."""
@@ -143,6 +143,14 @@ class _Led:
             return False
         return not any(map(self._told.mentions, self._told.undecided(test)))
 
+    def _counts(self, test: cst.BaseExpression) -> bool:
+        """Whether a test compares sizes, or asks for a number that the function counts with: `left`, of `left - 1`."""
+        if not isinstance(test, cst.Name):
+            return _compares_sizes(test)
+        counted = self._told.function.nodes_of(cst.BinaryOperation, cst.AugAssign)
+        numbers = (node.target if isinstance(node, cst.AugAssign) else node.left for node in counted)
+        return any(isinstance(number, cst.Name) and number.value == test.value for number in numbers)
+
     def _asks(self, test: cst.BaseExpression) -> bool:
         """Whether a test, or one of its parts, asks for the calls."""
         test = ex.inner(test)
@@ -153,7 +161,7 @@ class _Led:
         return self._told.truth(test) is not None
 
 
-def _counts(test: cst.BaseExpression) -> bool:
+def _compares_sizes(test: cst.BaseExpression) -> bool:
     """Whether something is compared by its size, or with a number."""
     if not isinstance(test, cst.Comparison):
         return False
