@@ -6,12 +6,15 @@ read: names by what they were bound to and what was added to them, lists by thei
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.places import untrimmed
 from lint_rules.obligations.written_out import loop_over
 from lint_rules.syntax import expressions as ex
@@ -146,11 +149,18 @@ class Prompts:
                 found[statement] = bound.value
                 if bound.kind == "augmented":
                     queue += anatomy.reaching(function).at(bound.point, name.value)
-        slot = anatomy.facts.slots.of(name)
-        for call in function.nodes_of(cst.Call) if found else ():
-            base, given = ex.receiver(call), ex.positional(call)
-            if ex.called_name(call) in {"append", "extend"} and base is not None and len(given) == 1:
-                if anatomy.facts.slots.of(base) == slot:
-                    found[call] = given[0]
-        order = {node: place for place, node in enumerate(function.nodes) if node in found}
-        return sorted(found.items(), key=lambda piece: order.get(piece[0], 0))
+        grown = self._grown.get(anatomy.facts.slots.of(name), []) if found else []
+        if len(found) + len(grown) > _MOST:
+            return []
+        found |= {call: call.args[0].value for call in grown if anatomy.module.scope_of[call].function is function}
+        return sorted(found.items(), key=lambda piece: anatomy.module.order[piece[0]])
+
+    @cached_property
+    def _grown(self) -> dict[Slot | None, list[cst.Call]]:
+        """The calls that put pieces into lists, by the list."""
+        found: defaultdict[Slot | None, list[cst.Call]] = defaultdict(list)
+        for call in self.anatomy.module.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            if base is not None and ex.called_name(call) in {"append", "extend"} and len(ex.positional(call)) == 1:
+                found[self.anatomy.facts.slots.of(base)].append(call)
+        return found

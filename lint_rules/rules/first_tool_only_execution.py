@@ -51,7 +51,7 @@ message itself is appended, an assistant message is made of all its calls or blo
 run of the Assistants API waits for its outputs. A history that is put into another provider's form with one call of
 each message is reported, too, and so are streamed pieces of the first call of each chunk that run into one text,
 whatever their index is. So is a tool message that is made of the first result in a message, where the others are never
-looked at.
+looked at, and one that a loop over the calls makes anew for each, and that is stored once, behind the loop.
 
 The rule is silent where only the call that runs is stored, where the rest is answered, run or cut off elsewhere, where
 the number of calls is tested, and where requests forbid parallel calls or force a certain tool. It knows the messages
@@ -79,6 +79,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.first_results import first_results
+from lint_rules.anatomy.calls.last_results import last_results
 from lint_rules.anatomy.calls.picks import Pick, first_pieces, picks
 from lint_rules.anatomy.calls.remaining_calls import Rest, one_at_a_time
 from lint_rules.anatomy.calls.stored_calls import Storage, StoredCalls
@@ -115,6 +116,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             " several tools, the other calls have no result, and the API refuses the history"
         )
         yield Draft(first, message, "make a tool message of each result", (Note(answer, "the one tool message"),))
+    for last in last_results(anatomy):
+        message = (
+            "this stands behind the loop over the calls, and stores the result of the last: when the model asks for"
+            " several tools, the others get no result and the API refuses the history"
+        )
+        notes = (
+            Note(last.loop, "the loop over all calls"),
+            Note(last.made, "each result takes the place of the one before"),
+        )
+        yield Draft(last.stored, message, "store each result in the loop", notes)
 
 
 def _judge(anatomy: Anatomy, pick: Pick, stored: StoredCalls, identity: Identity) -> Draft | None:
