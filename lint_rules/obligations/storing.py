@@ -148,6 +148,8 @@ class Storing:
         module = self.anatomy.module
         if isinstance(module.parent[call], cst.Attribute) or self.anatomy.facts.slots.callee(call) is not None:
             return False
+        if module.is_statement(call):
+            return False  # nobody takes what it gives
         touched = self._resources.handed(call)
         return bool(touched.read and not touched.made) or (
             self.anatomy.storage.read_at(call, module.scope_of[call].function) is not None
