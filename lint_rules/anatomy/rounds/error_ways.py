@@ -21,6 +21,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -129,9 +130,13 @@ def _leaves(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
     return _is_the_end(anatomy, handling, loop.function, anatomy.flow(loop.function).at(loop.node))
 
 
+@once(circular=False)
 def _answers(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function stores results of calls: what a model is made to write as a call, to be read, is no turn."""
-    return any(stored.answers for stored in anatomy.transcript.stored(function))
+    """Whether a function stores or sends results of calls: a call that a model has to write, to be read, is no turn."""
+    sent = (arg.value for call in anatomy.turns.requests(function) for arg in call.args)
+    return any(stored.answers for stored in anatomy.transcript.stored(function)) or any(
+        message.answers for value in sent for message in anatomy.transcript.messages.many(value)
+    )
 
 
 def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:
