@@ -115,8 +115,11 @@ class Overlaps:
     def _is_on_own_object(self, turn: Turn, start: Start) -> bool:
         """Whether the turn is that of an object which its function makes for itself: `Agent().run(text)`.
 
-        Or of one that a caller makes, and the history is a part of it. What lies outside is no part of any.
+        Or of one that a caller makes, and the history is a part of it. What lies outside is no part of any. Or the turn
+        is told a key that is made for it.
         """
+        if all(isinstance(node, cst.Call) and self.races.ownership.has_new_key(node) for node in turn.grows):
+            return True
         if turn.outside:
             return False
         if start.caller is not None and start.caller.own and root_object(turn.slot)[0] == "attr":

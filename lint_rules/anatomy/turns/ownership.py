@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import given_when_made
+from lint_rules.anatomy.messages.classes import body, given_when_made
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.concurrency import Start
@@ -15,6 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.walk import walk
 
@@ -97,15 +98,31 @@ class Ownership:
             key = node.args[0].value
         if key is None:
             return False
-        slot = self.facts.slots.of(key)
-        if slot is not None and is_parameter(slot):  # `key = key or uuid4().hex`: a caller may have told one
-            return False
-        keys = self.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
-        return all(self._is_unique(part) for value in keys or [key] for part in ex.alternatives(value))
+        return self._is_unique(key)
 
-    def _is_unique(self, key: cst.BaseExpression) -> bool:
-        calls = (part for part in walk(key) if isinstance(part, cst.Call))
-        return any(self.module.imports.resolve(ex.dotted(call.func) or "") in _UNIQUE for call in calls)
+    def has_new_key(self, call: cst.Call) -> bool:
+        """`core.answer(text, session=uuid4().hex)`: whether a call tells the new key of the talk it runs."""
+        found = body(self.anatomy, call)
+        given = found[0].facts.slots.bindings(call, found[1]) if found is not None else ()
+        return found is not None and any(self._is_unique(value) and _is_key(found[0], slot) for slot, value in given)
+
+    def _is_unique(self, key: cst.BaseExpression, seen: frozenset[Slot] = frozenset()) -> bool:
+        """Whether nobody else knows a key: it is made here, or of one that is, on each way."""
+        slot = self.facts.slots.of(key) if type(key) is cst.Name else None
+        if slot is None:
+            return all(
+                any(
+                    self.module.imports.resolve(ex.dotted(node.func) or "") in _UNIQUE
+                    if type(node) is cst.Call
+                    else type(node) is cst.Name and self._is_unique(node, seen)
+                    for node in walk(part)
+                )
+                for part in ex.alternatives(key)
+            )
+        if slot in seen or slot[0] != "var" or is_parameter(slot):  # `key = key or uuid4().hex`: a caller may tell one
+            return False
+        made = self.facts.assigned(slot)
+        return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
 
     def _is_made(self, call: cst.Call, depth: int) -> bool:
         """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""
@@ -265,3 +282,26 @@ def _is_parsed(framework: str, param: cst.Param, module: SourceModule) -> bool:
 def _is_made_here(value: cst.BaseExpression) -> bool:
     """A list of its own: `[]`, `[prompt]`, `list(messages)`."""
     return all(isinstance(part, (cst.List, cst.ListComp)) or sources(part) for part in ex.alternatives(value))
+
+
+@once(circular=False)
+def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
+    """Whether what a parameter or name holds is the key by which something is looked up, here or where it is handed."""
+    module, slots = anatomy.module, anatomy.facts.slots
+    for name in anatomy.facts.names.get(slot, ()):
+        outer = module.parent[name]
+        if isinstance(outer, cst.Index):
+            return True
+        if isinstance(outer, cst.Arg):
+            call = module.parent[outer]
+            callee = slots.callee(call) if isinstance(call, cst.Call) else None
+            if callee is None and isinstance(call, cst.Call) and ex.called_name(call) in {"get", "setdefault"}:
+                return True
+            bound = slots.bindings(call, callee) if callee is not None and isinstance(call, cst.Call) else ()
+            if any(value is name and _is_key(anatomy, inner) for inner, value in bound):
+                return True
+        statement = module.statement(name)
+        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        if any((held := slots.of(target)) not in {None, slot} and _is_key(anatomy, held) for target in targets):
+            return True
+    return False
