@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -104,10 +105,15 @@ class CallGraph:
                 yield call
 
     def _is_waited_for(self, call: cst.Call) -> bool:
-        """Whether a call gives something, or is awaited, and makes no object, such as a thread."""
-        module = self.facts.module
-        used = isinstance(module.parent[call], cst.Await) or not module.is_statement(call)
-        return used and not ex.called_name(call)[:1].isupper()
+        """Whether a call is awaited, or gives something, and neither makes an object nor begins a thread or a task."""
+        module, name = self.facts.module, ex.called_name(call)
+        for outer in module.ancestors(call):
+            if isinstance(outer, cst.Await):
+                return True
+            if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                break
+        begins = name in words.THREADS or name in words.TASKS or name[:1].isupper()
+        return not begins and not module.is_statement(call)
 
     def with_callers(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and those of this file that run one of them by calls."""
