@@ -30,6 +30,7 @@ _STORES = re.compile(
     r"(_|s?$|[A-Z]|text|many)"
 )
 _LOADS = re.compile(r"^_?(a|async_)?(load|read|get|fetch|restore|retrieve|list|open|parse)(_|s?$|[A-Z]|many)")
+_WRITTEN = frozenset({Kind.MODEL_TEXT, Kind.ARGUMENTS_TEXT, Kind.REPLY})
 _ON_LISTS = frozenset({"append", "extend", "insert", "add", "update", "set", "put", "get", "list"})
 """Methods that lists, dicts and queues have, too."""
 _OF_CONTAINERS = frozenset(name for kind in (list, dict, set, str, deque) for name in dir(kind))
@@ -101,6 +102,8 @@ class Storing:
     def of(self, call: cst.Call) -> Transfer | None:
         """The call as a transfer, if it is one."""
         name, base = ex.called_name(call), ex.receiver(call)
+        if self._is_written_by_model(call):
+            return None
         if self._reads_outside(call):
             return self._loaded(call)
         named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
@@ -142,6 +145,11 @@ class Storing:
         if _LOADS.search(name) and self._outward(call, owner):
             return self._loaded(call)
         return None
+
+    def _is_written_by_model(self, call: cst.Call) -> bool:
+        """Whether a text is decoded that a model has just written: who takes it apart loads nothing."""
+        decoded = self.anatomy.facts.decoder(call) is not None and bool(call.args)
+        return decoded and not _WRITTEN.isdisjoint(self.anatomy.facts.kinds(call.args[0].value))
 
     def _reads_outside(self, call: cst.Call) -> bool:
         """Whether a call itself gives what lies in a file, under a key, or in rows: `db.query(Line).all()`."""
@@ -272,7 +280,11 @@ class Storing:
     def _told(self) -> set[Slot]:
         """What holds a history by what files that import this one do with its functions."""
         handed, functions = self.anatomy.handed, self.anatomy.module.functions
-        known = [each for each in handed if each.what in {"history", "message", "result", "document"}]
+        known = [
+            each
+            for each in handed
+            if each.what in {"history", "message", "document"} or (each.what == "result" and each.used)
+        ]
         given_back = {each.owner for each in known if each.part is None}
         found: set[Slot] = {("return", function) for function in functions if function.qualname in given_back}
         given = (each for each in known if each.part is not None and not each.inside)
