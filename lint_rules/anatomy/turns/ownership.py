@@ -107,20 +107,16 @@ class Ownership:
         return found is not None and any(self._is_unique(value) and _is_key(found[0], slot) for slot, value in given)
 
     def _is_unique(self, key: cst.BaseExpression, seen: frozenset[Slot] = frozenset()) -> bool:
-        """Whether nobody else knows a key: it is made here, or of one that is, on each way."""
-        slot = self.facts.slots.of(key) if type(key) is cst.Name else None
-        if slot is None:
-            return all(
-                any(
-                    self.module.imports.resolve(ex.dotted(node.func) or "") in _UNIQUE
-                    if type(node) is cst.Call
-                    else type(node) is cst.Name and self._is_unique(node, seen)
-                    for node in walk(part)
-                )
-                for part in ex.alternatives(key)
-            )
-        if slot in seen or slot[0] != "var" or is_parameter(slot):  # `key = key or uuid4().hex`: a caller may tell one
-            return False
+        """Whether nobody else knows a key: on each way it is made here, or of one that is."""
+        return all(any(self._is_new(node, seen) for node in walk(part)) for part in ex.alternatives(key))
+
+    def _is_new(self, node: cst.CSTNode, seen: frozenset[Slot]) -> bool:
+        """Whether a call gives what it never gave before, or a name holds only such."""
+        if type(node) is cst.Call:
+            return self.module.imports.resolve(ex.dotted(node.func) or "") in _UNIQUE
+        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+        if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot):
+            return False  # `key = key or uuid4().hex` of a parameter: a caller may have told one
         made = self.facts.assigned(slot)
         return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
 
