@@ -75,7 +75,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls import call_ids, pieces
+from lint_rules.anatomy.calls import call_ids, picks, pieces
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.repairs.tool_call_id_collision import repair
 from lint_rules.rules.draft import Draft, Note
@@ -125,7 +125,11 @@ def _positions(anatomy: Anatomy) -> Iterator[Draft]:
 
 
 def _joined(anatomy: Anatomy) -> Iterator[Draft]:
-    for node, place in pieces.joined_in_one_place(anatomy, Identity(anatomy.facts)):
+    identity = Identity(anatomy.facts)
+    first_ones = {node for node, _ in picks.first_pieces(anatomy, identity)}  # of which first-tool-only-execution tells
+    for node, place in pieces.joined_in_one_place(anatomy, identity):
+        if node in first_ones:
+            continue
         message = (
             f"the pieces of all calls of a reply are put together in `{ex.source(place, 40)}`, whichever call they"
             " belong to: the arguments of parallel calls run into one another"

@@ -18,6 +18,7 @@ from lint_rules.anatomy.program.concurrency import Begun, Start, starts_several
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
@@ -145,6 +146,7 @@ class Unguarded:
 
     # -- several at once --------------------------------------------------------------------------------------
 
+    @once(circular=False)
     def is_many(self, start: Start) -> bool:
         """Whether a task or thread is started again and again, with no flag that keeps the next one back."""
         if start.target is None:
