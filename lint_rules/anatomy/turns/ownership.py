@@ -115,8 +115,8 @@ class Ownership:
         if type(node) is cst.Call:
             return self.module.imports.resolve(ex.dotted(node.func) or "") in _UNIQUE
         slot = self.facts.slots.of(node) if type(node) is cst.Name else None
-        if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot):
-            return False  # `key = key or uuid4().hex` of a parameter: a caller may have told one
+        if slot is None or slot in seen or slot[0] != "var" or is_parameter(slot) or slot[1].kind == "module":
+            return False  # `key = key or uuid4().hex`: a caller may have told one; one of a module is made once
         made = self.facts.assigned(slot)
         return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
 
