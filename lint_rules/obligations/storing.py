@@ -154,10 +154,9 @@ class Storing:
     def _reads_outside(self, call: cst.Call) -> bool:
         """Whether a call itself gives what lies in a file, under a key, or in rows: `db.query(Line).all()`."""
         module = self.anatomy.module
-        if isinstance(module.parent[call], cst.Attribute) or self.anatomy.facts.slots.callee(call) is not None:
+        is_taken = not (isinstance(module.parent[call], cst.Attribute) or module.is_statement(call))
+        if not is_taken or self.anatomy.facts.slots.callee(call) is not None:
             return False
-        if module.is_statement(call):
-            return False  # nobody takes what it gives
         touched = self._resources.handed(call)
         return bool(touched.read and not touched.made) or (
             self.anatomy.storage.read_at(call, module.scope_of[call].function) is not None

@@ -76,6 +76,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls import call_ids, picks, pieces
+from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.repairs.tool_call_id_collision import repair
 from lint_rules.rules.draft import Draft, Note
@@ -128,7 +129,7 @@ def _joined(anatomy: Anatomy) -> Iterator[Draft]:
     identity = Identity(anatomy.facts)
     first_ones = {node for node, _ in picks.first_pieces(anatomy, identity)}  # of which first-tool-only-execution tells
     for node, place in pieces.joined_in_one_place(anatomy, identity):
-        if node in first_ones:
+        if node in first_ones or one_at_a_time(anatomy, anatomy.module.scope_of[node].function):
             continue
         message = (
             f"the pieces of all calls of a reply are put together in `{ex.source(place, 40)}`, whichever call they"

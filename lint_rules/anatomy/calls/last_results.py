@@ -34,9 +34,10 @@ def last_results(anatomy: Anatomy) -> Iterator[LastResult]:
             continue
         if one_at_a_time(anatomy, function) or one_call_known(anatomy, function, [loop.iter]):
             continue
+        calls = calls_of(anatomy, loop)
         for made in anatomy.module.nodes_inside(loop.body, function, cst.Assign):
             slot = anatomy.facts.slots.of(made.targets[0].target)
-            if slot is not None and slot[0] == "var" and _answers(anatomy, made.value, calls_of(anatomy, loop)):
+            if slot is not None and slot[0] == "var" and _answers(anatomy, made.value, calls):
                 stored = _stored_behind(anatomy, function, loop, anatomy.readers(function, slot).get(made, []))
                 if stored is not None:
                     yield LastResult(made, loop, stored)

@@ -66,7 +66,7 @@ def joined_in_one_place(anatomy: Anatomy, identity: Identity) -> Iterator[tuple[
             continue
         places, loop = _fixed_places(anatomy, target), _stream_around(anatomy, identity, node)
         function = anatomy.module.scope_of[node].function
-        if not places or loop is None or reads_index(function) or _one_at_a_time(function):
+        if not places or loop is None or reads_index(function):
             continue
         if not any(anatomy.facts.slots.of(bound) in places for bound in _bound_in(loop, node)):
             yield node, target
@@ -129,15 +129,6 @@ def _bound_in(loop: cst.For, besides: cst.CSTNode) -> Iterator[cst.BaseExpressio
             yield from ex.targets(node)
         elif isinstance(node, cst.Call) and ex.called_name(node) == "clear" and (base := ex.receiver(node)) is not None:
             yield base
-
-
-def _one_at_a_time(function: Scope) -> bool:
-    """Whether the model is told to call one tool at a time."""
-    said = (node.keyword for node in function.nodes_of(cst.Arg) if node.keyword is not None)
-    return any(keyword.value in {"parallel_tool_calls", "disable_parallel_tool_use"} for keyword in said) or any(
-        ex.text(node.key) in {"parallel_tool_calls", "disable_parallel_tool_use"}
-        for node in function.nodes_of(cst.DictElement)
-    )
 
 
 def names_put_together(anatomy: Anatomy) -> Iterator[tuple[cst.AugAssign, cst.AugAssign]]:

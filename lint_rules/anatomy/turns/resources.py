@@ -13,9 +13,10 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.program.handlers import is_logging
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -138,10 +139,15 @@ def lasting_places(
         if holding is None and isinstance(node, cst.Call):
             yield from named_in(anatomy, node)
         slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
-        if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is module.top)):
+        if slot is not None and _outlives(module, slot):
             values = anatomy.facts.assigned(slot)
             if values if holding is None else any(holding(anatomy, value) for value in values):
                 yield f"{module.path} {slot[2]}"
+
+
+def _outlives(module: SourceModule, slot: Slot) -> bool:
+    """Whether a place is there when the function has ended that speaks of it: an attribute or a global."""
+    return slot[0] == "attr" or (slot[0] == "var" and slot[1] is module.top)
 
 
 def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
@@ -150,7 +156,7 @@ def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
     base = ex.receiver(call)
     while base is not None:
         slot = anatomy.facts.slots.of(base) if isinstance(base, (cst.Name, cst.Attribute)) else None
-        if slot is not None and (slot[0] == "attr" or (slot[0] == "var" and slot[1] is anatomy.module.top)):
+        if slot is not None and _outlives(anatomy.module, slot):
             yield from [f"{anatomy.module.path} {'.'.join([slot[2], *reversed(names)])}"] if names else ()
             return
         given = [arg.value for arg in base.args] if isinstance(base, cst.Call) else [ex.index(base)]
