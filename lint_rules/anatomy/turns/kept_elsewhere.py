@@ -13,6 +13,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import LOOKING
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
@@ -21,9 +22,12 @@ from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children
+
+_WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 
 
 class KeptElsewhere:
@@ -70,7 +74,7 @@ class KeptElsewhere:
 
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
         """The calls that an argument is, or holds."""
-        for node in walk(arg.value):
+        for node in _handed_parts(arg.value):
             if isinstance(node, cst.BaseExpression) and self.anatomy.transcript.messages.holds_calls(node):
                 return node
         named = arg.keyword is not None and arg.keyword.value in self.facts.call_attributes
@@ -82,20 +86,57 @@ class KeptElsewhere:
         if kept is not None:
             return kept.slot if kept.grows else None
         saved = self._resources.of(call)
-        if saved.lies_outside and any(given.is_read_again_after(saved) for given in self._loads):
+        if saved.lies_outside and (
+            any(given.is_read_again_after(saved) for _, given in self._loads) or self._is_taken_up(call)
+        ):
             return ("outside", min([*saved.made, *saved.outside]))
         return None
+
+    def outlasts(self, slot: Slot, function: Scope) -> bool:
+        """Whether calls of a history are there, and open, when the program has ended.
+
+        It lies outside, or what gets into it does, too; and who reads it again does not look for open calls.
+        """
+        if slot[0] == "outside":
+            outside = (each for scope in self.anatomy.module.functions for each in self.of(scope))
+            kept = any(each.slot == slot and each.calls is not None for each in outside)
+            return kept and not any(
+                self._is_closed_by(load) for load, touched in self._loads if slot[1] in touched.names
+            )
+        stored = (*self.anatomy.transcript.stored(function), *self.of(function))
+        calls = [each.node for each in stored if each.slot == slot and each.calls is not None]
+        return any(isinstance(call, cst.Call) and self._is_taken_up(call) for call in calls)
+
+    def _is_closed_by(self, load: cst.Call) -> bool:
+        found = body(self.anatomy, load)
+        return found is not None and _closes(*found)
+
+    def _is_taken_up(self, call: cst.Call) -> bool:
+        """Whether a call brings a message beyond the program, and a function there gives it again as it is.
+
+        One that looks for open calls closes them.
+        """
+        return any(map(self._is_message, call.args)) and any(
+            self._names_calls(there, reader)
+            and (touched.read or any(there.facts.decoder(node) is not None for node in reader.nodes_of(cst.Call)))
+            and not _closes(there, reader)
+            for there, reader, touched in self._resources.readers(call)
+        )
+
+    def _is_message(self, arg: cst.Arg) -> bool:
+        """A message, or the role of one that is handed part by part."""
+        return ex.text(arg.value) in TELLING_ROLES or not _WHOLE.isdisjoint(self.facts.kinds(arg.value))
 
     def keeps_whole(self, call: cst.Call, function: Scope) -> bool:
         """Whether a call puts a list that it gets where a history is read from."""
         return self._is_done(call) and self.place(call, function) is not None
 
     @cached_property
-    def _loads(self) -> list[Touched]:
-        """What the calls touch that give a history."""
+    def _loads(self) -> list[tuple[cst.Call, Touched]]:
+        """The calls that give a history, and what they touch."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
         given = [(call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
-        return [touched for call, touched in given if not touched.read or self._reads_calls(call)]
+        return [(call, touched) for call, touched in given if not touched.read or self._reads_calls(call)]
 
     def _reads_calls(self, load: cst.Call) -> bool:
         """Whether what makes messages of rows gives them their calls: a store may keep these to be shown only.
@@ -103,7 +144,11 @@ class KeptElsewhere:
         It names them, or decodes whole messages, or the content of each, in which they may be.
         """
         found = body(self.anatomy, load)
-        there, run = found if found is not None else (self.anatomy, self.anatomy.module.scope_of[load].function)
+        return self._names_calls(
+            *(found if found is not None else (self.anatomy, self.anatomy.module.scope_of[load].function))
+        )
+
+    def _names_calls(self, there: Anatomy, run: Scope) -> bool:
         nodes = [node for function in there.calls.reachable(run) for node in function.nodes]
         if any(name in text for text in _texts(nodes) for name in self.facts.call_attributes):
             return True
@@ -119,6 +164,19 @@ class KeptElsewhere:
             return False
         named = ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
         return any(Kind.HISTORY in self.facts.kinds(value) for value in (call, *named))
+
+
+def _closes(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function, or one that it runs, looks for calls without results."""
+    return any(anatomy.mending.mends(inside, calls=True) for inside in anatomy.calls.reachable(function))
+
+
+def _handed_parts(value: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What stands in a value, but for what is only counted or looked at: `len(calls)`."""
+    queue = [value]
+    for node in queue:
+        yield node
+        queue += () if isinstance(node, cst.Call) and ex.called_name(node) in LOOKING else children(node)
 
 
 def _texts(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:

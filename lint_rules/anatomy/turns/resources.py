@@ -25,6 +25,8 @@ _UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
 _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
+_OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
+"""What opens a file: the function, and the methods of a path. Source: standard library."""
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 3
 """Into how many files a call is followed."""
@@ -45,7 +47,12 @@ class Touched:
 
     @property
     def lies_outside(self) -> bool:
-        return bool(self.outside or self.read or self.made)
+        return bool(self.names)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of what lies outside."""
+        return self.outside | self.read | self.made
 
     def is_read_again_after(self, save: Touched) -> bool:
         """Whether what this call gives may be what `save` has stored: as far as both tell where that is."""
@@ -87,6 +94,17 @@ class Resources:
         found = body(self._anatomy, call)
         return found[1] if found is not None else None
 
+    def readers(self, save: cst.Call) -> Iterator[tuple[Anatomy, Scope, Touched]]:
+        """The functions that stand beside those in which a call leaves the program, and touch the same there."""
+        found = body(self._anatomy, save)
+        for there, store in _run_by(*found, _HOPS) if found is not None else ():
+            saved = _joined(list(_touched(there, store)))
+            for beside in there.module.functions if saved.lies_outside else ():
+                if beside is not store and beside.kind == "function" and beside.owner is store.owner:
+                    read = _joined(list(_touched(there, beside)))
+                    if read.lies_outside and read.is_read_again_after(saved):
+                        yield there, beside, read
+
     def is_read_again(self, save: cst.Call) -> bool:
         """Whether another call of the file takes out what this one puts into a table, a key or an attribute."""
         saved, module = self.of(save), self._anatomy.module
@@ -111,20 +129,32 @@ def _joined(parts: list[Touched]) -> Touched:
 
 def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
     """What a function touches, itself, in what it calls in its file, and from there in others."""
+    for there, here in _run_by(anatomy, function, hops):
+        yield from _touched(there, here)
+
+
+def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[tuple[Anatomy, Scope]]:
+    """A function, what it calls in its file, and from there in others."""
     slots = anatomy.facts.slots
     for here in anatomy.calls.reachable(function):
-        logs: set[cst.CSTNode] = set()
-        for call in here.nodes_of(cst.Call):
-            if is_logging(call):
-                logs.update(walk(call))
-                continue
-            yield _handed(anatomy, call)
-            found = run_elsewhere(anatomy, call) if hops > 1 and slots.callee(call) is None else None
+        yield anatomy, here
+        for call in here.nodes_of(cst.Call) if hops > 1 else ():
+            found = run_elsewhere(anatomy, call) if slots.callee(call) is None and not is_logging(call) else None
             if found is not None:
-                yield from _within(*found, hops - 1)
-        texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
-        yield Touched(outside=frozenset(filter(_is_key, texts)))
-        yield Touched(inside=frozenset(lasting_places(anatomy, (node for node in here.nodes if node not in logs))))
+                yield from _run_by(*found, hops - 1)
+
+
+def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
+    """What stands in a function itself."""
+    logs: set[cst.CSTNode] = set()
+    for call in here.nodes_of(cst.Call):
+        if is_logging(call):
+            logs.update(walk(call))
+        else:
+            yield _handed(anatomy, call)
+    texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
+    yield Touched(outside=frozenset(filter(_is_key, texts)))
+    yield Touched(inside=frozenset(lasting_places(anatomy, (node for node in here.nodes if node not in logs))))
 
 
 def lasting_places(
@@ -195,7 +225,16 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
                     made.add(node.value)
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
+    outside.update(lasting_places(anatomy, _opened(call)))
     return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
+
+
+def _opened(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """The path of the file that a call opens: `open(self.path, "a")`, `self.path.read_text()`."""
+    if ex.called_name(call) in _OPENS:
+        base = ex.receiver(call)
+        yield from (base,) if base is not None else ()
+        yield from (arg.value for arg in call.args[:1])
 
 
 def _says_form(call: cst.Call, arg: cst.Arg) -> bool:
