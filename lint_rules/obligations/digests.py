@@ -51,12 +51,16 @@ class _Way:
 
 @record
 class Digest:
-    """At `node` messages of `history` give way to what `request` makes of them; at `empty` that may be nothing."""
+    """At `node` messages of `history` give way to what `request` makes of them; at `empty` that may be nothing.
+
+    `left`: there they are only left out, as nothing was made of them.
+    """
 
     node: cst.CSTNode
     history: Slot
     request: cst.Call
     empty: Shown
+    left: bool = False
 
 
 def lost_digests(anatomy: Anatomy) -> Iterator[Digest]:
@@ -67,6 +71,7 @@ def lost_digests(anatomy: Anatomy) -> Iterator[Digest]:
             ways = list(search.ways(function))
             for request in requests if ways else ():
                 yield from search.of(function, request, ways)
+                yield from search.left_out(function, request, ways)
 
 
 class _Search:
@@ -94,6 +99,48 @@ class _Search:
                 if empty is not None:
                     yield Digest(way.node, way.history, request, empty)
                     return
+
+    def left_out(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:
+        """Where the older messages are left out alone, as the request has failed or gave nothing: else it is put there.
+
+        `if not digest: return talk[-4:]`, beside `return [digest, *talk[-4:]]`.
+        """
+        names = _derived(self.anatomy, function, request)
+        if not any(self._takes(way, request, names) for way in ways):
+            return
+        told, aliases = self._told(function, request), self.anatomy.aliases
+        rests = [(way.node, way.place, way.history) for way in ways if way.callee is None and _is_rest(way)]
+        cuts = (write for write in self.anatomy.writes.by_function[function] if _cuts_front(write.node))
+        rests += [(write.node, aliases.of(write.slot), write.slot) for write in cuts]
+        for node, place, history in rests:
+            empty = self._without(function, request, names, node) if place in told else None
+            if empty is not None:
+                yield Digest(node, history, request, (self.anatomy, empty), left=True)
+
+    def _without(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> cst.CSTNode | None:
+        """What leads to a place where a request has failed or given nothing, if nothing leads there with its text."""
+        module, graph = self.anatomy.module, self.anatomy.flow(function)
+        ways, goal = Ways(module, function, graph), set(self.anatomy.points(function, [node]))
+        start = self.anatomy.points(function, [request])
+        asked = (*function.nodes_of(cst.If, cst.While), *function.nodes_of(cst.IfExp))
+        tests = [test for test in asked if module.before(request, test)]
+
+        def says(given: bool) -> dict[cst.CSTNode, bool | None]:
+            def atom(part: cst.BaseExpression) -> bool | None:
+                empty = _is_false(self.anatomy, part, names)
+                return empty if empty is None or not given else not empty
+
+            return {test: evaluate(test.test, atom) for test in tests}
+
+        if ways.path(start, goal, says=says(given=True).get) is not None:
+            return None
+        failed = [target for point in start for target, kind in point.successors if kind in {"exception", "raise"}]
+        handlers = (outer for outer in module.ancestors(node) if isinstance(outer, cst.ExceptHandler))
+        if not goal.isdisjoint(failed) or ways.path(failed, goal) is not None:
+            return next(handlers, None) or next((test.test for test in tests if module.before(test, node)), node)
+        if ways.path(start, goal, says=says(given=False).get) is None:
+            return None
+        return next((test.test for test in tests if says(given=False)[test] is not None), None)
 
     def _told(self, function: Scope, request: cst.Call) -> set[Slot]:
         """Where the histories live that a request is made of, and the objects; in a helper of this file, too."""
@@ -292,6 +339,25 @@ def _is_digest(way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
         return False
     newest = [at for at, value in rest.items() if (part := ex.slice_of(value)) is None or part.lower is not None]
     return bool(made) and not (newest and made[0] > newest[-1])
+
+
+def _cuts_front(node: cst.CSTNode) -> bool:
+    """`del talk[:-4]`."""
+    at = ex.slice_of(node.target) if isinstance(node, cst.Del) and isinstance(node.target, cst.Subscript) else None
+    return at is not None and at.lower is None and at.upper is not None
+
+
+def _is_rest(way: _Way) -> bool:
+    """Whether a list has nothing but the newest messages of the one in whose place it comes."""
+    slots, aliases = way.there.facts.slots, way.there.aliases
+    cut = [
+        (ex.inner(part.value), ex.slice_of(part.value)) for part in way.parts if isinstance(part, cst.StarredElement)
+    ]
+    whole = {
+        aliases.of(slot) for value, _ in cut if isinstance(value, cst.Subscript) and (slot := slots.of(value.value))
+    }
+    newest = bool(cut) and all(at is not None and at.lower is not None and at.upper is None for _, at in cut)
+    return newest and len(cut) == len(way.parts) and whole == {aliases.of(way.history)}
 
 
 def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: int = 0) -> Iterator[_Part]:

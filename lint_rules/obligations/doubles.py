@@ -18,6 +18,7 @@ from lint_rules.anatomy.values.copies import Path, path_of
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.added_whole import AddedWhole, added_by_runs
 from lint_rules.obligations.again import Again
+from lint_rules.obligations.held_parts import place_of
 from lint_rules.obligations.joined import Joined, Joins
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.obligations.places import Double, How, Places, Same
@@ -49,7 +50,8 @@ def _all(anatomy: Anatomy) -> Iterator[Double]:
     for function in anatomy.module.functions:
         if function.kind == "class":
             continue
-        if anatomy.transcript.stored(function) or function in handing or joins.of(function):
+        written = anatomy.transcript.stored(function) or joins.of(function) or joins.stored_elsewhere(function)
+        if written or function in handing:
             places = Places(anatomy, function)
             yield from Repeated(places).all()
             sequence = _Sequence(places)
@@ -133,7 +135,7 @@ class _Sequence:
             return False
         if self.again.is_flagged(then.node, then.slot) or self._is_optional(first) or self._is_optional(then):
             return False
-        avoiding = AnyOf(self.again.unstored(then.slot), self.again.renewed(slots))
+        avoiding = AnyOf(self.again.unstored(first.slot), self.again.renewed(slots))
         if not self._brings(first, avoiding):
             return False
         if self.again.follows(first.node, then.node, avoiding):
@@ -186,7 +188,7 @@ class _Sequence:
 
     def along(self, joins: Joins, saves: SavedFirst) -> Iterator[Double]:
         """What is put beside a history that holds it already, or stored where a function of another file does so."""
-        elsewhere = list(joins.stored_elsewhere(self.function))
+        elsewhere = joins.stored_elsewhere(self.function)
         stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
         for joined in joins.of(self.function):
             then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
@@ -196,7 +198,7 @@ class _Sequence:
                     yield Double(how, then, first.node, inner=joined.inner)
                     break
         own = self.places.all if elsewhere else []
-        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere)):
+        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere), (elsewhere, elsewhere)):
             for then in then_ones:
                 for first, slots in self._said_before(then, first_ones):
                     if self._follows(first, then, slots):
@@ -205,10 +207,10 @@ class _Sequence:
 
     def _said_before(self, then: Stored, stored: list[Stored]) -> Iterator[tuple[Stored, frozenset[Slot]]]:
         """The places that put the same message into the same list, and what it is made of."""
-        place = self.places.anatomy.aliases.of
-        mine = self.places.identities(then)
+        anatomy, mine = self.places.anatomy, self.places.identities(then)
+        here = place_of(anatomy, then.slot) if then.slot is not None else None
         for first in stored if mine else ():
-            if first.slot is not None and then.slot is not None and place(first.slot) == place(then.slot):
+            if first.slot is not None and place_of(anatomy, first.slot) == here:
                 for key, same in self.places.identities(first).items():
                     if key in mine:
                         yield first, same.until(mine[key])

@@ -23,11 +23,12 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import CONFIGURED
+from lint_rules.obligations.held_parts import held, keys_of
 from lint_rules.obligations.places import text_of, untrimmed
 from lint_rules.obligations.prompts import Prompts
 from lint_rules.obligations.written_out import compares, loop_over
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.threads import IN_THREAD
 from lint_rules.syntax.walk import walk
@@ -78,6 +79,7 @@ class Joins:
         self.module = anatomy.module
         self._hops = hops
         self._known: dict[Scope, list[Joined]] = {}
+        self._stored: dict[Scope, list[Stored]] = {}
         self._elsewhere: dict[Anatomy, Joins] = {}
         self._prompts = Prompts(anatomy)
 
@@ -225,6 +227,24 @@ class Joins:
             elif (slot := self.slots.of(part)) is not None and not self._may_miss_the_last(part):
                 yield slot, ()
                 yield from self._known_by(part, depth)
+                yield from self._in_part(part, slot, depth)
+
+    def _in_part(self, part: cst.BaseExpression, slot: Slot, depth: int) -> Iterator[_Part]:
+        """What lies in a part of something that the function has: `context["history"]`."""
+        whole, root = part, root_object(slot)
+        while (pair := ex.member(whole)) is not None and self.slots.of(whole) != root:
+            whole = pair[0]
+        if whole is not part and self.slots.of(whole) == root:
+            yield from self._held(whole, slot, root, depth + 1)
+
+    def _held(self, value: cst.BaseExpression, slot: Slot, root: Slot, depth: int) -> Iterator[_Part]:
+        """The lists of which that part of a value holds all, which `slot` is of `root`."""
+        keys = keys_of(slot, root)
+        for found, through in held(self.anatomy, value, keys) if keys else ():
+            if isinstance(found, cst.Call) and (given := self.slots.of(found)) is not None:
+                yield given, through
+            else:
+                yield from ((part, (*taken, *through)) for part, taken in self._wholes(found, depth + 1))
 
     def _may_miss_the_last(self, part: cst.BaseExpression) -> bool:
         """Whether the last message may be taken from what a name stands for: `past = past[:-1]`, `past.pop()`."""
@@ -281,7 +301,7 @@ class Joins:
             return self, callee
         handed = any_call or any(Kind.HISTORY in self.facts.kinds(arg.value) for arg in call.args)
         handed = handed or Kind.HISTORY in self.facts.kinds(call)
-        if not self._hops or not (handed or len(call.args) > 1):
+        if not self._hops or not (handed or len(call.args) > 1 or any(arg.star for arg in call.args)):
             return None
         found = self._in_thread(call) or run_elsewhere(self.anatomy, call, asking=not handed)
         if found is None or found[0] is self.anatomy:
@@ -300,7 +320,14 @@ class Joins:
         ran = self.anatomy.storage.run(call) if ex.called_name(call) in IN_THREAD else None
         if ran is not None:
             return {there.slots.parameter(callee, name): value for name, value in ran[2].items()}
-        return dict(there.slots.bindings(call, callee))
+        items: dict[str, cst.BaseExpression] = {}
+        for spread in (ex.inner(arg.value) for arg in call.args if arg.star == "**"):
+            bound = self.anatomy.definitions(spread) if isinstance(spread, cst.Name) else []
+            for made in (spread, *(one.value for one in bound if one.value is not None)):
+                items |= ex.dict_items(made)
+        named = {parameter.name.value for parameter in parameters(callee)}
+        given = {there.slots.parameter(callee, key): value for key, value in items.items() if key in named}
+        return {**given, **dict(there.slots.bindings(call, callee))}
 
     def _called(self, function: Scope) -> Iterator[Joined]:
         for call in function.nodes_of(cst.Call):
@@ -324,10 +351,15 @@ class Joins:
         """A history of a function as one that calls it names it."""
         given = self._bindings(call, there, callee)
         base = ex.receiver(call)
+        root = root_object(slot)
         if slot in given:
             yield from self._wholes(given[slot], depth)
+        elif root in given:
+            place = self.slots.of(given[root])
+            yield from [(moved(slot, root, place), ())] if place is not None else ()
+            yield from self._held(given[root], slot, root, depth)
         elif there is self:
-            if root_object(slot)[:2] != ("var", callee):
+            if root[:2] != ("var", callee):
                 yield slot, ()
         elif base is not None and (part := self._of_object(slot, base)) is not None:
             yield part, ()
@@ -338,23 +370,36 @@ class Joins:
         member = self.slots.member(base, root[2]) if root[0] == "attr" else None
         return moved(slot, root, member) if member is not None else None
 
-    def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
-        """The parameter that a value is, under whatever name."""
-        for _ in range(_DEEPEST):
-            value = untrimmed(text_of(value)) if value is not None else None
-            bound = self.anatomy.definitions(value) if isinstance(value, cst.Name) else []
-            if len(bound) != 1:
-                return None
-            if bound[0].kind == "parameter" and self.module.scope_of[value].function is function:  # type: ignore[index]
-                return self.slots.parameter(function, bound[0].name)
-            value = bound[0].value if bound[0].kind == "assign" else None
+    def _parameter(self, value: cst.BaseExpression | None, function: Scope, depth: int = 0) -> Slot | None:
+        """The parameter that a value is, or may be, under whatever name: also what a helper gives back of it."""
+        queue = [value] if value is not None else []
+        for part in queue:
+            here = untrimmed(text_of(part))
+            if len(queue) > _MOST * _DEEPEST or depth > _DEEPEST:
+                break
+            if isinstance(here, cst.Call) and (callee := self.slots.callee(here)) is not None:
+                given = dict(self.slots.bindings(here, callee))
+                back = (node.value for node in callee.nodes_of(cst.Return) if callee is not function)
+                queue += [given[p] for v in back if (p := self._parameter(v, callee, depth + 1)) in given]
+            elif not isinstance(here, cst.Name):
+                queue += [each for each in ex.alternatives(here) if each is not here]
+            for bound in self.anatomy.definitions(here) if isinstance(here, cst.Name) else ():
+                if bound.kind == "parameter" and self.module.scope_of[here].function is function:
+                    return self.slots.parameter(function, bound.name)
+                queue += [bound.value] if bound.kind == "assign" and bound.value is not None else []
         return None
 
-    def stored_elsewhere(self, function: Scope) -> Iterator[Stored]:
-        """What functions of other files put into a list that they are handed, with a text that they are handed.
+    def stored_elsewhere(self, function: Scope) -> list[Stored]:
+        """What functions of other files put into a list that they are handed, or keep, with a text of the caller's.
 
         And what a history of LangChain is handed: `past.add_user_message(text)`.
         """
+        if function not in self._stored:
+            self._stored[function] = []  # a function that calls itself
+            self._stored[function] = list(self._find_stored(function))
+        return self._stored[function]
+
+    def _find_stored(self, function: Scope) -> Iterator[Stored]:
         keepers = {root_object(one.slot) for one in self.of(function)}
         for call in function.nodes_of(cst.Call):
             base = ex.receiver(call)
@@ -364,23 +409,30 @@ class Joins:
                 if held is not None:
                     message = Message(call, "user", content=call.args[0].value)
                     yield Stored(call, function, held, "append", message, None)
-            elsewhere = self.slots.callee(call) is None and (keeps or len(call.args) > 1)
-            found = self._runs(call, any_call=keeps) if elsewhere else None
-            if found is None:
-                continue
-            there, callee = found
-            given = dict(there.slots.bindings(call, callee))
-            for one in there.anatomy.transcript.stored(callee):
-                role = one.role or there._role(one, given, callee)
-                if one.kind in GROWING and role in _SAYS and one.slot is not None and one.message is not None:
-                    content = there._parameter(one.message.content, callee)
-                    held = there.anatomy.transcript.parameter(one.slot, callee) or root_object(one.slot)
-                    slot = self.slots.of(given[held]) if held in given else None
-                    slot = moved(one.slot, held, slot) if slot is not None and held == root_object(one.slot) else slot
-                    slot = self._of_object(one.slot, base) if slot is None and base is not None else slot
-                    if content in given and slot is not None and there._is_certain(one):
-                        message = replace(one.message, node=call, role=role, content=given[content])
-                        yield Stored(call, function, slot, "append", message, None)
+            keeps = keeps or isinstance(base, (cst.Name, cst.Attribute))
+            found = self._runs(call, any_call=keeps) if call.args else None
+            if found is not None and found[1] is not function:
+                yield from self._stored_by(call, function, *found)
+
+    def _stored_by(self, call: cst.Call, function: Scope, there: Joins, callee: Scope) -> Iterator[Stored]:
+        """What the function that a call runs stores, as `function` has it; of one of this file what others store."""
+        given, base = self._bindings(call, there, callee), ex.receiver(call)
+        own = there.anatomy.transcript.stored(callee) if there is not self else []
+        for one in (*own, *there.stored_elsewhere(callee)):
+            role = one.role or there._role(one, given, callee)
+            if one.kind in GROWING and role in _SAYS and one.slot is not None and one.message is not None:
+                content = there._parameter(one.message.content, callee)
+                root = root_object(one.slot)
+                held = there.anatomy.transcript.parameter(one.slot, callee) or root
+                slot = self.slots.of(given[held]) if held in given else None
+                slot = moved(one.slot, held, slot) if slot is not None and held == root else slot
+                if slot is None and there is self and root[:2] != ("var", callee):
+                    slot = one.slot
+                elif slot is None and base is not None:
+                    slot = self._of_object(one.slot, base)
+                if content in given and slot is not None and there._is_certain(one):
+                    message = replace(one.message, node=call, role=role, content=given[content])
+                    yield Stored(call, function, slot, "append", message, None)
 
     def _role(self, one: Stored, given: dict[Slot, cst.BaseExpression], function: Scope) -> Role | None:
         """The role of a message that a function stores under the one that it is handed."""

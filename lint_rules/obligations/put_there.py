@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 import libcst as cst
@@ -51,6 +51,8 @@ def _within(anatomy: Anatomy, function: Scope, names: set[str], hops: int) -> It
             yield from _put_at(anatomy, function, call, derived)
         elif hops and found[1] is not function:
             there, inner = found
+            others = [arg.value for arg in call.args if arg not in handed]
+            yield from _named(anatomy, function, others, derived)  # `write(path_of(key), talk)`
             given = {
                 slot[2]
                 for slot, value in there.facts.slots.bindings(call, inner)
@@ -64,20 +66,28 @@ def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]
 
     A list, a dict or a file of the program only where something is put into it.
     """
-    resources, stores = Resources(anatomy), stores_by_name(call)
-    queue: list[cst.CSTNode] = [call]
-    seen = set(derived)
+    yield from _named(anatomy, function, [call], derived)
+    yield Touched(inside=frozenset(named_in(anatomy, call)))
+    if stores_by_name(call):
+        parts = (part for node in _behind(function, [call], derived) for part in walk(node))
+        yield Touched(inside=frozenset(lasting_places(anatomy, parts, _is_own_place)))
+
+
+def _named(anatomy: Anatomy, function: Scope, values: Iterable[cst.CSTNode], derived: set[str]) -> Iterator[Touched]:
+    """The places that calls name which stand in values, or in what their local names were bound to."""
+    resources = Resources(anatomy)
+    for node in _behind(function, values, derived):
+        yield from (resources.of(part) for part in walk(node) if isinstance(part, cst.Call))
+
+
+def _behind(function: Scope, values: Iterable[cst.CSTNode], derived: set[str]) -> Iterator[cst.CSTNode]:
+    """Values, and what their names were bound to, but for those of what is put there."""
+    queue, seen = [*values], set(derived)
     for node in queue:
-        for part in walk(node):
-            if isinstance(part, cst.Call):
-                yield resources.of(part)
-            elif isinstance(part, cst.Name) and part.value not in seen:
-                seen.add(part.value)
-                queue += bound_values(function, part.value)
-        if node is call:
-            yield Touched(inside=frozenset(named_in(anatomy, call)))
-        if stores:
-            yield Touched(inside=frozenset(lasting_places(anatomy, walk(node), _is_own_place)))
+        yield node
+        names = {part.value for part in walk(node) if isinstance(part, cst.Name)} - seen
+        seen |= names
+        queue += [bound for name in sorted(names) for bound in bound_values(function, name)]
 
 
 def _is_own_place(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

@@ -14,6 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import stores_by_name
 from lint_rules.anatomy.turns.resources import Resources, Touched
@@ -52,7 +53,7 @@ class SavedFirst:
         for call in function.nodes_of(cst.Call):
             if call is load or self.module.inside(call, load) or call is joined.node:
                 continue
-            told = [value for value in self._said(call) if self._is_read_by(loading, load, call, value)]
+            told = [said for held, said in self._said(call) if self._is_read_by(loading, load, call, held)]
             said = [value for value in told if there is not self.anatomy or ex.source(value) not in keys] or told
             rows = self._rows(function, call) if said else []
             if not self._tells_apart(loading, load, {name for _, names in rows for name in names}):
@@ -60,18 +61,48 @@ class SavedFirst:
                     messages = (Message(call, "user", content=value) for value in said)
                     yield from (Stored(node, function, joined.slot, "append", message, None) for message in messages)
 
-    def _said(self, call: cst.Call) -> list[cst.BaseExpression]:
-        """The texts of a user that a call is handed: it does not ask a model, log, or store what another one says."""
+    def _said(self, call: cst.Call) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
+        """The texts of a user that a call is handed, each behind what of its arguments has it.
+
+        It does not ask a model, log, or store what another one says.
+        """
         if is_logging(call) or self.anatomy.turns.reaches_model(call):
             return []
         roles = {ex.text(arg.value) for arg in call.args}
         if not roles.isdisjoint(_OTHERS):
             return []
         messages = [
-            m for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value) if m.node is arg.value
-        ]
-        said = [m.content for m in messages if m.role == "user" and m.content is not None]
-        return said or [arg.value for arg in call.args if not arg.star and ex.reads_place(ex.inner(arg.value))]
+            (m.content, m) for arg in call.args for m in self.anatomy.transcript.messages.of(arg.value)
+            if m.node is arg.value
+        ]  # fmt: skip
+        messages += [(arg.value, m) for arg in call.args for m in self._put_into(call, arg.value)]
+        said = [(held, m.content) for held, m in messages if m.role == "user" and held and m.content is not None]
+        plain = (arg.value for arg in call.args if not arg.star and ex.reads_place(ex.inner(arg.value)))
+        return said or [(value, value) for value in plain]
+
+    def _put_into(self, call: cst.Call, value: cst.BaseExpression) -> Iterator[Message]:
+        """What was said in a list before that is saved whole: appended to it, or written into one of its messages."""
+        slot, module = self.slots.of(value), self.module
+        function = module.scope_of[call].function
+        stored = [one for one in self.anatomy.transcript.stored(function) if slot is not None and one.slot == slot]
+        lost = [one.node for one in stored if one.kind not in GROWING]
+        for one in stored:
+            later = any(module.before(one.node, node) and module.before(node, call) for node in lost)
+            if one.kind in GROWING and one.message is not None and module.before(one.node, call) and not later:
+                yield one.message
+        for content in self.facts.assigned(("member", ("item", slot), "content")):
+            if module.before(content, call) and module.scope_of[content].function is function:
+                yield from [] if self._is_cut_at(content, call) else [Message(content, "user", content=content)]
+
+    def _is_cut_at(self, content: cst.BaseExpression, call: cst.Call) -> bool:
+        """`messages[at]["content"] = text`, and then `messages[:at]`: the message is cut off again."""
+        statement = self.module.statement(content)
+        targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []
+        parts = [part for target in targets for part in walk(target) if isinstance(part, cst.Subscript)]
+        indices = {ex.source(index) for part in parts if (index := ex.index(part)) is not None}
+        function = self.module.scope_of[call].function
+        cuts = (ex.slice_of(part) for part in function.nodes_of(cst.Subscript) if self.module.before(part, call))
+        return any(cut is not None and cut.upper is not None and ex.source(cut.upper) in indices for cut in cuts)
 
     def _is_read_by(self, loading: Resources, load: cst.Call, save: cst.Call, said: cst.BaseExpression) -> bool:
         """Whether a call gives what another one has stored, as both of their bodies tell, or how they are called."""

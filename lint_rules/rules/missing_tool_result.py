@@ -70,7 +70,8 @@ a tool must fail). Calls and results may be handed to a store, as rows, keys, fi
 what it gives is sent again, with its calls, and an error leaves them open there, whoever takes it. So it is where
 somebody stops the turn while a tool runs: a person, with the keys, or another task, if a handler that names that goes
 on, here or in a file that imports this one, if the task that the turn runs in is cancelled there, or its time runs out
-(`wait_for`), or if a framework stops it when its user wants that; where an error of the project's own is raised between
+(`wait_for`), or if a framework stops it when its user wants that; or the program ends there, where each message is
+written at once, and what reads it again looks for no open calls; where an error of the project's own is raised between
 the calls and their results, also by a function that knows no call; and a `yield` between them, where who reads the turn
 may leave, and comes back to the history: for whom a framework reads it, or the socket that is sent each piece. A loop
 that only puts calls aside for another one counts as that one; one that is left with a call put aside for a person

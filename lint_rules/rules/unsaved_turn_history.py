@@ -16,7 +16,7 @@ Reports messages of a turn that never reach the history with which the next turn
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - older messages that give way to what a model makes of them (a summary), where that may be empty, or the text of an
-  error, and nothing asks for it;
+  error, and nothing asks for it; or that are left out as well where the summary has failed or came back empty;
 - a coroutine that stores messages, and is called without `await`, or handed to a thread, which drops it.
 
 ## Why is this bad
@@ -302,6 +302,11 @@ def _digest(anatomy: Anatomy, found: Digest) -> Draft:
         f"the messages of `{history}` give way here to what `{ex.source(found.request.func, 40)}` makes of them:"
         f" where it {'fails' if fails else 'gives nothing'}, they are lost all the same"
     )
+    if found.left:
+        message = (
+            f"the older messages of `{history}` are left out here, where `{ex.source(found.request.func, 40)}`"
+            " has made nothing of them: they are lost without a summary"
+        )
     cure = "go on with the old messages where there is no summary of them"
     notes = [
         Note(found.request, "this request is made of the messages"),

@@ -47,7 +47,8 @@ def given_when_made(anatomy: Anatomy, made: cst.Call) -> Iterator[tuple[FoundCla
         return
     for parameter, value in slots.bindings(made, setup):
         for slot in attributes:
-            if any(slots.of(given) == parameter for given in there.facts.assigned(slot)):
+            kept = (part for given in there.facts.assigned(slot) for part in ex.alternatives(given))
+            if any(slots.of(part) == parameter for part in kept):
                 yield found, slot, value
 
 
@@ -144,8 +145,10 @@ def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False)
         methods = iter([inherited(anatomy, cls, name, asking=asking)])
     else:
         slot = anatomy.facts.slots.of(base) if base is not None else None
-        objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
-        methods = (method_of(*found, name) for found in objects)
+        objects = list(classes_of(anatomy, slot, asking=asking)) if slot is not None else []
+        made = anatomy.imported_class(ex.dotted(base.func) or "", asking=asking) if type(base) is cst.Call else None
+        objects += [made] if made is not None else []
+        methods = (method_of(*each, name) for each in objects)
     found = [method for method in methods if method is not None]
     yield from found or _called(anatomy, call, asking=asking)
 

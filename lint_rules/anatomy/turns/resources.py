@@ -153,7 +153,9 @@ def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
         else:
             yield _handed(anatomy, call)
     texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
-    yield Touched(outside=frozenset(filter(_is_key, texts)))
+    joined = (node.right for node in here.nodes_of(cst.BinaryOperation) if isinstance(node.operator, cst.Divide))
+    names = (ex.text(right) or "" for right in joined)  # `folder / "talk.json"`
+    yield Touched(outside=frozenset(filter(_is_key, (*texts, *names))))
     yield Touched(inside=frozenset(lasting_places(anatomy, (node for node in here.nodes if node not in logs))))
 
 
