@@ -360,7 +360,9 @@ def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
     for save in storage.saves(function):
         for origin in storage.origins(save.value, function):
             load = origin.load
-            if load is not None and origin.history and load.place.is_rewritten_at(save.place):
+            if load is None or not origin.history:
+                continue
+            if load.place.is_rewritten_at(save.place) or storage.is_put_back(origin, save, function):
                 if (load.outside and save.outside) or origin.encoded:
                     yield load.node, save, load.place.is_one
     for kept in races.anatomy.stored_turns.of(function):

@@ -73,6 +73,16 @@ class Place:
             return set(self.key) <= set(saved.key) and saved.conditions <= len(self.key)
         return self.key == saved.key[: len(self.key)]
 
+    def field_that_names(self, what: Form, saved: Place) -> Form | None:
+        """What a whole `what` of this place says of itself where it is saved, `save(talk.key, talk)`; None: nothing.
+
+        It stands for the part of the key by which it was loaded.
+        """
+        if self.resource[0] == "table" or not self.key:
+            return None
+        fields = _fields((self.resource, self.key), (saved.resource, saved.key[: len(self.key)]), what)
+        return next(iter(fields)) if fields is not None and len(fields) == 1 else None
+
 
 @record
 class Load:
@@ -99,12 +109,16 @@ class Save:
 
 @record
 class Origin:
-    """What a value was made of: what a `load` gave, or the parameter `name`. `history`: on the way it is a history."""
+    """What a value was made of: what a `load` gave, or the parameter `name`. `history`: on the way it is a history.
+
+    `whole`: it is that, read, written or put into an object as a whole, and nothing besides.
+    """
 
     load: Load | None
     name: str
     history: bool
     encoded: bool
+    whole: bool = False
 
 
 _SavedBy = tuple[Place, Origin, bool, tuple[SourceModule, cst.CSTNode]]
@@ -125,7 +139,7 @@ class Storage:
         self._holders = {
             slot[1]
             for slot, kinds in anatomy.facts.all_known().items()
-            if slot[0] in {"member", "item"} and Kind.HISTORY in kinds
+            if slot[0] in {"member", "item", "attr"} and Kind.HISTORY in kinds
         }
 
     # -- what is saved ----------------------------------------------------------------------------------------
@@ -231,6 +245,20 @@ class Storage:
             if (base := ex.receiver(call)) is not None
             and (ex.called_name(call) in {"commit", "flush"} or ex.dotted(base) == ex.dotted(row))
         )
+
+    def is_put_back(self, origin: Origin, save: Save, function: Scope) -> bool:
+        """Whether a whole object goes back to where it was loaded, under what it says of itself: `save(talk)`.
+
+        Not one that was given another name meanwhile.
+        """
+        if origin.load is None or not origin.whole:
+            return False
+        for name in (part for part in walk(save.value) if isinstance(part, cst.Name)):
+            field = origin.load.place.field_that_names(self.form(name, function), save.place)
+            if field is not None:
+                bound = (target for node in function.nodes_of(cst.Assign) for target in ex.targets(node))
+                return all(self.form(target, function)[2:] != field[2:] for target in bound)
+        return False
 
     # -- what is loaded ---------------------------------------------------------------------------------------
 
@@ -408,10 +436,10 @@ class Storage:
 
     def origins(self, value: cst.BaseExpression, function: Scope, depth: int = 0) -> Iterator[Origin]:
         """The loads and parameters that a value holds, through names, lists, copies, and functions of the project."""
-        queue = [(value, False, False)]
+        queue = [(value, False, False, True)]
         seen: set[int] = set()
         while queue and len(seen) < _MOST:
-            node, history, encoded = queue.pop()
+            node, history, encoded, whole = queue.pop()
             here = ex.inner(node)
             if id(here) in seen:
                 continue
@@ -420,14 +448,15 @@ class Storage:
             run = self.run(here) if isinstance(here, cst.Call) else None
             load = self._loaded(here, function) if run is None else None
             if load is not None:
-                yield Origin(load, "", history, encoded)
+                yield Origin(load, "", history, encoded, whole)
                 if load.place.resource[0] != "keyed":
                     continue
             if isinstance(here, cst.Name):
                 for definition in self.anatomy.definitions(here):
                     if definition.kind == "parameter":
-                        yield Origin(None, here.value, history, encoded)
-                queue += [(part, history, encoded) for part in self._named(here)]
+                        yield Origin(None, here.value, history, encoded, whole)
+                bound = [each.value for each in self.anatomy.definitions(here)]
+                queue += [(part, history, encoded, whole and part in bound) for part in self._named(here)]
             elif run is not None:
                 other, callee, given = run
                 forms = self._forms(given, function)
@@ -435,12 +464,13 @@ class Storage:
                     known, coded = history or origin.history, encoded or origin.encoded
                     if origin.load is not None:
                         there = Load(here, origin.load.place.put(forms), origin.load.outside or origin.encoded)
-                        yield Origin(there, "", known, coded)
+                        yield Origin(there, "", known, coded, whole and origin.whole)
                     elif origin.name in given:
-                        queue.append((given[origin.name], known, coded))
+                        queue.append((given[origin.name], known, coded, whole and origin.whole))
             else:
                 coded = encoded or self._is_coding(here)
-                queue += [(part, history, coded) for part in self._parts(here)]
+                kept = whole and self._keeps_whole(here)
+                queue += [(part, history, coded, kept) for part in self._parts(here)]
 
     def returned_by(self, function: Scope, depth: int) -> list[Origin]:
         """What a function gives back, in terms of its parameters."""
@@ -455,7 +485,25 @@ class Storage:
         return self._returned[function]
 
     def _is_history(self, node: cst.BaseExpression) -> bool:
-        return self.anatomy.is_history(node) or self.facts.slots.of(node) in self._holders
+        slot = self.facts.slots.of(node)
+        holders = {slot, self.facts.slots.classes.get(slot) if slot is not None else None} - {None}
+        return self.anatomy.is_history(node) or not self._holders.isdisjoint(holders)
+
+    def _keeps_whole(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is one thing in another form: `loads(raw)`, `Talk(**data)`, `talk.dump(mode="json")`.
+
+        A part of it is not, nor is what is made of several.
+        """
+        if not isinstance(node, cst.Call) or self._is_coding(node):
+            return isinstance(node, (cst.Call, cst.IfExp, cst.BooleanOperation))
+        given = [arg for arg in node.args if ex.text(arg.value) is None]
+        base = ex.receiver(node)
+        root = ex.owner(base) if base is not None else None
+        if isinstance(root, cst.Name):
+            bound = self.module.scope_binding(self.module.scope_of[root], root.value)
+            if bound is not None and bound is not self.module.top:
+                return not given
+        return len(given) == 1 and (given[0].keyword is None)
 
     def _is_coding(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Call) and (
@@ -583,6 +631,20 @@ def _put(form: Form, given: dict[str, Form]) -> Form:
     if len(form) == 2 and form[0] == "parameter":
         return given.get(str(form[1]), form)
     return tuple(_put(part, given) if isinstance(part, tuple) else part for part in form)
+
+
+def _fields(loaded: object, saved: object, what: Form) -> set[Form] | None:
+    """The attributes or items of `what` by which two forms differ; None where they differ in more."""
+    if loaded == saved:
+        return set()
+    if not isinstance(loaded, tuple) or not isinstance(saved, tuple):
+        return None
+    if saved[:2] in {("Attribute", what), ("Subscript", what)}:
+        return {saved}
+    if len(loaded) != len(saved):
+        return None
+    found = [_fields(one, other, what) for one, other in zip(loaded, saved, strict=True)]
+    return None if None in found else {field for fields in found for field in fields or ()}
 
 
 def _is_one(form: Form) -> bool:
