@@ -47,7 +47,7 @@ def takers(
     if fault.left:
         yield from _readers(anatomy, function, histories)
         return
-    if fault.stops and any(anatomy.kept_elsewhere.outlasts(slot, function) for slot in histories):
+    if fault.stops and any(anatomy.kept_elsewhere.outlasts((slot, function)) for slot in histories):
         yield Taker(function.node, "the store keeps the call, and whoever goes on from it sends it", BROKEN)
     if fault.stops and not _knows_stops(anatomy, anatomy.module.top):
         return
@@ -77,7 +77,7 @@ def takers(
     for turn, slots in seen.items():
         yield from _beyond(anatomy, fault, turn, slots)
     for turn in seen if fault.tool else ():
-        kept = any(slot[0] == "outside" and anatomy.kept_elsewhere.outlasts(slot, turn) for slot in histories)
+        kept = any(slot[0] == "outside" and anatomy.kept_elsewhere.outlasts((slot, turn)) for slot in histories)
         if kept and not anatomy.calls.sites[turn]:
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):

@@ -16,13 +16,14 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
-from lint_rules.anatomy.messages.classes import class_places, named_bases
+from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -83,6 +84,7 @@ class _Told(NamedTuple):
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
     """All of a file."""
     yield from _by_calls(anatomy)
+    yield from _by_receivers(anatomy)
     yield from _by_objects(anatomy)
 
 
@@ -111,15 +113,71 @@ def arriving(told: Handed, anatomy: Anatomy, above: Bases) -> Iterator[Handed]:
 
 
 def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
-    fates, alignment = Fates(anatomy), Alignment(anatomy, anatomy.contents)
+    handing = _Handing(anatomy)
     for call in anatomy.module.nodes_of(cst.Call):
         made = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "class")
         run = [(made[0].path, f"{made[1]}.__init__")] if made is not None else list(run_by(anatomy, call))
-        if not run:
+        yield from handing.of(call, run)
+
+
+def _by_receivers(anatomy: Anatomy) -> Iterator[Handed]:
+    """What another file hands to an object that it gets from here: `run(memory)`, and there `memory.add(message)`."""
+    known: dict[Anatomy, _Handing] = {}
+    for call in anatomy.module.nodes_of(cst.Call):
+        found = None
+        if any(True for arg in call.args for _ in _classes(anatomy, arg.value)):
+            found = _begun(anatomy, call) or run_elsewhere(anatomy, call)
+        if found is None:
             continue
+        there, function = found
+        handing = known.setdefault(there, _Handing(there))
+        for parameter, value in there.facts.slots.bindings(call, function):
+            classes = list(_classes(anatomy, value))
+            for inside in handing.called_on(parameter) if classes else ():
+                yield from handing.of(inside, [(path, f"{name}.{ex.called_name(inside)}") for path, name in classes])
+
+
+def _classes(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str, str]]:
+    """The path and name of the classes of other files that an object may belong to, also where it is made there."""
+    slot = anatomy.facts.slots.of(value)
+    if slot is not None:
+        yield from class_places(anatomy, slot)
+    made = anatomy.defined_elsewhere(ex.dotted(value.func) or "", "class") if isinstance(value, cst.Call) else None
+    yield from [(made[0].path, made[1])] if made is not None else ()
+
+
+def _begun(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
+    """How an object of a class of another file begins that a call makes."""
+    found = anatomy.imported_class(ex.dotted(call.func) or "")
+    method = found[0].module.method(found[1], "__init__") if found is not None else None
+    return (found[0], method) if found is not None and method is not None else None
+
+
+class _Handing:
+    """What the calls of one file hand to what they run."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._anatomy = anatomy
+        self._fates, self._alignment = Fates(anatomy), Alignment(anatomy, anatomy.contents)
+
+    def called_on(self, parameter: Slot) -> Iterator[cst.Call]:
+        """The calls of methods of what a parameter gets, also where an object keeps it."""
+        facts, module = self._anatomy.facts, self._anatomy.module
+        kept = {facts.slots.attribute(owner, name) for owner in module.classes for name in owner.attributes}
+        same = {parameter, *(at for at in kept if any(facts.slots.of(v) == parameter for v in facts.assigned(at)))}
+        for call in module.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            if base is not None and facts.slots.of(base) in same:
+                yield call
+
+    def of(self, call: cst.Call, run: list[tuple[str, str]]) -> Iterator[Handed]:
+        """What a call hands to the functions `run`, by path and qualified name."""
+        if not run:
+            return
+        anatomy = self._anatomy
         function = anatomy.module.scope_of[call].function
         behind = Behind(anatomy, call, function)
-        fate = fates.of(call, function)
+        fate = self._fates.of(call, function)
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
         told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
         if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
@@ -130,7 +188,7 @@ def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
             told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left))
         used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
-        mended = alignment.of_result(call, function)
+        mended = self._alignment.of_result(call, function)
         for path, name in run:
             where = os.path.abspath(path), name
             yield from (_said(anatomy, where, each, call, used=used, mended=mended, sent=sent) for each in told)

@@ -112,7 +112,8 @@ class Contents:
                 if field is not None:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
-        return self._given(node, "tool", mended=mended) or told or self._looked_for(node) or self._grown_elsewhere(node)
+        found = self._given(node, "tool", mended=mended) or told or self._looked_for(node)
+        return found or self._grown_elsewhere(node) or self._added_to_state(node)
 
     def results_put_into(self, slots: Iterable[Slot]) -> list[cst.CSTNode]:
         """Where this file stores results of tool calls in these lists themselves."""
@@ -154,6 +155,14 @@ class Contents:
         call = next(self._from_elsewhere(list(self.flowing_into(node))), None)
         reason = "what runs here puts the results of tool calls into it"
         return Proof(call, reason) if call is not None else None
+
+    def _added_to_state(self, node: cst.BaseExpression) -> Proof | None:
+        """Where what a function gives back is added to a list that it gets as a part of a state."""
+        from lint_rules.anatomy.messages.graph_state import replies_given_back
+
+        line = next(replies_given_back(self.anatomy, {*self.flowing_into(node)}), None)
+        reason = "a reply that may have calls is added to it, and then their results"
+        return Proof(line, reason) if line is not None else None
 
     def _from_elsewhere(self, slots: Collection[Slot]) -> Iterator[cst.CSTNode]:
         yield from (node for slot, node in self._growths if slot in slots)

@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children
 
@@ -92,11 +93,13 @@ class KeptElsewhere:
             return ("outside", min([*saved.made, *saved.outside]))
         return None
 
-    def outlasts(self, slot: Slot, function: Scope) -> bool:
-        """Whether calls of a history are there, and open, when the program has ended.
+    @once(circular=False)
+    def outlasts(self, known: tuple[Slot, Scope]) -> bool:
+        """Whether calls of a history, as a function names it, are there, and open, when the program has ended.
 
         It lies outside, or what gets into it does, too; and who reads it again does not look for open calls.
         """
+        slot, function = known
         if slot[0] == "outside":
             outside = (each for scope in self.anatomy.module.functions for each in self.of(scope))
             kept = any(each.slot == slot and each.calls is not None for each in outside)
@@ -111,6 +114,7 @@ class KeptElsewhere:
         found = body(self.anatomy, load)
         return found is not None and _closes(*found)
 
+    @once(circular=False)
     def _is_taken_up(self, call: cst.Call) -> bool:
         """Whether a call brings a message beyond the program, and a function there gives it again as it is.
 
