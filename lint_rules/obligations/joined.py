@@ -121,8 +121,13 @@ class Joins:
         for one in stored:
             if one.slot is not None and one.message is not None and one.role in _SAYS:
                 for slot, taken in filled.get(one.slot, ()):
-                    if one.node not in taken:
+                    if one.node not in taken and self._come_together(function, taken[-1], one.node):
                         yield Joined(one.node, slot, one.message, taken, one.slot)
+
+    def _come_together(self, function: Scope, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether a run may come by two statements: not where each stands in a branch of its own."""
+        leads = self.anatomy.leads
+        return leads(function, [one], [other]) or leads(function, [other], [one])
 
     def _filled(self, function: Scope, slot: Slot) -> Iterator[_Part]:
         """The histories that are put into a list, and where."""

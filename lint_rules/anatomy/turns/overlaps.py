@@ -234,7 +234,7 @@ class Overlaps:
             if other is start or other.function is start.function or not self.races.joins.may_meet(start, other):
                 continue
             for second in self._turns_in(reach[other], other):
-                if second.slot == turn.slot and not is_keyed(turn.slot):
+                if second.slot == turn.slot and not is_keyed(turn.slot) and (turn.is_open or second.is_open):
                     return self._two(start, turn, second, other.node, other.function.name)
         if root_of(turn.slot) is None:
             return None

@@ -65,6 +65,11 @@ class Turn:
     def nodes(self) -> list[cst.CSTNode]:
         return [*self.asks, *self.grows]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the model is asked with something of the turn, or of the history, that others may not change."""
+        return self.questions or self.tools or self.loaded or self.kept
+
 
 class Turns:
     """The turns of a file: of each function, one for each history."""
@@ -109,7 +114,7 @@ class Turns:
         known = {turn.slot for turn in turns}
         kept = [turn for turn in self._kept_elsewhere(function) if turn.slot not in known]
         found = [*turns, *self._emptied(function), *foreign, *kept]
-        told = {ask for turn in found if turn.questions or turn.tools or turn.loaded or turn.kept for ask in turn.asks}
+        told = {ask for turn in found if turn.is_open for ask in turn.asks}
         return [*found, *(turn for turn in self._stored(function) if told.isdisjoint(turn.asks))]
 
     def _stored(self, function: Scope) -> Iterator[Turn]:
