@@ -45,8 +45,5 @@ def _is_reply_alone(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     reply = elements[0].value
     made = (reply, *anatomy.facts.values_of(reply))
     calls = (part for each in made for part in walk(each) if isinstance(part, cst.Call))
-    return anatomy.facts.is_kind(reply, Kind.REPLY) and any(_is_asked_for_calls(anatomy, call) for call in calls)
-
-
-def _is_asked_for_calls(anatomy: Anatomy, call: cst.Call) -> bool:
-    return call in anatomy.facts.calls and may_call_tools(anatomy, call)
+    asked = (call for call in calls if call in anatomy.facts.calls)
+    return anatomy.facts.is_kind(reply, Kind.REPLY) and any(may_call_tools(anatomy, call) for call in asked)
