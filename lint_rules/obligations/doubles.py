@@ -198,7 +198,9 @@ class _Sequence:
                     yield Double(how, then, first.node, inner=joined.inner)
                     break
         own = self.places.all if elsewhere else []
-        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere), (elsewhere, elsewhere)):
+        asks = self.places.anatomy.turns.reaches_model
+        kept = [one for one in elsewhere if not (isinstance(one.node, cst.Call) and asks(one.node))]  # else asked anew
+        for first_ones, then_ones in ((elsewhere, own), (own, elsewhere), (kept, elsewhere)):
             for then in then_ones:
                 for first, slots in self._said_before(then, first_ones):
                     if self._follows(first, then, slots):
