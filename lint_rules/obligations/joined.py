@@ -121,13 +121,18 @@ class Joins:
         for one in stored:
             if one.slot is not None and one.message is not None and one.role in _SAYS:
                 for slot, taken in filled.get(one.slot, ()):
-                    if one.node not in taken and self._come_together(function, taken[-1], one.node):
+                    if one.node not in taken and self._come_together(taken[-1], one.node):
                         yield Joined(one.node, slot, one.message, taken, one.slot)
 
-    def _come_together(self, function: Scope, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    def _come_together(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether a run may come by two statements: not where each stands in a branch of its own."""
-        leads = self.anatomy.leads
-        return leads(function, [one], [other]) or leads(function, [other], [one])
+        inside = self.module.inside
+        for outer in self.module.ancestors(one):
+            if isinstance(outer, (cst.For, cst.While)):
+                return True  # another round may take the other branch
+            if isinstance(outer, cst.If) and inside(other, outer):
+                return inside(one, outer.body) == inside(other, outer.body)
+        return True
 
     def _filled(self, function: Scope, slot: Slot) -> Iterator[_Part]:
         """The histories that are put into a list, and where."""

@@ -78,6 +78,7 @@ class WaysOut:
         self.answers = answers
         self.function = function
         self._failing = failing
+        self._is_stopped = False
         self.ends = OpenEnds(anatomy, answers, function)
 
     def loops(self) -> Iterator[Taken]:
@@ -146,10 +147,13 @@ class WaysOut:
             if fault.parsing or landed is not self.ends.graph.raises or fault.kind in asked:
                 continue  # malformed arguments that nobody takes: AGL501 reports them
             asked.add(fault.kind)
+            if fault.stops and self._is_stopped:
+                continue  # a stop anywhere in the turn is one defect
             taker = self._server(fault)
             kept = self.ends.holding(self.ends.graph.enclosing(fault.node, self.anatomy.module.parent))
             taker = taker or next(takers(self.anatomy, self.answers, fault, self.function, kept), None)
             if taker is not None:
+                self._is_stopped = self._is_stopped or fault.stops
                 yield fault, taker
                 return
 
