@@ -130,7 +130,9 @@ def _by_receivers(anatomy: Anatomy) -> Iterator[Handed]:
         if found is None:
             continue
         there, function = found
-        handing = known.setdefault(there, _Handing(there))
+        if there not in known:
+            known[there] = _Handing(there)
+        handing = known[there]
         for parameter, value in there.facts.slots.bindings(call, function):
             classes = list(_classes(anatomy, value))
             for inside in handing.called_on(parameter) if classes else ():
@@ -162,12 +164,10 @@ class _Handing:
 
     def called_on(self, parameter: Slot) -> Iterator[cst.Call]:
         """The calls of methods of what a parameter gets, also where an object keeps it."""
-        facts, module = self._anatomy.facts, self._anatomy.module
-        kept = {facts.slots.attribute(owner, name) for owner in module.classes for name in owner.attributes}
-        same = {parameter, *(at for at in kept if any(facts.slots.of(v) == parameter for v in facts.assigned(at)))}
-        for call in module.nodes_of(cst.Call):
+        same = {*self._anatomy.contents.kept_of(parameter)}
+        for call in self._anatomy.module.nodes_of(cst.Call):
             base = ex.receiver(call)
-            if base is not None and facts.slots.of(base) in same:
+            if base is not None and self._anatomy.facts.slots.of(base) in same:
                 yield call
 
     def of(self, call: cst.Call, run: list[tuple[str, str]]) -> Iterator[Handed]:

@@ -247,10 +247,15 @@ class Contents:
         if not handed.inside:
             yield parameter
             return
+        for whole in self.kept_of(parameter):
+            yield ("member", whole, handed.inside)
+
+    def kept_of(self, parameter: Slot) -> Iterator[Slot]:
+        """A parameter, and the attributes of objects of this file that are set to what it gets."""
         kept = (self.facts.slots.attribute(owner, name) for owner in self.module.classes for name in owner.attributes)
         for whole in (parameter, *kept):
             if whole == parameter or any(self.facts.slots.of(v) == parameter for v in self.facts.assigned(whole)):
-                yield ("member", whole, handed.inside)
+                yield whole
 
     def _looked_for(self, node: cst.BaseExpression) -> Proof | None:
         """Where this file asks of the elements of a list, or of a part of it, whether they belong to a tool call."""
