@@ -25,6 +25,7 @@ from lint_rules.anatomy.vocabulary import SERVER_CALL, SERVER_LIBRARIES
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
+from lint_rules.syntax.library import raised
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
@@ -36,7 +37,9 @@ _LEFT = frozenset({"GeneratorExit"})
 _NONE_LEFT = frozenset({"StopIteration"})
 _TOO_LATE = frozenset({"TimeoutError", "OSError"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
-"""What a tool raises is not known: a handler of one of these may take it."""
+"""What a `raise` or arguments by name end in is not known: a handler of one of these may take it."""
+_UNKNOWN = frozenset[str]()
+"""A tool may raise whatever it likes: only a handler of all errors takes that."""
 _TABLES = frozenset({"get", "getattr"})
 
 Settled = Callable[[Point], bool]
@@ -131,6 +134,12 @@ class Fault:
         if not isinstance(handler, cst.ExceptHandler):
             return False
         return bool(exceptions.caught(handler) & (self.names | exceptions.CATCH_ALL))
+
+
+def _on(hand: InHand, call: cst.Call) -> bool:
+    """Whether a method of what the model named is called: `Path(name).read_text()`."""
+    owner = ex.receiver(call)
+    return owner is not None and hand.mentions(owner)
 
 
 def _inside(graph: Graph, handler: Point) -> Iterator[Point]:
@@ -238,7 +247,9 @@ class Failing:
             if hand.mentions(call):
                 yield Fault(call, call, _MALFORMED, parsing=True)
         elif self._runs_tool(hand, call):
-            yield Fault(call, call, _ANY, tool=True)
+            yield Fault(call, call, _UNKNOWN, tool=True)
+        elif names := self._unfit(hand, call):
+            yield Fault(call, call, names, tool=True)
         elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):
             yield Fault(call, call, _ANY)
         elif self._asks_server(hand, call):
@@ -268,6 +279,12 @@ class Failing:
                 yield Fault(call, cause, inside.names, inside.parsing, inside.tool, inside.stops, inside.left)
                 return
 
+    def _unfit(self, hand: InHand, call: cst.Call) -> frozenset[str]:
+        """What a function of the library raises where what the model wrote is no number, no file, no address."""
+        if not any(hand.mentions(arg.value) for arg in call.args) and not _on(hand, call):
+            return frozenset()
+        return raised(self._anatomy.module, call)
+
     def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
         """Whether a session of MCP runs the tool: it raises where the server refuses, is gone or takes too long."""
         if ex.called_name(call) != SERVER_CALL or not any(hand.mentions(arg.value) for arg in call.args):
@@ -294,6 +311,8 @@ class Failing:
         """Whether a call runs what was looked up by what the model wrote: `tool(...)`, `tools[name].run(...)`."""
         func = ex.inner(call.func)
         tool = func.value if isinstance(func, cst.Attribute) else func
+        if call.args and type(func) is cst.Name and self._facts.slots.of(func) == hand.slot:
+            return True  # no call, but the tool that was found for one
         if not call.args or hand.is_part(tool):
             return False
         if isinstance(tool, cst.Name):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
@@ -162,6 +163,8 @@ def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> 
     statement = anatomy.module.statement(call)
     if _is_taken_for_parsed(anatomy, call, handling):
         return False
+    if _is_parsed_again(anatomy, call):
+        return True
     if isinstance(statement, cst.Return) or _text_goes_on(anatomy, call, handling):
         return True
     if not isinstance(statement, cst.Assign):
@@ -171,6 +174,35 @@ def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> 
     given = call.args[0].value
     texts = [given, *anatomy.facts.values_of(given)]
     return any(isinstance(outer, cst.For) and _varies(outer, texts) for outer in anatomy.module.ancestors(call))
+
+
+def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the calls of the loop that holds a parse are parsed once more behind it: this one only looked at them."""
+    module, function = anatomy.module, anatomy.module.scope_of[call].function
+    given = (ex.dotted(call.args[0].value) or "").partition(".")[0]
+    loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
+    loop = next(loops, None)
+    name = (ex.dotted(loop.iter) or "").partition(".")[0] if loop is not None else ""
+    uses = handlers.uses_after(module, name, loop, function.node) if loop is not None and name else ()
+    return any(_is_parsed(anatomy, use, function) for use in uses)
+
+
+def _is_parsed(anatomy: Anatomy, use: cst.Name, function: Scope) -> bool:
+    """Whether a loop over a value parses arguments, or a function of the project that gets it."""
+    for outer in anatomy.module.ancestors(use):
+        if isinstance(outer, cst.For) and anatomy.module.inside(use, outer.iter):
+            return _parses(anatomy, anatomy.module.nodes_inside(outer.body, function, cst.Call))
+        run = body(anatomy, outer) if isinstance(outer, cst.Call) else None
+        if run is not None:
+            return _parses(run[0], run[1].nodes_of(cst.Call))
+    return False
+
+
+def _parses(anatomy: Anatomy, calls: Iterable[cst.CSTNode]) -> bool:
+    given = [
+        c.args[0].value for c in calls if isinstance(c, cst.Call) and c.args and anatomy.facts.decoder(c) is not None
+    ]
+    return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(value) for value in given)
 
 
 def _varies(loop: cst.For, texts: list[cst.BaseExpression]) -> bool:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_ids import is_some_name, position_in
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
@@ -233,9 +234,12 @@ def _filled(anatomy: Anatomy, slot: Slot, function: Scope) -> cst.CSTNode | None
 def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNode]]:
     """Where a piece's calls take the place of those of the pieces before, and the text beside them grows; and where.
 
-    Providers bring calls in several pieces: each in one of its own, or one after the other.
+    Providers bring calls in several pieces: each in one of its own, or one after the other. What pieces the project
+    makes itself tells whoever makes them.
     """
     for loop in anatomy.module.nodes_of(cst.For):
+        if _are_made_here(anatomy, loop):
+            continue
         lines = [node for node in walk(loop.body) if isinstance(node, (cst.Assign, cst.AugAssign, cst.Call))]
         names = set(ex.target_names(loop.target))
         assigned = [line for line in lines if isinstance(line, cst.Assign)]
@@ -246,6 +250,28 @@ def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNod
         for line in assigned:
             if grown is not None and _takes_calls(anatomy, line, names, loop):
                 yield line, grown
+
+
+def _are_made_here(anatomy: Anatomy, loop: cst.For, within: frozenset[Scope] = frozenset()) -> bool:
+    """Whether a loop goes over pieces that a function of the project makes, and does not only hand on.
+
+    `within` are the functions that are being asked.
+    """
+    made = (loop.iter, *anatomy.facts.values_of(loop.iter))
+    runs = (body(anatomy, part) for part in made if isinstance(part, cst.Call))
+    return any(run is not None and run[1] not in within and not _hands_on(*run, within) for run in runs)
+
+
+def _hands_on(anatomy: Anatomy, function: Scope, within: frozenset[Scope]) -> bool:
+    """Whether a function gives back somebody's stream, or yields what it reads from one; an abstract one does not."""
+    if any(node.value is not None for node in function.nodes_of(cst.Return)):
+        return True
+    given = [node.value for node in function.nodes_of(cst.Yield)]
+    names = {ex.dotted(value) for value in given if isinstance(value, cst.BaseExpression)}
+    read = (node for node in function.nodes_of(cst.For) if not names.isdisjoint(ex.target_names(node.target)))
+    return any(isinstance(value, cst.From) for value in given) or any(
+        not _are_made_here(anatomy, loop, within | {function}) for loop in read
+    )
 
 
 def _roots(value: cst.BaseExpression) -> Iterator[str]:
