@@ -153,7 +153,23 @@ def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
         if ex.called_name(node) in _CUTS:
             return ex.key(node) is None and _goes_on(anatomy, given)
         return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
-    return isinstance(node, cst.Del) and _goes_on(anatomy, given)
+    return isinstance(node, cst.Del) and not _undoes(anatomy, node) and _goes_on(anatomy, given)
+
+
+def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:
+    """`del messages[start:]`, where that was their number before: only what the function has added goes."""
+    part = ex.slice_of(node.target)
+    if not isinstance(node.target, cst.Subscript) or part is None or part.lower is None or part.upper is not None:
+        return False
+    slot = anatomy.facts.slots.of(part.lower)
+    marked = anatomy.facts.assigned(slot) if slot is not None else []
+    of = ex.dotted(node.target.value)
+    lengths = [
+        value
+        for value in marked
+        if isinstance(value, cst.Call) and ex.called_name(value) == "len" and ex.dotted(value.args[0].value) == of
+    ]
+    return bool(marked) and len(lengths) == len(marked)
 
 
 def _goes_on(anatomy: Anatomy, given: Given) -> bool:
