@@ -15,7 +15,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
 from lint_rules.anatomy.turns.resources import Touched, joined, lasting_places, named_in
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -39,7 +39,7 @@ def puts(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> Touched
     return _within(there, (function, frozenset(names), _HOPS))
 
 
-@once(circular=Touched())
+@kept
 def _within(anatomy: Anatomy, handed: tuple[Scope, frozenset[str], int]) -> Touched:
     """Where a function puts what its parameters of these names hold."""
     return joined(_put_in(anatomy, *handed))

@@ -21,7 +21,7 @@ from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point, solve
 from lint_rules.syntax.graph import Kind as Edge
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
@@ -362,11 +362,7 @@ class _Bound:
     mentioned: frozenset[str]
 
 
-_NOTHING: tuple[_Bound, ...] = ()
-_NO_VALUES: dict[str, list[cst.CSTNode]] = {}
-
-
-@once(circular=_NOTHING)
+@kept
 def _bindings(anatomy: Anatomy, function: Scope) -> tuple[_Bound, ...]:
     """In source order."""
     bound = ((node, *_bound(node)) for node in function.nodes_of(*_BINDING, cst.Call))
@@ -377,7 +373,7 @@ def _bindings(anatomy: Anatomy, function: Scope) -> tuple[_Bound, ...]:
     )
 
 
-@once(circular=_NO_VALUES)
+@kept
 def _values(anatomy: Anatomy, function: Scope) -> dict[str, list[cst.CSTNode]]:
     found: dict[str, list[cst.CSTNode]] = {}
     for each in _bindings(anatomy, function):

@@ -16,7 +16,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -75,7 +75,7 @@ class Resources:
         self._anatomy = anatomy
         self._known: dict[Scope, Touched] = {}
 
-    @once(circular=Touched())
+    @kept
     def of(self, call: cst.Call) -> Touched:
         found = body(self._anatomy, call)
         if found is None:
@@ -200,7 +200,7 @@ def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
             base = base.value if isinstance(base, (cst.Subscript, cst.Attribute)) else None
 
 
-@once(circular=Touched())
+@kept
 def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     """What stands in a call itself: statements of SQL, keys, classes of rows."""
     outside: set[str] = set()
