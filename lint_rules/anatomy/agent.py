@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.turns.handed_starts import Takers
     from lint_rules.anatomy.turns.kept_elsewhere import KeptElsewhere
     from lint_rules.anatomy.turns.races import Races
+    from lint_rules.anatomy.turns.resources import Resources
     from lint_rules.anatomy.turns.storage import Storage
     from lint_rules.anatomy.turns.stored_turns import StoredTurns
     from lint_rules.anatomy.turns.turns import Turns
@@ -289,6 +290,12 @@ class Anatomy:
         from lint_rules.anatomy.turns.turns import Turns
 
         return Turns(self.races)
+
+    @cached_property
+    def resources(self) -> Resources:
+        from lint_rules.anatomy.turns.resources import Resources
+
+        return Resources(self)
 
     @cached_property
     def givers(self) -> set[Slot]:

@@ -201,8 +201,8 @@ class _Search:
         function = self.anatomy.module.scope_of[way.node].function
         kept = {str(way.place[2])}
         for _ in range(_DEEPEST):
-            picked = (n for n in function.bound if any(_is_picked(v, kept) for v in bound_values(function, n)))
-            kept.update([*picked])
+            values = ((name, bound_values(self.anatomy, function, name)) for name in function.bound)
+            kept.update([name for name, bound in values if any(_is_picked(value, kept) for value in bound)])
         if any(isinstance(root, cst.Name) and root.value in kept - names for root in map(_root, way.parts)):
             return True
         made = (part for part in way.parts if isinstance(part, cst.BaseExpression))
@@ -322,7 +322,7 @@ def _derived(anatomy: Anatomy, function: Scope, request: cst.Call) -> set[str]:
     def is_made(value: cst.CSTNode) -> bool:
         return module.inside(request, value) or module.before(request, value)
 
-    return {name for name in names if any(map(is_made, bound_values(function, name)))}
+    return {name for name in names if any(map(is_made, bound_values(anatomy, function, name)))}
 
 
 def _is_digest(way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
@@ -364,7 +364,7 @@ def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: in
     """What a list is put together of, in order: elements, and other lists as what is starred."""
     value = ex.inner(value)
     slot = there.facts.slots.of(value) if isinstance(value, cst.Name) else None
-    bound = list(bound_values(function, value.value)) if isinstance(value, cst.Name) else []
+    bound = bound_values(there, function, value.value) if isinstance(value, cst.Name) else []
     made = [each for each in (there.facts.assigned(slot) if slot is not None else []) if each in bound]
     if isinstance(value, cst.List):
         for element in value.elements:

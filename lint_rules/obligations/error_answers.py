@@ -21,7 +21,6 @@ from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import CLIENT_ERROR, guarded_request
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.anatomy.vocabulary import SPEAKERS
@@ -218,7 +217,7 @@ class ErrorAnswers:
         """Whether a call stores a message of the assistant."""
         if call not in made and not any(part in made for arg in call.args for part in walk(arg.value)):
             return False
-        resources = Resources(anatomy)
+        resources = anatomy.resources
         if resources.runs(call) is not None:
             touched = resources.of(call)
             return touched.lies_outside or (bool(touched.inside) and stores_by_name(call))
@@ -259,7 +258,7 @@ class ErrorAnswers:
             return any(not sent.isdisjoint(whole_of(place)) for place in kept)
         if any(_sends_own(text) for text in source.texts):
             return True
-        resources = Resources(anatomy)
+        resources = anatomy.resources
         touched = resources.of(store) if isinstance(store, cst.Call) else None
         objects = _objects(anatomy, store)
         for node in made_with(anatomy, function, ask):
@@ -596,9 +595,8 @@ def made_with(anatomy: Anatomy, function: Scope, ask: cst.Call) -> Iterator[cst.
                 yield node
             if isinstance(node, cst.Name) and node.value not in seen:
                 seen.add(node.value)
-                queue += [
-                    value for value in bound_values(function, node.value) if not anatomy.module.inside(ask, value)
-                ]
+                bound = bound_values(anatomy, function, node.value)
+                queue += [value for value in bound if not anatomy.module.inside(ask, value)]
 
 
 def _objects(anatomy: Anatomy, store: cst.CSTNode) -> set[str]:

@@ -21,7 +21,6 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read, is_store, stores_by_name
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -77,7 +76,7 @@ class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
-        self.resources = Resources(anatomy)
+        self.resources = anatomy.resources
         self.places = ReplyPlaces(anatomy)
         self.late = LateRequests(anatomy)
         self._known_views: dict[Slot, set[Slot]] = {}

@@ -17,7 +17,6 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
@@ -56,7 +55,7 @@ class _Search:
         self.late = LateRequests(anatomy)
         self.lasting = Lasting(anatomy)
         self.places = ReplyPlaces(anatomy)
-        self.resources = Resources(anatomy)
+        self.resources = anatomy.resources
 
     def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
         told = self._told(function, run) if self.late.runs_tools(run) else []

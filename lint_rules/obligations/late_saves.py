@@ -16,7 +16,6 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests, fails_to
@@ -194,7 +193,7 @@ class _Search:
         """Where a function writes what is read again, itself or in what it runs."""
         if (there, function) not in self._known:
             self._known[there, function] = frozenset()
-            reach, resources = there.calls.reachable(function), Resources(there)
+            reach, resources = there.calls.reachable(function), there.resources
             calls = [call for here in reach for call in here.nodes_of(cst.Call)]
             saves = [save for here in reach for save in there.storage.saves(here) if save.outside]
             found = {("write", there.module.path, id(s.node)) for s in saves if there.storage.is_read(s.place)}
@@ -248,5 +247,5 @@ class _Search:
 
 def _is_selected(there: Anatomy, table: str) -> bool:
     """Whether a file reads a table."""
-    resources = Resources(there)
+    resources = there.resources
     return any(table in resources.handed(call).read for call in there.module.nodes_of(cst.Call))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
 
 import libcst as cst
 
@@ -14,8 +13,9 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
-from lint_rules.anatomy.turns.resources import Resources, Touched, lasting_places, named_in
+from lint_rules.anatomy.turns.resources import Touched, joined, lasting_places, named_in
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -29,18 +29,23 @@ def puts(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> Touched
     """Where a call puts a value that is a part of its arguments."""
     found = body(anatomy, call)
     if found is None:
-        return Resources(anatomy).of(call)
+        return anatomy.resources.of(call)
     there, function = found
-    names = {
-        slot[2]
+    names = frozenset(
+        str(slot[2])
         for slot, given in there.facts.slots.bindings(call, function)
         if slot[0] == "var" and anatomy.module.inside(value, given)
-    }
-    return reduce(Touched.joined, _within(there, function, names, _HOPS), Touched())
+    )
+    return _within(there, (function, frozenset(names), _HOPS))
 
 
-def _within(anatomy: Anatomy, function: Scope, names: set[str], hops: int) -> Iterator[Touched]:
+@kept
+def _within(anatomy: Anatomy, handed: tuple[Scope, frozenset[str], int]) -> Touched:
     """Where a function puts what its parameters of these names hold."""
+    return joined(_put_in(anatomy, *handed))
+
+
+def _put_in(anatomy: Anatomy, function: Scope, names: frozenset[str], hops: int) -> Iterator[Touched]:
     derived = ReplyPlaces(anatomy).derived(function, function.node, known=names, put=True) if names else set[str]()
     for call in function.nodes_of(cst.Call) if derived else ():
         handed = [arg for arg in call.args if holds([arg.value], call, derived)]
@@ -53,12 +58,12 @@ def _within(anatomy: Anatomy, function: Scope, names: set[str], hops: int) -> It
             there, inner = found
             others = [arg.value for arg in call.args if arg not in handed]
             yield from _named(anatomy, function, others, derived)  # `write(path_of(key), talk)`
-            given = {
-                slot[2]
+            given = frozenset(
+                str(slot[2])
                 for slot, value in there.facts.slots.bindings(call, inner)
                 if slot[0] == "var" and any(value is arg.value for arg in handed)
-            }
-            yield from _within(there, inner, given, hops - 1)
+            )
+            yield _within(there, (inner, given, hops - 1))
 
 
 def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]) -> Iterator[Touched]:
@@ -69,25 +74,26 @@ def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]
     yield from _named(anatomy, function, [call], derived)
     yield Touched(inside=frozenset(named_in(anatomy, call)))
     if stores_by_name(call):
-        parts = (part for node in _behind(function, [call], derived) for part in walk(node))
+        parts = (part for node in _behind(anatomy, function, [call], derived) for part in walk(node))
         yield Touched(inside=frozenset(lasting_places(anatomy, parts, _is_own_place)))
 
 
 def _named(anatomy: Anatomy, function: Scope, values: Iterable[cst.CSTNode], derived: set[str]) -> Iterator[Touched]:
     """The places that calls name which stand in values, or in what their local names were bound to."""
-    resources = Resources(anatomy)
-    for node in _behind(function, values, derived):
-        yield from (resources.of(part) for part in walk(node) if isinstance(part, cst.Call))
+    for node in _behind(anatomy, function, values, derived):
+        yield from (anatomy.resources.of(part) for part in walk(node) if isinstance(part, cst.Call))
 
 
-def _behind(function: Scope, values: Iterable[cst.CSTNode], derived: set[str]) -> Iterator[cst.CSTNode]:
+def _behind(
+    anatomy: Anatomy, function: Scope, values: Iterable[cst.CSTNode], derived: set[str]
+) -> Iterator[cst.CSTNode]:
     """Values, and what their names were bound to, but for those of what is put there."""
     queue, seen = [*values], set(derived)
     for node in queue:
         yield node
         names = {part.value for part in walk(node) if isinstance(part, cst.Name)} - seen
         seen |= names
-        queue += [bound for name in sorted(names) for bound in bound_values(function, name)]
+        queue += [bound for name in sorted(names) for bound in bound_values(anatomy, function, name)]
 
 
 def _is_own_place(anatomy: Anatomy, value: cst.BaseExpression) -> bool:

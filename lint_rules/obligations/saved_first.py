@@ -40,7 +40,7 @@ class SavedFirst:
         self.facts = anatomy.facts
         self.slots = anatomy.facts.slots
         self.module = anatomy.module
-        self._resources = Resources(anatomy)
+        self._resources = anatomy.resources
 
     def before(self, function: Scope, joined: Joined) -> Iterator[Stored]:
         """What `function` saves before it loads what the message is joined with, from where it saves to."""
@@ -48,7 +48,7 @@ class SavedFirst:
         if found is None:
             return
         load, there = found
-        loading = self._resources if there is self.anatomy else Resources(there)
+        loading = there.resources
         keys = {ex.source(arg.value) for arg in load.args}
         for call in function.nodes_of(cst.Call):
             if call is load or self.module.inside(call, load) or call is joined.node:

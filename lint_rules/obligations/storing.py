@@ -15,7 +15,6 @@ from lint_rules.anatomy.messages.classes import class_names, classes_of, method_
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
@@ -86,7 +85,7 @@ class Storing:
         self._holders: dict[Slot, str] = {}
         self._keepers = Keepers(anatomy)
         self._places = ReplyPlaces(anatomy)
-        self._resources = Resources(anatomy)
+        self._resources = anatomy.resources
         for slot in anatomy.facts.all_known():
             if slot[0] in {"member", "item"} and _tells(partial(anatomy.facts.shown, slot)):
                 self._holders.setdefault(slot[1], "a history")

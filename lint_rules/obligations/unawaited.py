@@ -18,7 +18,6 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.program.serving import is_executor
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, stores_by_name
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, describe, made_in
 from lint_rules.syntax import expressions as ex
@@ -120,7 +119,7 @@ class _Search:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.slots = anatomy.facts.slots
-        self.resources = Resources(anatomy)
+        self.resources = anatomy.resources
         self.places = ReplyPlaces(anatomy)
         self._found: dict[Scope, list[tuple[cst.Call, set[str]]]] = {}
 

@@ -16,6 +16,20 @@ Answer = TypeVar("Answer")
 _Question = Callable[[Owner, Thing], Answer]
 
 
+def kept(find: _Question[Owner, Thing, Answer]) -> _Question[Owner, Thing, Answer]:
+    """For what never leads back to itself: it is worked out once for each thing, and kept with the owner."""
+    name = f"kept {find.__module__}.{find.__qualname__}"
+
+    @wraps(find)
+    def asked(owner: Owner, thing: Thing) -> Answer:
+        known: dict[Thing, Answer] = vars(owner).setdefault(name, {})
+        if thing not in known:
+            known[thing] = find(owner, thing)
+        return known[thing]
+
+    return asked
+
+
 def once(circular: Answer) -> Callable[[_Question[Owner, Thing, Answer]], _Question[Owner, Thing, Answer]]:
     """For a method, or a function of an object and a thing: it is worked out once for each thing, and kept there.
 

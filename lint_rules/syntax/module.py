@@ -13,13 +13,13 @@ from typing import Any, Literal, TypeVar, overload
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.identity import hash_in_c
+from lint_rules.syntax.identity import ask_in_c
 from lint_rules.syntax.imports import Imports
 from lint_rules.syntax.positions import Positions
 from lint_rules.syntax.twins import TwinPositions
 from lint_rules.syntax.walk import CHILDREN
 
-hash_in_c()
+ask_in_c()
 
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
 from lint_rules.anatomy.vocabulary import is_request
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, is_property, parameters
 from lint_rules.syntax.walk import children
 
@@ -52,33 +53,47 @@ def given_when_made(anatomy: Anatomy, made: cst.Call) -> Iterator[tuple[FoundCla
                 yield found, slot, value
 
 
-def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Iterator[FoundClass]:
+def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Sequence[FoundClass]:
     """The classes, of other files of the project, that the object in a slot may belong to.
 
     By what makes it, by annotation, by what functions give back, and by what an object of another file holds.
     `asking`: only those of files that ask a model.
     """
-    yield from _classes_of(anatomy, slot, asking)
+    return _all_classes_of(anatomy, (slot, asking))
+
+
+@kept
+def _all_classes_of(anatomy: Anatomy, asked: tuple[Slot, bool]) -> Sequence[FoundClass]:
+    return [*_find_classes(anatomy, *asked)]
+
+
+def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
+    yield from _classes_of(anatomy, (slot, asking))
     for there, place in _held_elsewhere(anatomy, slot):
         own = (there.module.class_named(name) for name in class_names(there, place))
         yield from ((there, cls) for cls in own if cls is not None)
-        yield from _classes_of(there, place, asking)
+        yield from _classes_of(there, (place, asking))
     for call in _givers(anatomy, slot, set()):
         given = _giver(anatomy, call)
         if given is not None:
             there, place = given[0], ("return", given[1])
             cls = there.facts.slots.classes.get(place)
-            yield from [(there, cls)] if cls is not None else _classes_of(there, place, asking)
+            yield from [(there, cls)] if cls is not None else _classes_of(there, (place, asking))
 
 
-def _classes_of(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
+@kept
+def _classes_of(anatomy: Anatomy, asked: tuple[Slot, bool]) -> Sequence[FoundClass]:
     """Those that are told by this file, or by the one that a global comes from."""
+    return [*_told_classes(anatomy, *asked)]
+
+
+def _told_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
     names = class_names(anatomy, slot)
     elsewhere = anatomy.imported_value(_global_name(anatomy, slot))
     if elsewhere is not None:
         there, same = elsewhere
         cls = there.facts.slots.classes.get(same)
-        yield from [(there, cls)] if cls is not None else _classes_of(there, same, asking)
+        yield from [(there, cls)] if cls is not None else _classes_of(there, (same, asking))
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
 
 
@@ -101,6 +116,7 @@ def _held_elsewhere(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slo
         yield from ((there, ("item", place)) for there, place in _held_elsewhere(anatomy, slot[1]))
 
 
+@kept
 def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     """The function of another file that a call runs, where that file may be about messages, or who keeps them."""
     plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
@@ -118,7 +134,7 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     if not any((each.tells or each.may_ask) and each.defines("def", name) for each in known):
         return None
     own = anatomy.imported_class(ex.dotted(base) or "") if itself is not None and base is not None else None
-    classes = [own] if own is not None else _classes_of(anatomy, slot, asking=False)
+    classes = [own] if own is not None else _classes_of(anatomy, (slot, False))
     methods = (method_of(there, cls, name) for there, cls in classes)
     return next((found for found in methods if found is not None), None)
 
@@ -131,6 +147,12 @@ def body(anatomy: Anatomy, call: cst.Call) -> tuple[Anatomy, Scope] | None:
 
 def run_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False) -> FoundClass | None:
     """The function or method of another file that a call runs, and that file. `asking`: if it may ask a model."""
+    return _run_elsewhere(anatomy, (call, asking))
+
+
+@kept
+def _run_elsewhere(anatomy: Anatomy, asked: tuple[cst.Call, bool]) -> FoundClass | None:
+    call, asking = asked
     found = anatomy.imported_function(ex.dotted(call.func) or "", asking=asking)
     return found or next(methods_elsewhere(anatomy, call, asking=asking), None)
 
@@ -145,7 +167,7 @@ def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False)
         methods = iter([inherited(anatomy, cls, name, asking=asking)])
     else:
         slot = anatomy.facts.slots.of(base) if base is not None else None
-        objects = list(classes_of(anatomy, slot, asking=asking)) if slot is not None else []
+        objects = [*classes_of(anatomy, slot, asking=asking)] if slot is not None else []
         made = anatomy.imported_class(ex.dotted(base.func) or "", asking=asking) if type(base) is cst.Call else None
         objects += [made] if made is not None else []
         methods = (method_of(*each, name) for each in objects)
@@ -159,7 +181,7 @@ _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
 def _called(anatomy: Anatomy, call: cst.Call, *, asking: bool) -> Iterator[FoundClass]:
     """`self.oracle(talk)`: the method that is run if an object of another file is called itself."""
     slot = anatomy.facts.slots.of(call.func) if isinstance(call.func, _PLACES) else None
-    objects = classes_of(anatomy, slot, asking=asking) if slot is not None else iter(())
+    objects = classes_of(anatomy, slot, asking=asking) if slot is not None else ()
     methods = (method_of(*each, "__call__") for each in objects)
     yield from (method for method in methods if method is not None)
 
@@ -262,6 +284,7 @@ def _global_name(anatomy: Anatomy, slot: Slot) -> str:
     return slot[2] if slot[0] == "var" and slot[1] is anatomy.module.top else ""
 
 
+@kept
 def class_names(anatomy: Anatomy, slot: Slot) -> Iterable[str]:
     """The names, as they stand in the file, of classes that the object in a slot may belong to; each once."""
     return dict.fromkeys(_class_names(anatomy, slot, set()))

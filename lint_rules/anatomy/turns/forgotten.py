@@ -25,7 +25,6 @@ from lint_rules.anatomy.turns.detached import is_put_nowhere
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, stores_by_name
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
@@ -90,7 +89,7 @@ class _Search:
         self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
         self._pending: dict[tuple[Scope, Slot, frozenset[Slot]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
-        self.resources = Resources(anatomy)
+        self.resources = anatomy.resources
 
     # -- a turn ------------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ class Keepers:
 
     def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
-        found = next(classes_of(self._anatomy, keeper), None)
+        found = next(iter(classes_of(self._anatomy, keeper)), None)
         method = method_of(*found, name) if found is not None else None
         return method[1] if method is not None else None
 

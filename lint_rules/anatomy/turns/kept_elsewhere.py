@@ -19,7 +19,7 @@ from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import store_of
-from lint_rules.anatomy.turns.resources import Resources, Touched
+from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
@@ -37,7 +37,7 @@ class KeptElsewhere:
     def __init__(self, anatomy: Anatomy) -> None:
         self.anatomy = anatomy
         self.facts = anatomy.facts
-        self._resources = Resources(anatomy)
+        self._resources = anatomy.resources
         self._known: dict[Scope, list[Stored]] = {}
 
     def of(self, function: Scope) -> list[Stored]:

@@ -15,14 +15,15 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.turns.refusals import Refusals
-from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point, solve
 from lint_rules.syntax.graph import Kind as Edge
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk, walk_scope
 from lint_rules.syntax.ways import Says, Ways
@@ -60,7 +61,6 @@ class ReplyPlaces:
     def __init__(self, anatomy: Anatomy, lost: Callable[[Anatomy, Slot], bool] = lambda _, __: False) -> None:
         self.anatomy = anatomy
         self._lost = lost
-        self._resources = Resources(anatomy)
 
     def derived(
         self,
@@ -84,23 +84,27 @@ class ReplyPlaces:
         names = {name for name in known if name != own}
         barred = [*others, *([until] if until is not None else [])]
         around = {outer for other in barred for outer in (other, *module.ancestors(other))}
-        kinds: tuple[type[cst.CSTNode], ...] = (*_BINDING, cst.Call) if grown or put else _BINDING
-        nodes = function.nodes_of(*kinds) if region is None else module.nodes_inside(region, function, *kinds)
+        bound = _bindings(self.anatomy, function)
+        found = [
+            each
+            for each in (bound if region is None else module.placed_inside(bound, region, lambda one: one.node))
+            if each.value not in around and (grown or put or type(each.node) is not cst.Call)
+        ]
         if grown:  # nothing is made of it before it is there
             loops = [outer for outer in module.ancestors(call) if type(outer) in _LOOPS]
-            nodes = [
-                node
-                for node in nodes
-                if module.inside(call, node) or module.before(call, node) or any(module.inside(node, o) for o in loops)
+            found = [
+                each
+                for each in found
+                if module.inside(call, each.node)
+                or module.before(call, each.node)
+                or any(module.inside(each.node, o) for o in loops)
             ]
         for _ in range(4):
             before = len(names)
-            for node in nodes:
-                value, targets = _bound(node)
-                if value is None or value in around:
-                    continue
-                if module.inside(call, value) or (_mentions if grown else _reads)(value, names):
-                    targets = [part for target in targets for part in self._told_apart(value, target)]
+            for each in found:
+                read = each.mentioned if grown else each.read
+                if not names.isdisjoint(read) or module.inside(call, each.value):
+                    targets = [part for target in each.targets for part in self._told_apart(each.value, target)]
                     names.update(name for target in targets for name in _roots(target, own))
             if len(names) == before:
                 break
@@ -179,7 +183,7 @@ class ReplyPlaces:
             return False
         if self._pieces(node, base):
             return False
-        return stores_by_name(node) or self._hands_on(node) or bool(self._resources.of(node).made)
+        return stores_by_name(node) or self._hands_on(node) or bool(self.anatomy.resources.of(node).made)
 
     def _hands_on(self, node: cst.Call) -> bool:
         """`to_thread(self.keep, reply)`: whether a function that stores is handed on with the reply."""
@@ -261,7 +265,7 @@ class ReplyPlaces:
     def _bound_at(self, function: Scope, point: Point, call: cst.Call, names: frozenset[str]) -> frozenset[str]:
         """The names that hold the reply behind a point."""
         own = self.anatomy.module.self_name(function)
-        for part in _bindings(point):
+        for part in _binding(point):
             value, targets = _bound(part)
             if value is None:
                 continue
@@ -347,15 +351,43 @@ def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
     return None, []
 
 
-def bound_values(function: Scope, name: str) -> Iterator[cst.CSTNode]:
+@record
+class _Bound:
+    """What a node of a function binds, or puts something into; `read` and `mentioned` are the names in the value."""
+
+    node: cst.CSTNode
+    value: cst.CSTNode
+    targets: list[cst.CSTNode]
+    read: frozenset[str]
+    mentioned: frozenset[str]
+
+
+@kept
+def _bindings(anatomy: Anatomy, function: Scope) -> tuple[_Bound, ...]:
+    """In source order."""
+    bound = ((node, *_bound(node)) for node in function.nodes_of(*_BINDING, cst.Call))
+    return tuple(
+        _Bound(node, value, targets, frozenset(_read(value)), frozenset(filter(None, map(_name, walk(value)))))
+        for node, value, targets in bound
+        if value is not None
+    )
+
+
+@kept
+def _values(anatomy: Anatomy, function: Scope) -> dict[str, list[cst.CSTNode]]:
+    found: dict[str, list[cst.CSTNode]] = {}
+    for each in _bindings(anatomy, function):
+        for name in {name for target in each.targets for name in _roots(target)}:
+            found.setdefault(name, []).append(each.value)
+    return found
+
+
+def bound_values(anatomy: Anatomy, function: Scope, name: str) -> list[cst.CSTNode]:
     """What a name of a function is bound to, and what is put into it."""
-    for node in function.nodes_of(*_BINDING, cst.Call):
-        value, targets = _bound(node)
-        if value is not None and any(name in _roots(target) for target in targets):
-            yield value
+    return _values(anatomy, function).get(name, [])
 
 
-def _bindings(point: Point) -> Iterator[cst.CSTNode]:
+def _binding(point: Point) -> Iterator[cst.CSTNode]:
     """What binds names at a point, in its order."""
     if isinstance(point.statement, cst.For):
         yield point.statement
@@ -387,26 +419,33 @@ def _attribute(node: cst.CSTNode) -> str:
 
 def is_read(node: cst.CSTNode, names: Collection[str]) -> bool:
     """Whether a node is one of the names that hold something."""
-    return (type(node) is cst.Name and node.value in names) or (
-        type(node) is cst.Attribute and _attribute(node) in names
-    )
+    return _name(node) in names
+
+
+def _name(node: cst.CSTNode) -> str:
+    """`x` and `x.y`, as they may hold something; empty for anything else."""
+    return node.value if type(node) is cst.Name else _attribute(node)
 
 
 def _reads(value: cst.CSTNode, names: Collection[str]) -> bool:
-    """Whether a value is made of what these names hold; what a response says of itself is not the reply.
+    """Whether a value is made of what these names hold."""
+    return bool(names) and any(name in names for name in _read(value))
+
+
+def _read(value: cst.CSTNode) -> Iterator[str]:
+    """The names of which a value is made; what a response says of itself is not the reply.
 
     Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`.
     """
-    stack = [value] if names else []
+    stack = [value]
     while stack:
         node = stack.pop()
-        if is_read(node, names):
-            return True
+        if name := _name(node):
+            yield name
         if type(node) is cst.IfExp:
             stack += [node.body, node.orelse]
         elif not _is_verdict(node) and (type(node) is not cst.Attribute or node.attr.value not in _ABOUT):
             stack.extend(children(node))
-    return False
 
 
 def _is_verdict(node: cst.CSTNode) -> bool:

@@ -16,6 +16,7 @@ from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -62,9 +63,6 @@ class Touched:
             return not self.outside.isdisjoint(save.outside)
         return not self.inside.isdisjoint(save.inside)
 
-    def joined(self, other: Touched) -> Touched:
-        return _joined([self, other])
-
     def is_put_back_by(self, save: Touched) -> bool:
         """Whether `save` writes over the rows that this call reads."""
         return not self.read.isdisjoint(save.over)
@@ -77,12 +75,13 @@ class Resources:
         self._anatomy = anatomy
         self._known: dict[Scope, Touched] = {}
 
+    @kept
     def of(self, call: cst.Call) -> Touched:
         found = body(self._anatomy, call)
         if found is None:
-            return _joined([_handed(self._anatomy, call)])
+            return _handed(self._anatomy, call)
         if found[1] not in self._known:
-            self._known[found[1]] = _joined(list(_within(*found, _HOPS)))
+            self._known[found[1]] = joined(_within(*found, _HOPS))
         return self._known[found[1]]
 
     def handed(self, call: cst.Call) -> Touched:
@@ -98,17 +97,17 @@ class Resources:
         """The functions that stand beside those in which a call leaves the program, and touch the same there."""
         found = body(self._anatomy, save)
         for there, store in _run_by(*found, _HOPS) if found is not None else ():
-            saved = _joined(list(_touched(there, store)))
+            saved = joined(_touched(there, store))
             for beside in there.module.functions if saved.lies_outside else ():
                 if beside is not store and beside.kind == "function" and beside.owner is store.owner:
-                    read = _joined(list(_touched(there, beside)))
+                    read = joined(_touched(there, beside))
                     if read.lies_outside and read.is_read_again_after(saved):
                         yield there, beside, read
 
     def is_read_again(self, save: cst.Call) -> bool:
         """Whether another call of the file takes out what this one puts into a table, a key or an attribute."""
         saved, module = self.of(save), self._anatomy.module
-        return saved != Touched() and any(
+        return any(
             self.of(other).is_read_again_after(saved)
             for other in module.nodes_of(cst.Call)
             if ex.dotted(other.func) != ex.dotted(save.func)
@@ -117,7 +116,9 @@ class Resources:
         )
 
 
-def _joined(parts: list[Touched]) -> Touched:
+def joined(touched: Iterable[Touched]) -> Touched:
+    """All that several touch."""
+    parts = [*touched]
     return Touched(
         frozenset().union(*(part.outside for part in parts)),
         frozenset().union(*(part.read for part in parts)),
@@ -153,8 +154,8 @@ def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
         else:
             yield _handed(anatomy, call)
     texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
-    joined = (node.right for node in here.nodes_of(cst.BinaryOperation) if isinstance(node.operator, cst.Divide))
-    names = (ex.text(right) or "" for right in joined)  # `folder / "talk.json"`
+    ends = (node.right for node in here.nodes_of(cst.BinaryOperation) if isinstance(node.operator, cst.Divide))
+    names = (ex.text(right) or "" for right in ends)  # `folder / "talk.json"`
     yield Touched(outside=frozenset(filter(_is_key, (*texts, *names))))
     yield Touched(inside=frozenset(lasting_places(anatomy, (node for node in here.nodes if node not in logs))))
 
@@ -199,6 +200,7 @@ def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
             base = base.value if isinstance(base, (cst.Subscript, cst.Attribute)) else None
 
 
+@kept
 def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     """What stands in a call itself: statements of SQL, keys, classes of rows."""
     outside: set[str] = set()

@@ -229,7 +229,7 @@ class RunStates:
         if known is not None:
             return self.anatomy, known
         slot = self.facts.slots.of(base)
-        found = next(classes_of(self.anatomy, slot), None) if slot is not None else None
+        found = next(iter(classes_of(self.anatomy, slot)), None) if slot is not None else None
         if found is not None:
             return found
         for node in function.nodes:

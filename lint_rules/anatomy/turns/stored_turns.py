@@ -20,7 +20,7 @@ from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
-from lint_rules.anatomy.turns.resources import Resources, Touched
+from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -75,7 +75,7 @@ class StoredTurns:
         self._facts = anatomy.facts
         self._module = anatomy.module
         self._places = ReplyPlaces(anatomy)
-        self._resources = Resources(anatomy)
+        self._resources = anatomy.resources
         self._known: dict[Scope, list[Kept]] = {}
         self._loads: dict[tuple[Scope, cst.CSTNode], list[tuple[cst.Call, set[str]]]] = {}
 
@@ -192,7 +192,7 @@ class StoredTurns:
         for here in queue:
             new = set(_paths(here)) - sent
             sent |= new
-            queue += [v for name in new if name.isidentifier() for v in bound_values(function, name)]
+            queue += [v for name in new if name.isidentifier() for v in bound_values(self._anatomy, function, name)]
         return sent
 
     def _tells_both(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
