@@ -74,6 +74,8 @@ second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
 told from the rest by words (`<tool_call>`, `ACTION:`) is a call: where it is passed over, and nothing is stored that
 says so, it is reported. Arguments that a function of another file parses are reported where that function gets them.
+Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
+looked at here: nothing is lost.
 Where there is no round loop in the file, methods and reusable functions are reported, scripts are not; a handler that
 stands around the request as well ends the turn, if no other request follows and it stores nothing.
 

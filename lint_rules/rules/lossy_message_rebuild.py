@@ -58,7 +58,8 @@ file, that take id and name from one event, row, pattern or handler's parameters
 file ever adds; and dicts with the role "tool" that are stored in a history which is sent, in a loop over tool calls. A
 message with calls of a reply, stored where the model is asked, says nothing if its content is `None` or `""`, or it is
 made of role and calls alone, nothing sets it later, and no message before it holds the text. Calls of a piece take the
-place of others if they are assigned in a loop that adds to the text of the pieces, and are looked at behind it only.
+place of others if they are assigned in a loop that adds to the text of the pieces, and are looked at behind it only;
+whoever makes the pieces, in the project, is asked for those of its own making.
 An `input` that is read where its block begins (Anthropic's stream) is empty, if nobody reads its pieces. Copies of all
 messages of a history that get its calls, and of no message the id of the call it answers, count where the requests go
 to such an API. Ids are asked for only where the file's requests go to an API that has them (OpenAI, LiteLLM, Mistral,
