@@ -41,12 +41,13 @@ followed through the function: names bound to it or to its elements, loops, slic
 (`next(...)`, `max(...)`, a function of the file that gives one back); a copy, or a new binding, ends it.
 Reported is a store into content, role, calls or parts of a message; messages that are removed or put in before the
 rest; and a fixed instruction that is appended where the function asks the model once. Functions that return nothing and
-ask nobody are there to edit. Silent is: a list that is cut back to the length that was taken of it before; a name like `add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that
-says "in place", "modifies", "appends to"; a function that returns or yields the very list or message it got (a message
-only where no caller is seen to pass one that others hold); a message that every caller passes along with a reply, or
-with a piece of its stream: it is put together from them; a private function or method without a caller in sight;
-callers that all pass something made for the call, or put the result in its place. An agent loop that appends replies
-and results to the list it got is silent, too: that is how conversations are kept.
+ask nobody are there to edit. Silent is: a list that is cut back to the length that was taken of it before; a name like
+`add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function
+that returns or yields the very list or message it got (a message only where no caller is seen to pass one that others
+hold); a message that every caller passes along with a reply, or with a piece of its stream: it is put together from
+them; a private function or method without a caller in sight; callers that all pass something made for the call, or put
+the result in its place. An agent loop that appends replies and results to the list it got is silent, too: that is how
+conversations are kept.
 
 The objects of a class are messages when a method without arguments makes one of them. Of such a class, members that are
 only read (`@property`, `__str__`, `__repr__`, `__rich__`) are reported when they store under a key of an element that
