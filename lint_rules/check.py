@@ -140,7 +140,7 @@ def map_source(
     asked = options._replace(codes=frozenset(by_code()))  # whatever a file speaks about, if it does, is of interest
     form = _look(source, path, asked, None, neighbours)
     tree = _parsed(source) if form.tree is None else form.tree
-    levels = max(form.levels, levels_of(source, tree))
+    levels = max(form.levels, levels_of(tree))
 
     def draw() -> Sheet:
         return analysis.drawn(source, path, tree, options, neighbours, findings, altered=form.altered)
@@ -167,7 +167,7 @@ def _with_tree(source: bytes, path: str, function: Callable[[Tree], Result]) -> 
 
     _refuse_notebook(source, path)
     tree = _parsed(source)
-    return with_room(levels(source, tree), lambda: function(tree))
+    return with_room(levels(tree), lambda: function(tree))
 
 
 def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, neighbours: Neighbours | None) -> Form:

@@ -30,11 +30,12 @@ from lint_rules.program.modules import Program, indexed
 from lint_rules.program.values import Values
 from lint_rules.project import MOST_HOPS, Project, direct_importers, importers_of, is_imported, is_project
 from lint_rules.syntax.bare import Unlike, bare_tree
-from lint_rules.syntax.depth import SHALLOW, levels_of_text
+from lint_rules.syntax.depth import SHALLOW
 from lint_rules.syntax.module import SourceModule
 from lint_rules.syntax.parse import Tree, parse, unreadable
 from lint_rules.syntax.python import Unreadable
 from lint_rules.syntax.reexports import imports
+from lint_rules.syntax.walk import levels_below
 
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
@@ -75,9 +76,9 @@ def read_bare(source: bytes, path: str, tree: Tree, *, altered: bool = False) ->
     return read(source, path, tree)
 
 
-def levels(source: bytes, tree: Tree) -> int:
+def levels(tree: Tree) -> int:
     """How deep the tree of a file is, at most."""
-    return Signs(tree).levels if isinstance(tree, ast.Module) else levels_of_text(source)
+    return Signs(tree).levels if isinstance(tree, ast.Module) else levels_below(tree)
 
 
 # -- its anatomy --------------------------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ def _nearby(
 ) -> Anatomy | None:
     try:
         tree = parse(source)
-        if levels(source, tree) > SHALLOW or _is_large(tree, options):
+        if levels(tree) > SHALLOW or _is_large(tree, options):
             return None
         if read is not read_bare or not isinstance(tree, ast.Module):
             return anatomy_of(read(source, path, tree), options, neighbours, read, hops, around)

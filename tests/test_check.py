@@ -333,3 +333,11 @@ def test_a_file_is_let_go_of_without_a_look_for_garbage(folder: Path) -> None:
         gc.unfreeze()
         gc.enable()
     assert [kind for kind in kinds if kind.__module__.startswith(("lint_rules.", "libcst."))] == []
+
+
+def test_a_tree_that_only_libcst_can_make_is_no_deeper_than_others() -> None:
+    from lint_rules.reading import levels
+    from lint_rules.syntax.depth import SHALLOW
+
+    tree = libcst.parse_module("def f(a):\n    return g(a[0], b=[c for c in a])\n")
+    assert levels(tree) < SHALLOW

@@ -10,7 +10,9 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.turns.storage import Place
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.obligations.begun_anew import is_begun_anew
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
@@ -77,7 +79,8 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 
 def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
     handling = handlers.handle(anatomy.module, guard, handler)
-    for target in _emptied(anatomy, handling) if transfer.way == "load" else ():
+    emptied = transfer.way == "load" and not _is_set_aside(anatomy, guard, handler)
+    for target in _emptied(anatomy, handling) if emptied else ():
         over = _written_over(anatomy, target, guard) or _saved_again(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
@@ -125,30 +128,31 @@ def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[cst.BaseExpressio
     """
     module, guard = anatomy.module, handling.guard
     function = module.scope_of[guard].function
-    by_handler = dict(_made_nothing(module.nodes_inside(handling.handler.body, function, *_GIVING)))
+    by_handler = dict(_made_nothing(anatomy, module.nodes_inside(handling.handler.body, function, *_GIVING)))
     yield from by_handler.values()
     if handling.ending is not Ending.DROPS:
         return
-    given = {place for node in module.nodes_inside(guard.body, function, *_GIVING) for place, _ in _places(node)}
+    given = {place for node in module.nodes_inside(guard.body, function, *_GIVING) for place, _, _ in _places(node)}
     flow, handler = anatomy.flow(function), anatomy.points(function, [handling.handler])
     for node in function.nodes_of(*_GIVING):
         is_default = module.before(node, guard) and not isinstance(node, cst.Return)
         if not module.inside(node, guard) and (is_default or flow.reaches(handler, anatomy.points(function, [node]))):
-            yield from (target for place, target in _made_nothing([node]) if place in given)
+            yield from (target for place, target in _made_nothing(anatomy, [node]) if place in given)
 
 
-def _made_nothing(nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, cst.BaseExpression | None]]:
-    for node in nodes:
-        if isinstance(node, _GIVING) and node.value is not None and handlers.is_neutral(node.value):
-            yield from _places(node)
+def _made_nothing(anatomy: Anatomy, nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+    for place, target, value in (each for node in nodes for each in _places(node)):
+        if value is not None and is_begun_anew(anatomy, value):
+            yield place, target
 
 
-def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None]]:
-    """Where a value goes, as it is written: "" for the result of a function."""
+def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None, cst.BaseExpression | None]]:
+    """Where values go, as it is written, and which: "" for the result of a function."""
     if isinstance(node, cst.Return):
-        yield "", None
-    elif isinstance(node, (cst.Assign, cst.AnnAssign)):
-        yield from ((ex.source(target), target) for target in ex.targets(node))
+        yield "", None, node.value
+    elif isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None:
+        for place, value in (each for target in ex.targets(node) for each in ex.unpacked(target, node.value)):
+            yield ex.source(place), place, value
 
 
 def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cst.Try) -> cst.CSTNode | None:
@@ -164,17 +168,47 @@ def _written_over(anatomy: Anatomy, target: cst.BaseExpression | None, guard: cs
             continue
         if slot[0] != "var":
             return call
-        if anatomy.module.scope_of[call].function is function and not anatomy.module.inside(call, guard):
+        is_there = anatomy.module.scope_of[call].function is function and not anatomy.module.inside(call, guard)
+        if is_there and not _goes_elsewhere(anatomy, call, guard):
             if flow.reaches(flow.enclosing(guard.body, parent) or flow.at(guard), flow.enclosing(call, parent)):
                 return call
     return None
+
+
+def _goes_elsewhere(anatomy: Anatomy, call: cst.Call, guard: cst.Try) -> bool:
+    """Whether a call of its function saves to another place than a `try` reads."""
+    function, storage = anatomy.module.scope_of[guard].function, anatomy.storage
+    read = _read_in(anatomy, guard)
+    saved = [save.place for save in storage.saves(function) if save.node is call]
+    return bool(read and saved) and not any(place.is_rewritten_at(there) for place in read for there in saved)
+
+
+def _is_set_aside(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) -> bool:
+    """Whether a handler hands the file on that could not be read: it is moved, or copied."""
+    function, storage = anatomy.module.scope_of[guard].function, anatomy.storage
+    read = {part for place in _read_in(anatomy, guard) for part in place.key}
+    saves = {save.node for save in storage.saves(function)}
+    for call in nodes_below(handler.body, cst.Call):
+        if call not in saves and not handlers.is_logging(call):
+            base = ex.receiver(call)
+            given = [*(arg.value for arg in call.args), *([base] if base is not None else [])]
+            if any(storage.form(value, function) in read for value in given):
+                return True
+    return False
+
+
+def _read_in(anatomy: Anatomy, guard: cst.Try) -> list[Place]:
+    """The places outside of the program that a `try` reads."""
+    reader = anatomy.module.scope_of[guard].function
+    found = (anatomy.storage.read_at(part, reader) for part in walk(guard.body))
+    return [place for place in found if place is not None]
 
 
 @once(circular=_NOWHERE)
 def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the function of a `try` has loaded, or would have, is saved to where it came from, in the file."""
     reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage
-    read = [place for call in walk(guard.body) if (place := storage.read_at(call, reader)) is not None]
+    read = _read_in(anatomy, guard)
     for function in anatomy.module.functions:
         for save in storage.saves(function):
             if function is not reader and any(place.is_rewritten_at(save.place) for place in read):

@@ -65,6 +65,14 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return CHILDREN[type(node)](node)
 
 
+def levels_below(node: cst.CSTNode) -> int:
+    """How deep a tree is: 1 for a node alone."""
+    levels, row = 0, [node]
+    while row:
+        levels, row = levels + 1, [child for each in row for child in children(each)]
+    return levels
+
+
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """`node` and everything below it, parents first, siblings in source order."""
     stack = [node]

@@ -1,0 +1,49 @@
+"""Values that hold nothing of what was stored: an empty list, a document with one, an object made from nothing."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.handlers import is_neutral
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
+
+
+@once(circular=False)
+def is_begun_anew(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is empty, or a fresh document: also a copy of a constant, or what a function gives for one."""
+    value = ex.inner(value)
+    if is_neutral(value):
+        return True
+    if isinstance(value, cst.Dict):
+        return any(_is_empty_container(anatomy, part) for part in ex.dict_items(value).values())
+    if isinstance(value, (cst.Name, cst.Attribute)):
+        return _is_constant(anatomy, anatomy.facts.slots.of(value))
+    return isinstance(value, cst.Call) and _is_made_empty(anatomy, value)
+
+
+def _is_empty_container(anatomy: Anatomy, part: cst.BaseExpression) -> bool:
+    says_none = isinstance(part, cst.SimpleString) or ex.dotted(part) == "None"
+    return not says_none and is_begun_anew(anatomy, part)
+
+
+def _is_constant(anatomy: Anatomy, slot: Slot | None) -> bool:
+    """Whether a name of the module stands for one empty document."""
+    given = anatomy.facts.assigned(slot) if slot is not None and slot[0] == "var" and slot[1].kind == "module" else ()
+    return len(given) == 1 and is_begun_anew(anatomy, given[0])
+
+
+def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`_empty()`, `deepcopy(_EMPTY)`, `_EMPTY.copy()`, `deque(maxlen=20)`, `Talk()`: nothing that was said goes in."""
+    run = anatomy.storage.run(call)
+    if run is not None:
+        given = [node.value for node in run[1].nodes_of(cst.Return)]
+        return bool(given) and all(value is not None and is_begun_anew(run[0].anatomy, value) for value in given)
+    base, handed = ex.receiver(call), [arg.value for arg in call.args if arg.keyword is None]
+    if ex.called_name(call) in {"copy", "deepcopy", "dict", "list"}:
+        source = handed[0] if handed else base
+        return source is not None and is_begun_anew(anatomy, source)
+    is_class = anatomy.module.imports.resolve(ex.dotted(call.func) or "").startswith("collections.")
+    return (anatomy.facts.slots.constructed(call) is not None and not call.args) or (is_class and not handed)
