@@ -37,9 +37,7 @@ _LEFT = frozenset({"GeneratorExit"})
 _NONE_LEFT = frozenset({"StopIteration"})
 _TOO_LATE = frozenset({"TimeoutError", "OSError"})
 _ANY = _MALFORMED | _UNKNOWN_TOOL | {"TypeError", "RuntimeError"}
-"""What a `raise` or arguments by name end in is not known: a handler of one of these may take it."""
-_UNKNOWN = frozenset[str]()
-"""A tool may raise whatever it likes: only a handler of all errors takes that."""
+"""What a tool raises is not known: a handler of one of these may take it."""
 _TABLES = frozenset({"get", "getattr"})
 
 Settled = Callable[[Point], bool]
@@ -247,7 +245,7 @@ class Failing:
             if hand.mentions(call):
                 yield Fault(call, call, _MALFORMED, parsing=True)
         elif self._runs_tool(hand, call):
-            yield Fault(call, call, _UNKNOWN, tool=True)
+            yield Fault(call, call, _ANY, tool=True)
         elif names := self._unfit(hand, call):
             yield Fault(call, call, names, tool=True)
         elif any(arg.star == "**" and hand.mentions(arg.value) for arg in call.args):

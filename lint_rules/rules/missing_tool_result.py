@@ -64,8 +64,7 @@ round. Then it asks whether the conversation goes on from there: the model is as
 or the history outlives the function. Tests that tell calls from other parts of a reply are understood. An error counts
 where the model decides about it: a tool that it named and that is not there, or fails, malformed arguments, one that it
 leaves out (`args["path"]`, where nobody asks for it before), what is no number, file, command or address for a function
-of the library (`int(args["lines"])`); here, or in a function that gets the calls, or one of them. What a tool raises is
-not known: only a handler of all errors takes it. It is followed outwards: to a handler that goes on with the history,
+of the library (`int(args["lines"])`); here, or in a function that gets the calls, or one of them. It is followed outwards: to a handler that goes on with the history,
 here, in a caller, or in a file that imports this one; to a chat framework, which catches it; and to whoever runs a turn
 of an object that keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows,
 keys, files, or to an object of another file: what it gives is sent again, with its calls, and an error leaves them open

@@ -238,8 +238,6 @@ def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNod
     makes itself tells whoever makes them.
     """
     for loop in anatomy.module.nodes_of(cst.For):
-        if _are_made_here(anatomy, loop):
-            continue
         lines = [node for node in walk(loop.body) if isinstance(node, (cst.Assign, cst.AugAssign, cst.Call))]
         names = set(ex.target_names(loop.target))
         assigned = [line for line in lines if isinstance(line, cst.Assign)]
@@ -248,7 +246,7 @@ def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNod
                 names.update(ex.target_names(bound.targets[0].target))
         grown = next((node for node in lines if _grows_text(node, names)), None)
         for line in assigned:
-            if grown is not None and _takes_calls(anatomy, line, names, loop):
+            if grown is not None and _takes_calls(anatomy, line, names, loop) and not _are_made_here(anatomy, loop):
                 yield line, grown
 
 
