@@ -134,12 +134,6 @@ class Fault:
         return bool(exceptions.caught(handler) & (self.names | exceptions.CATCH_ALL))
 
 
-def _on(hand: InHand, call: cst.Call) -> bool:
-    """Whether a method of what the model named is called: `Path(name).read_text()`."""
-    owner = ex.receiver(call)
-    return owner is not None and hand.mentions(owner)
-
-
 def _inside(graph: Graph, handler: Point) -> Iterator[Point]:
     """The points of the body of a handler."""
     if isinstance(handler.statement, cst.ExceptHandler):
@@ -279,9 +273,8 @@ class Failing:
 
     def _unfit(self, hand: InHand, call: cst.Call) -> frozenset[str]:
         """What a function of the library raises where what the model wrote is no number, no file, no address."""
-        if not any(hand.mentions(arg.value) for arg in call.args) and not _on(hand, call):
-            return frozenset()
-        return raised(self._anatomy.module, call)
+        names = raised(self._anatomy.module, call)
+        return names if names and hand.mentions(call) else frozenset()
 
     def _asks_server(self, hand: InHand, call: cst.Call) -> bool:
         """Whether a session of MCP runs the tool: it raises where the server refuses, is gone or takes too long."""

@@ -73,6 +73,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.cuts import is_length
 from lint_rules.anatomy.messages.given import (
     Given,
     edited,
@@ -164,13 +165,7 @@ def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:
         return False
     slot = anatomy.facts.slots.of(part.lower)
     marked = anatomy.facts.assigned(slot) if slot is not None else []
-    of = ex.dotted(node.target.value)
-    lengths = [
-        value
-        for value in marked
-        if isinstance(value, cst.Call) and ex.called_name(value) == "len" and ex.dotted(value.args[0].value) == of
-    ]
-    return bool(marked) and len(lengths) == len(marked)
+    return bool(marked) and all(is_length(value, node.target.value) for value in marked)
 
 
 def _goes_on(anatomy: Anatomy, given: Given) -> bool:

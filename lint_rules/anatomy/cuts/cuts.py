@@ -124,7 +124,7 @@ def tail(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpressi
     if isinstance(lower, cst.UnaryOperation) and isinstance(lower.operator, cst.Minus):
         return node.value, lower.expression
     if isinstance(lower, cst.BinaryOperation) and isinstance(lower.operator, cst.Subtract):
-        if _is_length(lower.left, node.value):
+        if is_length(lower.left, node.value):
             return node.value, lower.right
     return None
 
@@ -218,7 +218,7 @@ def _is_empty(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Assign) and isinstance(node.value, cst.List) and not node.value.elements
 
 
-def _is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
+def is_length(node: cst.BaseExpression, of: cst.BaseExpression) -> bool:
     """Whether `node` is `len(of)`."""
     return (
         isinstance(node, cst.Call)
