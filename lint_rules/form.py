@@ -59,7 +59,7 @@ def formed(
         own = own or ast.parse(source)
         seen = seen.again(own)
     own = own or tree
-    altered = normalize(own, seen.nodes)
+    altered = normalize(own, seen.nodes, exported=_exported(path, neighbours))
     if altered:
         seen = seen.again(own)
         speaking |= seen.speaking(options.codes - speaking)
@@ -84,7 +84,20 @@ def bring_in_form(tree: ast.Module, source: bytes, path: str, neighbours: Neighb
     seen = Gate(tree, sources_near(path, neighbours))
     is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours).is_changed
     nodes = (seen.again(tree) if is_lowered else seen).nodes
-    return normalize(tree, nodes, seen.defined_elsewhere()) or is_lowered
+    return normalize(tree, nodes, seen.defined_elsewhere(), _exported(path, neighbours, True)) or is_lowered
+
+
+def _exported(path: str, neighbours: Neighbours | None, unknown: bool = False) -> Callable[[str], bool]:
+    """What tells whether a file that imports the one at `path` names a function of it; `unknown` without a project."""
+    from lint_rules.project import direct_importers, is_project
+
+    if not is_project(neighbours):
+        return lambda name: unknown and not name.startswith("_")
+
+    def named(name: str) -> bool:
+        return any(name.encode() in source for _, source in direct_importers(path, neighbours))
+
+    return named
 
 
 def _lower(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> Lowered:

@@ -223,6 +223,8 @@ SERVER_LIBRARIES = ("mcp", "fastmcp")
 """What runs a tool on a server of the Model Context Protocol, and its clients (Python SDK, FastMCP)."""
 DECODING_METHODS = frozenset({"model_validate_json", "validate_json", "parse_raw"})
 """Methods of Pydantic's classes and adapters that decode JSON, and check what is in it."""
+VALIDATORS = DECODING_METHODS | {"model_validate", "model_construct", "parse_obj", "from_orm"}
+"""Methods of Pydantic's classes that give an object of the class. Source: Pydantic, `BaseModel`, versions 1 and 2."""
 ENCODERS = frozenset({"json.dumps", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "json5.dumps"})
 
 SCHEMA_NAMES = frozenset(

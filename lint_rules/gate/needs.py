@@ -58,7 +58,6 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
 _DECODERS = tuple(frozenset(name.split(".")) for name in words.DECODERS)
-_LOADERS = frozenset({"load", "loads", "safe_load"})
 _ENCODERS = tuple(frozenset(name.split(".")) for name in words.ENCODERS)
 
 
@@ -486,7 +485,7 @@ class Needs(Surroundings):
 
     def loses_stored(self) -> bool:
         """Handlers of errors in an agent, or in what another file keeps its messages with."""
-        return self.catches() and (self.agent or (not self.called.isdisjoint(_LOADERS) and self.is_told_of))
+        return self.catches() and (self.agent or self.is_told_of)
 
     def keeps_answers(self) -> bool:
         """A handler of errors in an agent; or messages that are marked as the model's, whoever asks it."""

@@ -86,9 +86,13 @@ class Storing:
         self._keepers = Keepers(anatomy)
         self._places = ReplyPlaces(anatomy)
         self._resources = anatomy.resources
+        self._classes: set[Scope] = set()
         for slot in anatomy.facts.all_known():
-            if slot[0] in {"member", "item"} and _tells(partial(anatomy.facts.shown, slot)):
-                self._holders.setdefault(slot[1], "a history")
+            if slot[0] in {"member", "item", "attr"} and _tells(partial(anatomy.facts.shown, slot)):
+                if slot[0] == "attr":
+                    self._classes.add(slot[1])
+                else:
+                    self._holders.setdefault(slot[1], "a history")
 
     def within(self, region: cst.CSTNode) -> Iterator[Transfer]:
         """The transfers in a region of the code, in source order."""
@@ -272,6 +276,8 @@ class Storing:
         return bool(roles) and set(roles) == {"system"}
 
     def _is_held(self, slot: Slot) -> bool:
+        if self.anatomy.facts.slots.classes.get(slot) in self._classes:
+            return True
         return _tells(partial(self.anatomy.facts.shown, slot)) or slot in self._holders or slot in self._told
 
     @cached_property

@@ -31,12 +31,15 @@ _MOST = 60
 _LOADS = re.compile(r"^_?(load|get|hget|read|fetch|find_one|restore|aget|retrieve)(_|$|[A-Z])")
 _SAVES = re.compile(r"^_?(save|set|setex|psetex|hset|put|store|write|persist|replace|upsert|update|aset)(_|$|[A-Z])")
 _NO_REWRITE = re.compile(r"append|add_|push|insert|extend")
+_DELETE = re.compile(r"\s*delete\s+from\s+[\"`]?(\w+)", re.I)
+_INSERT = re.compile(r"\s*insert\s+into\s+[\"`]?(\w+)", re.I)
 _SELECT = re.compile(r"\s*select\b.*?\bfrom\s+[\"`]?(\w+)", re.I | re.S)
 _UPDATE = re.compile(
     r"\s*(?:update\s+[\"`]?(\w+)|(?:replace\s+into|insert\s+or\s+replace\s+into)\s+[\"`]?(\w+)"
     r"|insert\s+into\s+[\"`]?(\w+).*\b(?:on\s+conflict\b.*\bdo\s+update|on\s+duplicate\s+key\s+update))",
     re.I | re.S,
 )
+_STATEMENTS = (_SELECT, _UPDATE, _DELETE, _INSERT)
 _WHERE = re.compile(r"\bwhere\b(?!.*\bwhere\b)(.*)", re.I | re.S)
 _HOLE = re.compile(r"\?|%s|%\(\w+\)s|\$\d+|(?<!:):[a-z_]\w*", re.I)
 _FETCHES = frozenset({"fetchone", "fetchall", "first", "one", "one_or_none", "scalar", "scalar_one", "mappings"})
@@ -45,6 +48,9 @@ _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
 _GUARDS = frozenset({"watch", "flock", "lockf", "with_for_update", "select_for_update", "start_transaction"})
 _GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bserializable\b", re.I)
+_FINDS = frozenset({"find_one", "lrange"})
+"""Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
+_CLEARS = frozenset({"delete", "delete_many", "delete_one"})
 _COMMITS = frozenset({"commit", "flush", "save", "asave"})
 
 
@@ -163,8 +169,51 @@ class Storage:
                     for place, origin, outside, there in other.saved_by(callee, depth + 1):
                         if origin.name in given:
                             yield Save(node, place.put(forms), given[origin.name], outside, there)
+                if (cleared := self._cleared(node, function)) is not None:
+                    yield from self._renewed(node, cleared, function)
             elif type(node) is cst.Assign:
                 yield from self._assigned(node, function)
+
+    def _cleared(self, call: cst.Call, function: Scope) -> Place | None:
+        """The place of which a call takes away all that lies there: rows, entries of a list."""
+        statement, base = self._statement(call), ex.receiver(call)
+        deleted = _DELETE.match(statement) if statement is not None else None
+        if statement is not None and deleted is not None:
+            key = tuple(self.form(value, function) for value in _bound(call))
+            return Place(("table", deleted.group(1).lower()), key, _conditions(statement))
+        if base is None or ex.called_name(call) not in _CLEARS:
+            return None
+        if call.args:
+            return Place(("keyed", self.form(base, function)), (self.form(call.args[0].value, function),))
+        return self._rows(call, function)
+
+    def _renewed(self, clear: cst.Call, place: Place, function: Scope) -> Iterator[Save]:
+        """What is put, part by part, where all was taken away before: the whole is written over."""
+        for call in function.nodes_of(cst.Call):
+            if self.module.before(clear, call) and self._adds(call, place, function):
+                yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
+
+    def _adds(self, call: cst.Call, place: Place, function: Scope) -> bool:
+        """Whether a call puts something in a place, beside what is there."""
+        base, named = ex.receiver(call), place.resource[1:]
+        if place.resource[0] == "table":
+            inserted = _INSERT.match(self._statement(call) or "")
+            return inserted is not None and (inserted.group(1).lower(),) == named
+        if place.resource[0] == "rows":
+            return base is not None and named[0] in self.anatomy.resources.handed(call).made
+        return base is not None and (self.form(base, function),) == named and ex.called_name(call) not in _CLEARS
+
+    def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
+        """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
+        used = {node.value for arg in call.args for node in walk(arg) if isinstance(node, cst.Name)}
+        for outer in self.module.ancestors(call):
+            if outer is function.node:
+                break
+            if isinstance(outer, cst.For) and not used.isdisjoint(ex.target_names(outer.target)):
+                yield outer.iter
+        for value in ex.positional(call):
+            if isinstance(ex.inner(value), (cst.Name, cst.ListComp, cst.GeneratorExp)):
+                yield value
 
     def _takes_history(self, call: cst.Call) -> bool:
         """Whether a call is worth to be looked into, which may cost the analysis of another file."""
@@ -218,9 +267,7 @@ class Storage:
         if found is None:
             return
         table = next(name for name in found.groups() if name).lower()
-        where = _WHERE.search(statement)
-        conditions = len(_HOLE.findall(where.group(1))) if where is not None else 0
-        arguments = _bound(call)
+        arguments, conditions = _bound(call), _conditions(statement)
         for value in arguments:
             key = tuple(self.form(other, function) for other in arguments if other is not value)
             yield Save(call, Place(("table", table), key, conditions), value, True)
@@ -304,12 +351,32 @@ class Storage:
                 return self._selected(node, ran, function)
         if statement is not None:
             return self._selected(node, node, function)
-        if base is not None and node.args and _LOADS.search(name):
+        finds = name in _FINDS or (name == "find" and bool(node.args) and isinstance(node.args[0].value, cst.Dict))
+        if base is not None and node.args and (finds or _LOADS.search(name)):
             values = [value for value in ex.positional(node) if ex.text(value) is None or value is node.args[0].value]
-            forms = tuple(self.form(value, function) for value in values)
-            outside = isinstance(self.module.parent[node], cst.Await) or name == "find_one"
+            forms = tuple(self.form(value, function) for value in (values[:1] if finds else values))
+            outside = finds or isinstance(self.module.parent[node], cst.Await)
             return Load(node, Place(("keyed", self.form(base, function)), forms), outside)
-        return None
+        rows = self._rows(node, function) if base is not None else None
+        return Load(node, rows, True) if rows is not None else None
+
+    def _rows(self, call: cst.Call, function: Scope) -> Place | None:
+        """The rows that a query names: `db.query(Line).filter(Line.talk == key)`, `Line.objects.filter(talk=key)`.
+
+        None for what names several classes, or makes a row.
+        """
+        touched = self.anatomy.resources.handed(call)
+        classes = [name for name in touched.read if name[:1].isupper()]
+        if len(classes) != 1 or touched.made - {*classes}:
+            return None
+        asked = [part for part in walk(call) if isinstance(part, (cst.Comparison, cst.Arg))]
+        keys: list[cst.BaseExpression] = []
+        for part in asked:
+            if isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.Equal):
+                keys.append(part.comparisons[0].comparator)
+            elif isinstance(part, cst.Arg) and part.keyword is not None:
+                keys.append(part.value)
+        return Place(("rows", classes[0]), tuple(self.form(key, function) for key in keys))
 
     def _selected(self, node: cst.Call, ran: cst.Call, function: Scope) -> Load | None:
         statement = self._statement(ran) or ""
@@ -415,6 +482,10 @@ class Storage:
         found = self._before_made(row)
         if len(found) != 1 or not (found[0].kind == "parameter" or self._is_given(found[0].value)):
             return None
+        given = ex.inner(found[0].value) if found[0].value is not None else None
+        rows = self._rows(given, function) if isinstance(given, cst.Call) else None
+        if rows is not None:
+            return Place(rows.resource, (*rows.key, ("column", node.attr.value)))
         return Place(("row", self.form(row, function)), (("column", node.attr.value),))
 
     def _is_given(self, value: cst.BaseExpression | None) -> bool:
@@ -449,7 +520,7 @@ class Storage:
             load = self._loaded(here, function) if run is None else None
             if load is not None:
                 yield Origin(load, "", history, encoded, whole)
-                if load.place.resource[0] != "keyed":
+                if load.place.resource[0] not in {"keyed", "row"}:  # else it may be of what was loaded before
                     continue
             if isinstance(here, cst.Name):
                 for definition in self.anatomy.definitions(here):
@@ -662,7 +733,13 @@ def _own(callee: Scope, func: cst.BaseExpression) -> dict[str, cst.BaseExpressio
 def _first_statement(values: Iterable[cst.BaseExpression]) -> str | None:
     """The first of some texts that is a statement of SQL."""
     texts = (ex.text(value) for value in values)
-    return next((text for text in texts if text and (_SELECT.match(text) or _UPDATE.match(text))), None)
+    return next((text for text in texts if text and any(form.match(text) for form in _STATEMENTS)), None)
+
+
+def _conditions(statement: str) -> int:
+    """By how many values a statement picks its rows."""
+    where = _WHERE.search(statement)
+    return len(_HOLE.findall(where.group(1))) if where is not None else 0
 
 
 def _bound(call: cst.Call) -> list[cst.BaseExpression]:

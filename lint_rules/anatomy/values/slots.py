@@ -18,6 +18,7 @@ from typing import Any
 
 import libcst as cst
 
+from lint_rules.anatomy.vocabulary import VALIDATORS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, is_property, parameters
 
@@ -173,11 +174,16 @@ class Slots:
             if made is not None:
                 return made
         if type(node) is cst.Call:
-            made = self.constructed(node)
+            made = self.constructed(node) or self._validated(node)
             if made is not None:
                 return made
         slot = self.of(node) if self.classes else None
         return None if slot is None else self.classes.get(slot)
+
+    def _validated(self, call: cst.Call) -> Scope | None:
+        """The class of this file of which a library makes an object from data: `Talk.model_validate(data)`."""
+        base = ex.receiver(call)
+        return self._class_by_name(base) if type(base) is cst.Name and ex.called_name(call) in VALIDATORS else None
 
     def constructed(self, call: cst.Call) -> Scope | None:
         """The class of this file that `call` makes an object of: `Session()`, `cls()`, `cls.__new__(cls)`."""

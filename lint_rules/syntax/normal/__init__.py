@@ -8,7 +8,7 @@ place from which it comes. What a program does, and in which order, stays.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from lint_rules.syntax.normal import (
     aliases,
@@ -27,9 +27,15 @@ from lint_rules.syntax.normal.names import Nodes, in_each, scopes
 __all__ = ["normalize"]
 
 
-def normalize(tree: ast.Module, nodes: Nodes, elsewhere: Collection[str] = ()) -> bool:
+def normalize(
+    tree: ast.Module,
+    nodes: Nodes,
+    elsewhere: Collection[str] = (),
+    exported: Callable[[str], bool] = lambda name: False,
+) -> bool:
     """Brings a tree into normal form, in place; whether anything was written otherwise. `nodes` are its nodes by kind,
-    `elsewhere` names of functions of other files for which it matters in which thread this one runs them.
+    `elsewhere` names of functions of other files for which it matters in which thread this one runs them. `exported`:
+    whether another file may call a function of this one by its name.
 
     Each step leaves forms that the next ones know.
     """
@@ -41,7 +47,7 @@ def normalize(tree: ast.Module, nodes: Nodes, elsewhere: Collection[str] = ()) -
         tuples.normalize(listed, nodes),
         displays.normalize(listed, nodes),
         loops.normalize(listed, nodes),
-        inlining.normalize(tree, listed, nodes),
+        inlining.normalize(tree, listed, nodes, exported),
         recursion.normalize(tree, listed, nodes),
         in_each(listed, temporaries.substituted),
         aliases.normalize(listed, nodes),

@@ -1,13 +1,13 @@
 """Inlining: what a procedure does stands where it is called, if it is called once, or does no more than a line.
 
-One without a call left goes. What gives a value back is a function, and stays one.
+One without a call left goes, unless another file may call it. What gives a value back is a function, and stays one.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from lint_rules.syntax.below import blank, walk
@@ -29,7 +29,8 @@ class Helper(NamedTuple):
     calls: int
 
 
-def normalize(tree: ast.Module, scopes: list[Scope], nodes: Nodes) -> bool:
+def normalize(tree: ast.Module, scopes: list[Scope], nodes: Nodes, exported: Callable[[str], bool]) -> bool:
+    """`exported`: whether another file may call a function of the module by its name."""
     changed = False
     for _ in range(MOST_ROUNDS):
         helpers = _helpers(tree, nodes)
@@ -38,6 +39,7 @@ def normalize(tree: ast.Module, scopes: list[Scope], nodes: Nodes) -> bool:
             break
         changed = True
         spent = {name: helper for name, helper in helpers.items() if done.get(name) == helper.calls}
+        spent = {name: helper for name, helper in spent.items() if helper.owner is not None or not exported(name)}
         drop(tree, _uncalled(tree, spent))
         scopes[0] = Scope(tree)
         nodes = _uses(tree)
