@@ -73,12 +73,38 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
         own = (there.module.class_named(name) for name in class_names(there, place))
         yield from ((there, cls) for cls in own if cls is not None)
         yield from _classes_of(there, (place, asking))
+    for value, number in anatomy.facts.unpacked(slot):
+        run = body(anatomy, value) if isinstance(value, cst.Call) else None
+        if run is not None:
+            for part in _parts_given(run[1], number):
+                yield from _classes_at(run[0], part, asking)
     for call in _givers(anatomy, slot, set()):
         given = _giver(anatomy, call)
         if given is not None:
             there, place = given[0], ("return", given[1])
             cls = there.facts.slots.classes.get(place)
             yield from [(there, cls)] if cls is not None else _classes_of(there, (place, asking))
+
+
+def _parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
+    """What a function gives back in one place of a tuple."""
+    for node in function.nodes_of(cst.Return):
+        given = ex.inner(node.value) if node.value is not None else None
+        if isinstance(given, cst.Tuple) and number < len(given.elements):
+            yield given.elements[number].value
+
+
+def _classes_at(anatomy: Anatomy, value: cst.BaseExpression, asking: bool) -> Iterator[FoundClass]:
+    """The classes, of any file, of the object that an expression stands for."""
+    made = made_class(anatomy, value) if isinstance(value, cst.Call) else None
+    own = anatomy.facts.slots.instance(value)
+    slot = anatomy.facts.slots.of(value)
+    if made is not None:
+        yield made
+    elif own is not None:
+        yield anatomy, own
+    elif slot is not None:
+        yield from classes_of(anatomy, slot, asking=asking)
 
 
 @kept
@@ -168,8 +194,9 @@ def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False)
     else:
         slot = anatomy.facts.slots.of(base) if base is not None else None
         objects = [*classes_of(anatomy, slot, asking=asking)] if slot is not None else []
-        made = anatomy.imported_class(ex.dotted(base.func) or "", asking=asking) if type(base) is cst.Call else None
-        objects += [made] if made is not None else []
+        named = base.func if type(base) is cst.Call else base  # `Shelf().keep(...)`, `Shelf.keep(...)`
+        itself = anatomy.imported_class(ex.dotted(named) or "", asking=asking) if named is not None else None
+        objects += [itself] if itself is not None else []
         methods = (method_of(*each, name) for each in objects)
     found = [method for method in methods if method is not None]
     yield from found or _called(anatomy, call, asking=asking)
@@ -306,6 +333,8 @@ def _class_names(anatomy: Anatomy, slot: Slot, seen: set[Slot]) -> Iterator[str]
             made = _default(part)
             if type(made) is cst.Call and type(made.func) is cst.Name:
                 yield made.func.value
+            elif type(made) is cst.Call and ex.last_name(made.func)[:1].isupper() and (named := ex.dotted(made.func)):
+                yield named  # `shelves.Shelf()`
             elif type(made) is cst.Call and (name := _alternatively(anatomy, made)):
                 yield name
             inner = anatomy.facts.slots.of(part)
