@@ -115,11 +115,13 @@ def _classes_of(anatomy: Anatomy, asked: tuple[Slot, bool]) -> Sequence[FoundCla
 
 def _told_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
     names = class_names(anatomy, slot)
-    elsewhere = anatomy.imported_value(_global_name(anatomy, slot))
-    if elsewhere is not None:
-        there, same = elsewhere
-        cls = there.facts.slots.classes.get(same)
-        yield from [(there, cls)] if cls is not None else _classes_of(there, (same, asking))
+    bound = (anatomy.facts.slots.of(value) for value in anatomy.facts.assigned(slot) if type(value) is cst.Name)
+    for place in (slot, *(place for place in bound if place is not None)):
+        elsewhere = anatomy.imported_value(_global_name(anatomy, place))
+        if elsewhere is not None:
+            there, same = elsewhere
+            cls = there.facts.slots.classes.get(same)
+            yield from [(there, cls)] if cls is not None else _classes_of(there, (same, asking))
     yield from (found for name in names if (found := anatomy.imported_class(name, asking=asking)) is not None)
 
 

@@ -77,6 +77,8 @@ class Place:
             return False
         if self.resource[0] == "table":
             return set(self.key) <= set(saved.key) and saved.conditions <= len(self.key)
+        if self.resource[0] == "rows":  # who writes one column leaves the others
+            return self.key == saved.key
         return self.key == saved.key[: len(self.key)]
 
     def field_that_names(self, what: Form, saved: Place) -> Form | None:
