@@ -78,16 +78,14 @@ def sources_near(path: str, neighbours: Neighbours | None) -> Callable[[str], by
 
 
 def bring_in_form(
-    tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None, project: Project | None = None
+    tree: ast.Module, seen: Gate, source: bytes, path: str, neighbours: Neighbours, project: Project | None
 ) -> bool:
     """Brings the tree of a file in its form, in place, whatever rules say of it; whether it stands otherwise there.
 
     `project` tells who imports its classes, where that is to be asked.
     """
-    from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.normal import normalize
 
-    seen = Gate(tree, sources_near(path, neighbours))
     is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours, project).is_changed
     nodes = (seen.again(tree) if is_lowered else seen).nodes
     return normalize(tree, nodes, seen.defined_elsewhere()) or is_lowered

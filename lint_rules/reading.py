@@ -18,10 +18,11 @@ from lint_rules.anatomy.calls.tools import told_of
 from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
-from lint_rules.form import bring_in_form
+from lint_rules.form import bring_in_form, sources_near
 from lint_rules.gate import mentions
 from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
+from lint_rules.gate.speaking import Gate
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
 from lint_rules.noting import Known, Noting, NotingProject, Project, noting
@@ -199,21 +200,20 @@ def _module(
     def work(near: Noting) -> SourceModule | None:
         try:
             tree = parse(source)
-            if levels(tree) > SHALLOW or _is_large(tree, options):
+            if not isinstance(tree, ast.Module):
+                return read(source, path, tree) if levels(tree) <= SHALLOW else None
+            gate = Gate(tree, sources_near(path, near))
+            if gate.levels > SHALLOW or too_many(options.limits, gate.size) is not None:
                 return None
-            if read is not read_bare or not isinstance(tree, ast.Module):
+            if read is not read_bare:
                 return read(source, path, tree)
             project = near if sharing and isinstance(near, NotingProject) else None
-            altered = bring_in_form(tree, source, path, near, project)
+            altered = bring_in_form(tree, gate, source, path, near, project)
             return read_bare(source, path, tree, altered=altered)
         except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
             return None
 
     return near.once(near.known.analysed, (path, source, "sharing" if sharing else "", options.limits, read), work)
-
-
-def _is_large(tree: Tree, options: Options) -> bool:
-    return isinstance(tree, ast.Module) and too_many(options.limits, Signs(tree).size) is not None
 
 
 # -- who runs it --------------------------------------------------------------------------------------------------
