@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lint_rules.anatomy.agent import Anatomy
@@ -17,7 +17,7 @@ from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Related, Report, 
 from lint_rules.gate.speaking import NEED_NO_FACTS
 from lint_rules.options import Neighbours, Options
 from lint_rules.picture import Sheet
-from lint_rules.reading import anatomy_of, read, read_bare
+from lint_rules.reading import analysed, anatomy_of, read, read_bare
 from lint_rules.repairs.edits import Fix
 from lint_rules.rules.catalogue import Rule, by_code, by_name
 from lint_rules.rules.draft import Draft
@@ -50,10 +50,10 @@ def report(
     codes = options.codes
     if isinstance(tree, ast.Module):
         bare = read_bare(source, path, tree, altered=altered)
-        with suppress(*_MISSING), closing(anatomy_of(bare, options, neighbours, read_bare)) as anatomy:
+        with suppress(*_MISSING), analysed(bare, options, neighbours, read_bare) as anatomy:
             codes = judged.by(anatomy, codes, _MISSING)
     if codes:
-        with closing(anatomy_of(read(source, path, tree), options, neighbours, read)) as anatomy:
+        with analysed(read(source, path, tree), options, neighbours, read) as anatomy:
             judged.by(anatomy, codes)
     return judged.report(path, noqa)
 
@@ -85,9 +85,9 @@ def drawn(
 
     if altered:
         bare = read_bare(source, path, tree, altered=True)
-        with suppress(*_MISSING), closing(anatomy_of(bare, options, neighbours, read_bare)) as anatomy:
+        with suppress(*_MISSING), analysed(bare, options, neighbours, read_bare) as anatomy:
             return draw(anatomy, findings)
-    with closing(anatomy_of(read(source, path, tree), options, neighbours, read)) as anatomy:
+    with analysed(read(source, path, tree), options, neighbours, read) as anatomy:
         return draw(anatomy, findings)
 
 

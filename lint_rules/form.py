@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules.gate import mentions
+from lint_rules.noting import Project, is_project
 from lint_rules.options import Neighbours, Options
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def formed(
     has_parts = is_lowered = False
     if seen.has_own_words():
         own = own or ast.parse(source)
-        is_lowered, has_parts = _lower(own, source, path, neighbours)
+        is_lowered, has_parts = _lower(own, source, path, neighbours, neighbours if is_project(neighbours) else None)
         seen = seen.again(own) if is_lowered else seen
     knows_all = has_parts or mentions.user_words(source, options.vocabulary)
     speaking = options.codes if knows_all else seen.speaking(options.codes)
@@ -76,13 +77,16 @@ def sources_near(path: str, neighbours: Neighbours | None) -> Callable[[str], by
     return source_of
 
 
-def bring_in_form(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> bool:
-    """Brings the tree of a file in its form, in place, whatever rules say of it; whether it stands otherwise there."""
-    from lint_rules.gate.speaking import Gate
+def bring_in_form(
+    tree: ast.Module, seen: Gate, source: bytes, path: str, neighbours: Neighbours, project: Project | None
+) -> bool:
+    """Brings the tree of a file in its form, in place, whatever rules say of it; whether it stands otherwise there.
+
+    `project` tells who imports its classes, where that is to be asked.
+    """
     from lint_rules.syntax.normal import normalize
 
-    seen = Gate(tree, sources_near(path, neighbours))
-    is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours).is_changed
+    is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours, project).is_changed
     nodes = (seen.again(tree) if is_lowered else seen).nodes
     return normalize(tree, nodes, seen.defined_elsewhere(), _exported(path, neighbours, True)) or is_lowered
 
@@ -100,9 +104,11 @@ def _exported(path: str, neighbours: Neighbours | None, unknown: bool = False) -
     return named
 
 
-def _lower(tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None) -> Lowered:
+def _lower(
+    tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None, project: Project | None
+) -> Lowered:
     from lint_rules.anatomy.dialect import lower, may_tell
-    from lint_rules.project import direct_importers, is_project
+    from lint_rules.project import direct_importers
 
-    importing = partial(direct_importers, project=neighbours, tells=may_tell) if is_project(neighbours) else None
-    return lower(tree, source, path, neighbours, importing or getattr(neighbours, "importing", None))
+    importing = partial(direct_importers, project=project, tells=may_tell) if project is not None else None
+    return lower(tree, source, path, neighbours, importing)

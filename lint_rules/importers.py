@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
 
 from lint_rules import files
+from lint_rules.noting import Known
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(?P<origin>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#;]*)"
@@ -26,7 +26,7 @@ class Given:
     def __init__(self, paths: Sequence[str] = ()) -> None:
         """`paths` are those of the files that were given, as shown."""
         self.paths = paths
-        self.summaries: dict[Any, Any] = {}
+        self.known = Known()
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
         """The path and source of a module that the file at `path` imports; see `files.neighbours`."""

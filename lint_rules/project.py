@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeGuard
+from collections.abc import Callable
 
 from lint_rules.gate.needs import runs_beside
+from lint_rules.noting import Project, is_project
 from lint_rules.options import Neighbours
 from lint_rules.paths import is_test_file
 
@@ -16,24 +16,6 @@ MOST_IMPORTERS = 24
 
 MOST_IMPORTING_BYTES = 150_000
 """How much of the files that import one is analysed, for what they hand to it."""
-
-
-class Project(Protocol):
-    """`Neighbours` that know the other way, too: which files import one."""
-
-    summaries: dict[Any, Any]
-    """What was worked out of single files, for all that ask for it while nothing changes."""
-
-    def __call__(self, path: str, module: str) -> tuple[str, bytes] | None: ...
-
-    def importers(self, path: str) -> Sequence[tuple[str, bytes]]:
-        """(path, source) of each file that imports the one at `path`, in order of path."""
-        ...
-
-
-def is_project(neighbours: Neighbours | None) -> TypeGuard[Project]:
-    """Whether the other way is known. `isinstance` of a protocol would import `inspect` from Python 3.12 on."""
-    return hasattr(neighbours, "importers")
 
 
 def importers_of(path: str, project: Project, leads: Callable[[bytes], bool] = runs_beside) -> list[tuple[str, bytes]]:

@@ -6,7 +6,7 @@ import ast
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.util import decode_source
 from typing import TypeVar
@@ -16,19 +16,20 @@ import libcst
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import told_of
 from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
-from lint_rules.anatomy.dialect import may_tell
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
-from lint_rules.form import bring_in_form
+from lint_rules.form import bring_in_form, sources_near
 from lint_rules.gate import mentions
 from lint_rules.gate.needs import runs_beside
 from lint_rules.gate.signs import Signs
+from lint_rules.gate.speaking import Gate
 from lint_rules.gate.surroundings import seen
 from lint_rules.limits import too_many
+from lint_rules.noting import Known, Noting, NotingProject, Project, noting
 from lint_rules.options import Neighbours, Options
 from lint_rules.program.modules import Program, indexed
 from lint_rules.program.values import Values
-from lint_rules.project import MOST_HOPS, Project, direct_importers, importers_of, is_imported, is_project
+from lint_rules.project import MOST_HOPS, direct_importers, importers_of, is_imported
 from lint_rules.syntax.bare import Unlike, bare_tree
 from lint_rules.syntax.depth import SHALLOW
 from lint_rules.syntax.module import SourceModule
@@ -40,15 +41,14 @@ from lint_rules.syntax.walk import levels_below
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
 Told = TypeVar("Told")
-_Around = dict[tuple[str, int], "Anatomy | None"]
-"""The files around one, by path and by how many imports away from them others are looked at."""
-
 
 _STOPS = re.compile(rb"KeyboardInterrupt|CancelledError|wait_for|\.cancel\(")
 """Who stops turns says so in one of these words; of other files that mention no agent, none is looked at."""
 
 NEAR = 2
 """How many imports away from a file others are analysed for it, on demand."""
+MOST_KEPT = 2_000_000
+"""How long all files may be together that are kept for those that look at them next, in bytes."""
 
 # -- the index of a file ------------------------------------------------------------------------------------------
 
@@ -84,19 +84,48 @@ def levels(tree: Tree) -> int:
 # -- its anatomy --------------------------------------------------------------------------------------------------
 
 
-def anatomy_of(
+@contextmanager
+def analysed(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Iterator[Anatomy]:
+    """The anatomy of a file, until all is asked of it; what was found of others then serves the next file of a run."""
+    near = noting(neighbours) if neighbours is not None else None
+    anatomy = anatomy_of(module, options, near, read)
+    room = 0
+    try:
+        yield anatomy
+        room = MOST_KEPT if isinstance(near, NotingProject) else 0
+    finally:
+        anatomy.close()
+        module.close()
+        if near is not None:
+            _let_go(near.known, room)
+
+
+def _let_go(known: Known, room: int, user: Noting | None = None) -> None:
+    """If more is kept than there is room for, lets go of all but what is in use."""
+    if sum(len(source) for _, source, *_ in known.analysed) > room:
+        used = user.used if user is not None else {}
+        for key, (found, noted) in [*known.analysed.items()]:
+            if noted not in used:
+                del known.analysed[key]
+                if found is not None:
+                    found.close()
+
+
+def anatomy_of(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
+    """The anatomy of a file, which knows those that lie nearby, some imports away: they are read as it was."""
+    near = noting(neighbours) if neighbours is not None else None
+    return _anatomy(module, options, near, read, NEAR, near if isinstance(near, NotingProject) else None)
+
+
+def _anatomy(
     module: SourceModule,
     options: Options,
-    neighbours: Neighbours | None,
+    near: Noting | None,
     read: Reader,
-    hops: int = NEAR,
-    around: _Around | None = None,
+    hops: int,
+    project: NotingProject | None = None,
 ) -> Anatomy:
-    """The anatomy of a file, which knows those that lie nearby, `hops` imports away: they are read as it was.
-
-    `around` are those that are known already: what several of them import is analysed once.
-    """
-    known: _Around = {} if around is None else around
+    """See above. Without `project` nothing is asked of those that import the file: it is the same for all of them."""
 
     def neighbour(name: str) -> Neighbour | None:
         found = imported(module.path, name)
@@ -106,15 +135,13 @@ def anatomy_of(
         looks = Looks(
             lambda: mentions.agent(source, options.vocabulary), lambda: may_ask(*found), lambda: runs_beside(source)
         )
-        return Neighbour(*found, looks, lambda: analysed(*found) if hops else None)
+        return Neighbour(*found, looks, lambda: analysed_there(*found))
 
-    def analysed(path: str, source: bytes) -> Anatomy | None:
-        if (path, hops) not in known:
-            known[path, hops] = _nearby(path, source, options, imported, read, hops - 1, known)
-        return known[path, hops]
+    def analysed_there(path: str, source: bytes) -> Anatomy | None:
+        return _nearby(path, source, options, near, read, hops - 1) if near is not None and hops else None
 
     def imported(path: str, name: str) -> tuple[str, bytes] | None:
-        return neighbours(path, name) if neighbours is not None else None
+        return near(path, name) if near is not None else None
 
     def may_ask(path: str, source: bytes) -> bool:
         if seen(source).asks or mentions.user_words(source, options.vocabulary):
@@ -123,66 +150,76 @@ def anatomy_of(
         return any(found is not None and seen(found[1]).asks for found in inner)
 
     def called() -> list[Caller]:
-        if not is_project(neighbours):
+        if project is None:
             return []
-        runs = partial(_importing, options=options, project=neighbours, read=read)
+        runs = partial(_importing, options=options, project=project, read=read)
         return callers(anatomy, runs, MOST_HOPS)
 
     def given() -> list[Handed]:
-        if not is_project(neighbours):
+        if project is None:
             return []
         above = bases_elsewhere(anatomy)
         places = [module.path, *dict.fromkeys(path for path, _ in above)]
-        near = dict(each for path in places for each in direct_importers(path, neighbours))
+        importing = dict(each for path in places for each in direct_importers(path, project))
         telling = (
-            each for each in near.items() if mentions.agent(each[1], options.vocabulary) or _STOPS.search(each[1])
+            each for each in importing.items() if mentions.agent(each[1], options.vocabulary) or _STOPS.search(each[1])
         )
-        told = _summaries("handed", telling, options, neighbours, read, handed, 1)
+        told = _summaries("handed", telling, options, project, read, handed, 1)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
     def tools() -> set[str]:
-        return _read_by_models(module, options, neighbours)
+        return _read_by_models(module, options, near, project)
 
     def serves() -> bool:
-        known = is_project(neighbours) and direct_importers(module.path, neighbours)
-        return not known or is_imported(module.path, neighbours)
+        known = project is not None and direct_importers(module.path, project)
+        return not known or is_imported(module.path, project)
 
     def names(key: str) -> bool:
-        return not is_project(neighbours) or _is_named_around(module.path, key, neighbours)
+        return project is None or _is_named_around(module.path, key, project)
 
     anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, names)
     return anatomy
 
 
-def _nearby(
-    path: str,
-    source: bytes,
-    options: Options,
-    neighbours: Neighbours | None,
-    read: Reader,
-    hops: int = NEAR,
-    around: _Around | None = None,
-) -> Anatomy | None:
-    try:
-        tree = parse(source)
-        if levels(tree) > SHALLOW or _is_large(tree, options):
+def _nearby(path: str, source: bytes, options: Options, near: Noting, read: Reader, hops: int) -> Anatomy | None:
+    """The anatomy of a file as others see it: the same for all of them."""
+
+    def work(near: Noting) -> Anatomy | None:
+        module = _module(path, source, options, near, read)
+        return _anatomy(module, options, near, read, hops) if module is not None else None
+
+    return near.once(near.known.analysed, (path, source, hops, options.vocabulary, options.limits, read), work)
+
+
+def _module(
+    path: str, source: bytes, options: Options, near: Noting, read: Reader, *, sharing: bool = False
+) -> SourceModule | None:
+    """The index of a file as others see it, None for what cannot be analysed; with what files say that are `sharing`
+    its classes."""
+
+    def work(near: Noting) -> SourceModule | None:
+        try:
+            tree = parse(source)
+            if not isinstance(tree, ast.Module):
+                return read(source, path, tree) if levels(tree) <= SHALLOW else None
+            gate = Gate(tree, sources_near(path, near))
+            if gate.levels > SHALLOW or too_many(options.limits, gate.size) is not None:
+                return None
+            if read is not read_bare:
+                return read(source, path, tree)
+            project = near if sharing and isinstance(near, NotingProject) else None
+            altered = bring_in_form(tree, gate, source, path, near, project)
+            return read_bare(source, path, tree, altered=altered)
+        except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
             return None
-        if read is not read_bare or not isinstance(tree, ast.Module):
-            return anatomy_of(read(source, path, tree), options, neighbours, read, hops, around)
-        altered = bring_in_form(tree, source, path, neighbours)
-        return anatomy_of(read_bare(source, path, tree, altered=altered), options, neighbours, read, hops, around)
-    except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
-        return None
 
-
-def _is_large(tree: Tree, options: Options) -> bool:
-    return isinstance(tree, ast.Module) and too_many(options.limits, Signs(tree).size) is not None
+    return near.once(near.known.analysed, (path, source, "sharing" if sharing else "", options.limits, read), work)
 
 
 # -- who runs it --------------------------------------------------------------------------------------------------
 
 
-def _importing(paths: Iterable[str], options: Options, project: Project, read: Reader) -> Iterator[list[Passing]]:
+def _importing(paths: Iterable[str], options: Options, project: NotingProject, read: Reader) -> Iterator[list[Passing]]:
     """The calls by which files that import one of some, directly or through others, run functions of others."""
     importing = dict(found for path in paths for found in importers_of(path, project))
     return _summaries("passings", importing.items(), options, project, read, passings)
@@ -192,34 +229,41 @@ def _summaries(
     name: str,
     importing: Iterable[tuple[str, bytes]],
     options: Options,
-    project: Project,
+    project: NotingProject,
     read: Reader,
     summary: Callable[[Anatomy], Iterable[Told]],
     hops: int = NEAR,
 ) -> Iterator[list[Told]]:
     """What a `summary` says of each of some files, which are seen with the files up to `hops` imports away."""
 
-    def said(importer: str, source: bytes, near: Neighbours) -> list[Told]:
-        anatomy = _nearby(importer, source, options, near, read, hops)
-        found = list(summary(anatomy)) if anatomy is not None else []
-        if anatomy is not None:
-            anatomy.close()
+    def said(path: str, source: bytes) -> list[Told]:
+        def work(near: Noting) -> list[Told]:
+            module = _module(path, source, options, near, read, sharing=True)
+            if module is None:
+                return []
+            with closing(_anatomy(module, options, near, read, hops)) as anatomy:
+                return list(summary(anatomy))
+
+        found = project.once(project.known.summaries, (name, path, source), work)
+        _let_go(project.known, MOST_KEPT, project)
         return found
 
-    return (_summary(project, name, said, *file) for file in importing)
+    return (said(*file) for file in importing)
 
 
-def _read_by_models(module: SourceModule, options: Options, neighbours: Neighbours | None) -> set[str]:
+def _read_by_models(
+    module: SourceModule, options: Options, near: Noting | None, project: NotingProject | None
+) -> set[str]:
     """The functions of a file of which a model reads the result, by what that file tells, and those that import it."""
 
-    def told(path: str, source: bytes, near: Neighbours | None) -> list[tuple[str, str]]:
+    def told(path: str, source: bytes, near: Noting | None) -> list[tuple[str, str]]:
         own = indexed(path, source)
         return told_of(own, Values(Program(near, own, source))) if own is not None else []
 
-    found = told(module.path, module.text.encode(), neighbours)
-    if is_project(neighbours):
-        for file in importers_of(module.path, neighbours, lambda source: mentions.agent(source, options.vocabulary)):
-            found += _summary(neighbours, "told", told, *file)
+    found = told(module.path, module.text.encode(), near)
+    if project is not None:
+        for path, source in importers_of(module.path, project, lambda text: mentions.agent(text, options.vocabulary)):
+            found += project.once(project.known.summaries, ("told", path, source), partial(told, path, source))
     here = os.path.abspath(module.path)
     return {function for path, function in found if path == here}
 
@@ -232,40 +276,3 @@ def _is_named_around(path: str, key: str, project: Project) -> bool:
     sources = {os.path.abspath(found[0]): found[1] for found in (*importing, *beside) if found is not None}
     sources.pop(os.path.abspath(path), None)
     return not sources or any(text in source for source in sources.values() for text in written)
-
-
-def _summary(
-    project: Project, what: str, work: Callable[[str, bytes, Neighbours], Told], path: str, source: bytes
-) -> Told:
-    """What is worked out of a single file, once in a run; whoever asks for it has asked for all that it rests on."""
-    key = what, path, source
-    if key not in project.summaries:
-        noting = _Noting(project)
-        project.summaries[key] = work(path, source, noting), noting.asked, noting.sharing
-    found: Told
-    found, asked, sharing = project.summaries[key]
-    for asking, module in asked:
-        project(asking, module)
-    for shared in sharing:
-        project.importers(shared)
-    return found
-
-
-class _Noting:
-    """Neighbours that note what is asked of them: whoever uses what came of that has asked it, too.
-
-    They tell who imports a file only to find out what its classes are.
-    """
-
-    def __init__(self, project: Project) -> None:
-        self._neighbours = project
-        self.asked: dict[tuple[str, str], None] = {}
-        self.sharing: dict[str, None] = {}
-
-    def importing(self, path: str) -> list[tuple[str, bytes]]:
-        self.sharing[path] = None
-        return direct_importers(path, self._neighbours, may_tell)
-
-    def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
-        self.asked[path, module] = None
-        return self._neighbours(path, module)

@@ -18,6 +18,7 @@ from lint_rules.finding import NOT_ANALYSED, Finding, Misread, Report, Span
 from lint_rules.gate import mentions
 from lint_rules.importers import Given
 from lint_rules.layer import SettingsError
+from lint_rules.noting import NotingProject
 from lint_rules.options import Wish
 from lint_rules.paths import absolute, is_notebook, shown
 from lint_rules.settings import Resolver
@@ -219,39 +220,29 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
         return None
     if _asks_of_noqa(task, source):
         return None
-    noted = _Neighbours()
-    found = cache.find(task.path, digest(source), task.options, noted.digest)
+    found = cache.find(task.path, digest(source), task.options, _digest_near)
     return None if found is None else Outcome(task.path, found.findings, found.suppressed)
 
 
-class _Neighbours:
-    """Finds the modules nearby, and notes which were asked for, by importer: one name is several modules.
+def _digests(noting: NotingProject) -> Digests:
+    """What was asked for, also by others before that were used. Those that import a file are one, under no name."""
+    found: dict[tuple[str, str], str | None] = {}
+    for each in (noting, *noting.used):  # of what has changed meanwhile, the older: then it is looked at again
+        found.update({asked: None if source is None else digest(source) for asked, source in each.asked.items()})
+        found.update({(path, ""): _digest_of_all(importing) for path, importing in each.sharing.items()})
+    return tuple((*asked, seen) for asked, seen in found.items())
 
-    Those that import a file are noted as one, under no name.
-    """
 
-    def __init__(self) -> None:
-        self.noted: dict[tuple[str, str], str | None] = {}
-        self.summaries = _given.summaries
-        self._importers: dict[str, Sequence[tuple[str, bytes]]] = {}
+def _digest_of_all(files: Sequence[tuple[str, bytes]]) -> str:
+    return digest(repr([(path, digest(source)) for path, source in files]).encode())
 
-    def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
-        found = _given(path, module)
-        self.noted[path, module] = None if found is None else digest(found[1])
-        return found
 
-    def importers(self, path: str) -> Sequence[tuple[str, bytes]]:
-        if path not in self._importers:
-            found = self._importers[path] = _given.importers(path)
-            self.noted[path, ""] = digest(repr([(importer, digest(source)) for importer, source in found]).encode())
-        return self._importers[path]
-
-    def digest(self, path: str, module: str) -> str | None:
-        if module:
-            self(path, module)
-        else:
-            self.importers(path)
-        return self.noted[path, module]
+def _digest_near(path: str, module: str) -> str | None:
+    """The digest of a module that another imports, or of those that import it, under no name."""
+    if not module:
+        return _digest_of_all(_given.importers(path))
+    found = _given(path, module)
+    return None if found is None else digest(found[1])
 
 
 def _offered(task: Task, outcome: Outcome) -> Outcome:
@@ -312,7 +303,7 @@ def check_task(task: Task) -> Outcome:
         source = files.read(task.path, most) if task.source is None else task.source
     except OSError as error:
         return Outcome(task.path, error=reason(error))
-    neighbours = _Neighbours()
+    neighbours = NotingProject(_given, _given.known)
     try:
         if is_notebook(task.path):
             return _of_notebook(task, source, neighbours)
@@ -323,7 +314,7 @@ def check_task(task: Task) -> Outcome:
         return _failure(task.path, f"looplint itself failed on this file: {describe(error)}")
 
 
-def _of_notebook(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
+def _of_notebook(task: Task, source: bytes, neighbours: NotingProject) -> Outcome:
     """What comes of the program of a notebook; the fixes are those of the notebook."""
     from lint_rules import notebook
 
@@ -341,7 +332,7 @@ def _of_notebook(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
     return outcome._replace(rewrite=outcome.rewrite._replace(before=source, after=after))
 
 
-def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
+def _checked(task: Task, source: bytes, neighbours: NotingProject) -> Outcome:
     report = check.check_source(source, task.path, task.options, neighbours=neighbours)
     # Not from a file, or not understood: the same bytes may bring something else next time. Misread: to be said again.
     understood = not report.misread and all(finding.code != NOT_ANALYSED for finding in report.findings)
@@ -350,7 +341,7 @@ def _checked(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
         _with_unused_noqa(task, source, report.findings),
         report.suppressed,
         report.misread,
-        neighbours=tuple((*asked, seen) for asked, seen in neighbours.noted.items()),
+        neighbours=_digests(neighbours),
         content=digest(source) if understood and task.source is None and not _asks_of_noqa(task, source) else None,
     )
 
@@ -370,7 +361,7 @@ def _with_unused_noqa(task: Task, source: bytes, found: tuple[Finding, ...]) -> 
     return tuple(sorted((*found, *unused), key=lambda finding: (finding.span, finding.code)))
 
 
-def _fixed(task: Task, source: bytes, neighbours: _Neighbours) -> Outcome:
+def _fixed(task: Task, source: bytes, neighbours: NotingProject) -> Outcome:
     from lint_rules.fix import fix_source
 
     fixed = fix_source(source, task.path, task.options, task.wish, neighbours=neighbours)

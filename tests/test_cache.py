@@ -151,6 +151,23 @@ def test_findings_that_rest_on_a_neighbour_change_with_it(monkeypatch: pytest.Mo
     assert seen == ["agent.py", "agent.py"]
 
 
+def test_what_others_have_asked_of_a_neighbour_before_counts_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A neighbour of several files is analysed once: with the first, the others rest on what that has read for it."""
+    two_files()
+    Path("again.py").write_text(Path("agent.py").read_text())
+    made = "client.chat.completions.create(model='m', messages=messages).choices[0].message"
+    asking = Path("turn.py").read_text().replace(made, "ask(client, messages)")
+    Path("turn.py").write_text(f"from far import ask\n{asking}")
+    Path("far.py").write_text(f"def ask(client, messages):\n    return {made}\n")
+    assert [[f.code for f in found.findings] for found in checked("again.py", "agent.py")] == [["AGL301"], ["AGL301"]]
+    seen = analysed(monkeypatch)
+    checked("again.py", "agent.py")
+    assert seen == []
+    Path("far.py").write_text("def ask(client, messages):\n    return None\n")
+    checked("again.py", "agent.py")
+    assert seen == ["again.py", "agent.py"]
+
+
 CUT = check.Options(frozenset({"AGL602"}))
 
 

@@ -90,11 +90,6 @@ class Neighbour:
         """None for what cannot be analysed."""
         return self._read()
 
-    def close(self) -> None:
-        anatomy = vars(self).get("anatomy")
-        if anatomy is not None:
-            anatomy.close()
-
 
 class Anatomy:
     """What the parts of an agent in one file are. `module` is the file, `facts` what each value is."""
@@ -128,18 +123,12 @@ class Anatomy:
         self._neighbours: dict[str, Neighbour | None] = {}
 
     def close(self) -> None:
-        """Unties the knot of what was found here and nearby: its memory is free at once, without a garbage collection.
+        """Unties the knot of what was found here: its memory is free at once, without a garbage collection.
 
-        Nothing can be asked afterwards. What lies near several files is closed by the first.
+        Nothing can be asked afterwards. Its module, and what lies nearby, others may share.
         """
-        if not vars(self):
-            return
-        for neighbour in self._neighbours.values():
-            if neighbour is not None:
-                neighbour.close()
         for graph in self._graphs.values():
             graph.close()
-        self.module.close()
         vars(self).clear()
 
     @cached_property
@@ -148,7 +137,11 @@ class Anatomy:
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
-        facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
+        try:
+            facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
+        except BaseException:
+            del vars(self)["facts"]  # who asks next shall not take half of them for all
+            raise
         for early in vars(self).keys() - known:  # what was built of it before all requests were known
             del vars(self)[early]
         return facts

@@ -56,7 +56,7 @@ class SavedFirst:
             told = [said for held, said in self._said(call) if self._is_read_by(loading, load, call, held)]
             said = [value for value in told if there is not self.anatomy or ex.source(value) not in keys] or told
             rows = self._rows(function, call) if said else []
-            if not self._tells_apart(loading, load, {name for _, names in rows for name in names}):
+            if rows and not self._tells_apart(loading, load, {name for _, names in rows for name in names}):
                 for node, _ in rows:
                     messages = (Message(call, "user", content=value) for value in said)
                     yield from (Stored(node, function, joined.slot, "append", message, None) for message in messages)

@@ -93,7 +93,7 @@ class _Told:
         for here in self._around:
             for node, frame in _made(here):
                 items = _items(node)
-                if not _decorates(here, node) and _declares(node, items):
+                if _declares(node, items) and not _decorates(here, node):
                     given = [*items.values(), *(node.args if type(node) is ast.Call else ())]
                     yield from self._functions(given, frame)
                 elif type(node) is ast.Dict:  # `{"read": read_file}`

@@ -116,9 +116,10 @@ class Alignment:
     def _decisive(self, function: Scope, lists: set[Slot], positions: set[Slot]) -> Decisive:
         """The lists that a cut list is made of or goes into, and the positions at which such lists are cut."""
         lists, positions = set(lists), {slot for slot in positions if slot[0] == "var"}
+        nodes = function.nodes_of(cst.Subscript, cst.Assign, cst.AugAssign, cst.AnnAssign)
         for _ in range(3):
             before = len(lists) + len(positions)
-            for node in function.nodes:
+            for node in nodes:
                 if self._is_cut(node) and lists & set(self.contents.lists_in(node.value)):
                     positions |= {slot for slot in self._names(*node.slice) if slot[0] == "var"}
                 elif isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and node.value is not None:
@@ -163,11 +164,11 @@ class Alignment:
                 return True
             if isinstance(part, cst.Name):
                 names.add(part.value)
-        for other in function.nodes:
-            if isinstance(other, (cst.For, cst.CompFor)):
-                if names & set(ex.target_names(other.target)) and lists & self._in(other.iter):
-                    return True
-            elif isinstance(other, cst.Assign) and names & set(ex.target_names(other.targets[0].target)):
+        for loop in function.nodes_of(cst.For, cst.CompFor):
+            if names & set(ex.target_names(loop.target)) and lists & self._in(loop.iter):
+                return True
+        for other in function.nodes_of(cst.Assign):
+            if names & set(ex.target_names(other.targets[0].target)):
                 if any(isinstance(part, cst.Call) and self.anatomy.calls.asks(part) for part in walk(other.value)):
                     continue  # what the model replies to the list is no message of it
                 if lists & self._in(other.value) or names & _aliased(other.value, function):

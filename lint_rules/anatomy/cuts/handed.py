@@ -187,6 +187,8 @@ class _Handing:
             slot = anatomy.facts.slots.of(base)
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
             told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left))
+        if not told:
+            return
         used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
         mended = self._alignment.of_result(call, function)
         for path, name in run:

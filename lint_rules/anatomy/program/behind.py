@@ -13,7 +13,8 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk_scope
 
 _TAKING = exceptions.CATCH_ALL | {"ValueError", "KeyError", "LookupError", "TypeError", "RuntimeError"}
@@ -217,8 +218,7 @@ class Behind:
             return False
         if root[0] == "var" and root[1] is not self.function:
             return True
-        bound = (pair for node in walk_scope(own[-1].body) for pair in _bound(node))
-        slots = self.anatomy.facts.slots
+        slots, bound = self.anatomy.facts.slots, _bound_in(self.anatomy.module, own[-1].body)
         return not any(slots.of(target) == root and not self._is_made_of(value, root) for target, value in bound)
 
     def _is_made_of(self, value: cst.BaseExpression, root: Slot) -> bool:
@@ -237,6 +237,12 @@ class Behind:
             if any(each is not None and root_object(each) == root for each in slots):
                 return True
         return False
+
+
+@kept
+def _bound_in(module: SourceModule, body: cst.BaseSuite) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What a body binds to what, without the functions in it."""
+    return [pair for node in walk_scope(body) for pair in _bound(node)]
 
 
 def _bound(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:

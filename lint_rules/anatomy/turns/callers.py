@@ -97,6 +97,8 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
         if not run or anatomy.unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
+        given = _given(anatomy, call, where)
+        asked = bool(given) or not own  # of an object that each run has for itself, nobody asks what is seen
         for path, function in run:
             yield Passing(
                 file=os.path.abspath(path),
@@ -110,8 +112,8 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 callers=ways.callers(where),
                 lasting=frozenset(_lasting(anatomy, call, where)),
                 caller=where.qualname,
-                given=_given(anatomy, call, where),
-                told=anatomy.turns.are_seen_in(call),
+                given=given,
+                told=asked and anatomy.turns.are_seen_in(call),
             )
     yield from _handed_on(anatomy, ways)
 
