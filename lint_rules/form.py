@@ -88,15 +88,20 @@ def bring_in_form(
 
     is_lowered = seen.has_own_words() and _lower(tree, source, path, neighbours, project).is_changed
     nodes = (seen.again(tree) if is_lowered else seen).nodes
-    return normalize(tree, nodes, seen.defined_elsewhere(), _exported(path, neighbours, True)) or is_lowered
+    return normalize(tree, nodes, seen.defined_elsewhere(), _is_public) or is_lowered
 
 
-def _exported(path: str, neighbours: Neighbours | None, unknown: bool = False) -> Callable[[str], bool]:
-    """What tells whether a file that imports the one at `path` names a function of it; `unknown` without a project."""
-    from lint_rules.project import direct_importers, is_project
+def _is_public(name: str) -> bool:
+    """Whether a function may be meant for other files: of a file that others see, not known by whom."""
+    return not name.startswith("_")
+
+
+def _exported(path: str, neighbours: Neighbours | None) -> Callable[[str], bool]:
+    """What tells whether a file that imports the one at `path` names a function of it."""
+    from lint_rules.project import direct_importers
 
     if not is_project(neighbours):
-        return lambda name: unknown and not name.startswith("_")
+        return lambda name: False
 
     def named(name: str) -> bool:
         return any(name.encode() in source for _, source in direct_importers(path, neighbours))
