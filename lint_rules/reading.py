@@ -127,15 +127,15 @@ def _anatomy(
 ) -> Anatomy:
     """See above. Without `project` nothing is asked of those that import the file: it is the same for all of them."""
 
-    def neighbour(name: str) -> Neighbour | None:
-        found = imported(module.path, name)
+    def neighbour(importer: str, name: str) -> Neighbour | None:
+        found = imported(importer, name)
         if found is None:
             return None
         source = found[1]
         looks = Looks(
             lambda: mentions.agent(source, options.vocabulary), lambda: may_ask(*found), lambda: runs_beside(source)
         )
-        return Neighbour(*found, looks, lambda: analysed_there(*found))
+        return Neighbour(name, *found, looks, lambda: analysed_there(*found))
 
     def analysed_there(path: str, source: bytes) -> Anatomy | None:
         return _nearby(path, source, options, near, read, hops - 1) if near is not None and hops else None

@@ -55,8 +55,9 @@ class Looks(NamedTuple):
 class Neighbour:
     """A file that another one imports: analysed when something is asked for that it defines."""
 
-    def __init__(self, path: str, source: bytes, looks: Looks, read: Callable[[], Anatomy | None]) -> None:
-        """`read` analyses it."""
+    def __init__(self, module: str, path: str, source: bytes, looks: Looks, read: Callable[[], Anatomy | None]) -> None:
+        """`module` is its name where it is imported, `read` analyses it."""
+        self.module = module
         self.path = path
         self.source = source
         self._looks = looks
@@ -98,7 +99,7 @@ class Anatomy:
         self,
         module: SourceModule,
         vocabulary: Vocabulary,
-        neighbour: Callable[[str], Neighbour | None] | None = None,
+        neighbour: Callable[[str, str], Neighbour | None] | None = None,
         callers: Callable[[], list[Caller]] | None = None,
         handed: Callable[[], list[Handed]] | None = None,
         tools: Callable[[], set[str]] | None = None,
@@ -120,7 +121,7 @@ class Anatomy:
         self._graphs: dict[Scope, control_flow.Graph] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
-        self._neighbours: dict[str, Neighbour | None] = {}
+        self._neighbours: dict[tuple[str, str], Neighbour | None] = {}
 
     def close(self) -> None:
         """Unties the knot of what was found here: its memory is free at once, without a garbage collection.
@@ -154,6 +155,15 @@ class Anatomy:
     @cached_property
     def handed(self) -> list[Handed]:
         """What files that import this one hand to its functions, and put into its objects."""
+        return [each for each in self._arriving if each.what != "instance"]
+
+    @cached_property
+    def brought(self) -> list[Handed]:
+        """The objects of known classes that the files which import this one hand to its functions."""
+        return [each for each in self._arriving if each.what == "instance"]
+
+    @cached_property
+    def _arriving(self) -> list[Handed]:
         return self._handed() if self._handed is not None else []
 
     @cached_property
@@ -461,10 +471,19 @@ class Anatomy:
         """The names that the file binds, in whatever function."""
         return {name for scope in (self.module.top, *self.module.functions) for name in scope.bound}
 
-    def _near(self, module: str) -> Neighbour | None:
-        if module not in self._neighbours and self._neighbour is not None:
-            self._neighbours[module] = self._neighbour(module)
-        return self._neighbours.get(module)
+    def class_elsewhere(self, path: str, module: str, name: str) -> tuple[Neighbour, Scope] | None:
+        """A class of a module that the file at `path` imports, and where it stands; None where that is unknown."""
+        found = self._near(module, path)
+        there = found.anatomy if found is not None else None
+        cls = there.module.class_named(name) if there is not None else None
+        return (found, cls) if found is not None and cls is not None else None
+
+    def _near(self, module: str, path: str = "") -> Neighbour | None:
+        """A module that this file imports, or another one at a `path`."""
+        key = path or self.module.path, module
+        if key not in self._neighbours and self._neighbour is not None:
+            self._neighbours[key] = self._neighbour(*key)
+        return self._neighbours.get(key)
 
     def _source_of(self, module: str) -> bytes | None:
         found = self._near(module)

@@ -16,7 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
-from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, run_elsewhere
+from lint_rules.anatomy.messages.classes import FoundClass, class_names, class_places, named_bases, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
@@ -29,7 +29,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-What = Literal["history", "message", "content", "role", "number", "result", "document", "object", "other"]
+What = Literal["history", "message", "content", "role", "number", "result", "document", "object", "instance", "other"]
 _HELD: tuple[Role, ...] = ("tool", "system")
 
 
@@ -39,7 +39,8 @@ class Handed:
 
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
-    message, the `content` of one, a role, a `number`, a `document` that holds a list; with messages of these `roles`.
+    message, the `content` of one, a role, a `number`, a `document` that holds a list, an `instance` of the class `cls`
+    (the module as the file at `path` imports it, and the name there); with messages of these `roles`.
     It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
     reads what is yielded may have `left`. What comes back is `used` as a list of messages, `sent` to a model that is
     offered tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside` the
@@ -62,6 +63,7 @@ class Handed:
     left: bool = False
     sent: bool = False
     beside: bool = False
+    cls: tuple[str, str] | None = None
 
     @property
     def holder(self) -> str:
@@ -79,6 +81,7 @@ class _Told(NamedTuple):
     taken: frozenset[str] = frozenset()
     left: bool = False
     beside: bool = False
+    cls: tuple[str, str] | None = None
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -216,8 +219,10 @@ def _said(
     sent: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    part, what, roles, inside, number, kept, taken, left, beside = told
-    return Handed(*where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside)
+    part, what, roles, inside, number, kept, taken, left, beside, cls = told
+    return Handed(
+        *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls
+    )
 
 
 def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:
@@ -232,6 +237,18 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
             tools = any("tool" in roles for _, roles, _ in known)
             beside = tools and anatomy.contents.beside(anatomy.contents.flowing_into(arg.value))
             yield from (_Told(part, *each, kept=kept, taken=taken, beside=beside) for each in known)
+            yield from (_Told(part, "instance", frozenset(), cls=cls) for cls in _instance(anatomy, arg.value))
+
+
+def _instance(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str, str]]:
+    """The classes that this file imports and of which a value may be an object: the module, and the name there."""
+    slot = anatomy.facts.slots.of(value)
+    names = list(class_names(anatomy, slot)) if slot is not None else []
+    names += [ex.dotted(value.func) or ""] if isinstance(value, cst.Call) else []
+    for name in names:
+        found = anatomy.defined_elsewhere(name, "class")
+        if found is not None:
+            yield found[0].module, found[1]
 
 
 def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, frozenset[Role], str]]:

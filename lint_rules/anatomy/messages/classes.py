@@ -78,12 +78,24 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
         if run is not None:
             for part in _parts_given(run[1], number):
                 yield from _classes_at(run[0], part, asking)
+    yield from _brought(anatomy, slot, asking)
     for call in _givers(anatomy, slot, set()):
         given = _giver(anatomy, call)
         if given is not None:
             there, place = given[0], ("return", given[1])
             cls = there.facts.slots.classes.get(place)
             yield from [(there, cls)] if cls is not None else _classes_of(there, (place, asking))
+
+
+def _brought(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
+    """The classes of what a parameter gets from the files that import this one, and of what is set to a parameter."""
+    places = [slot, *(place for value in anatomy.facts.assigned(slot) if (place := anatomy.facts.slots.of(value)))]
+    asked = {place for place in places if is_parameter(place) and anatomy.elements.annotation(place) is None}
+    for each in anatomy.brought if asked else ():
+        if each.cls is not None and not asked.isdisjoint(anatomy.contents.arrives(each)):
+            found = anatomy.class_elsewhere(each.path, *each.cls)
+            if found is not None and found[0].anatomy is not None and (found[0].may_ask or not asking):
+                yield found[0].anatomy, found[1]
 
 
 def _parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
