@@ -11,7 +11,7 @@ from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
 from lint_rules.anatomy.vocabulary import is_request
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, is_property, parameters
 from lint_rules.syntax.walk import children
 
@@ -21,6 +21,9 @@ _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict
 
 FoundClass = tuple[Anatomy, Scope]
 """A class, and the file it stands in."""
+
+
+_NO_CLASSES: Sequence[FoundClass] = ()
 
 
 def made_class(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
@@ -62,7 +65,7 @@ def classes_of(anatomy: Anatomy, slot: Slot, *, asking: bool = False) -> Sequenc
     return _all_classes_of(anatomy, (slot, asking))
 
 
-@kept
+@once(circular=_NO_CLASSES)
 def _all_classes_of(anatomy: Anatomy, asked: tuple[Slot, bool]) -> Sequence[FoundClass]:
     return [*_find_classes(anatomy, *asked)]
 
