@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -41,9 +40,6 @@ from lint_rules.syntax.walk import levels_below
 Reader = Callable[[bytes, str, Tree], SourceModule]
 """Makes the index of a file from its bytes, path and tree."""
 Told = TypeVar("Told")
-
-_STOPS = re.compile(rb"KeyboardInterrupt|CancelledError|wait_for|\.cancel\(")
-"""Who stops turns says so in one of these words; of other files that mention no agent, none is looked at."""
 
 NEAR = 2
 """How many imports away from a file others are analysed for it, on demand."""
@@ -161,10 +157,7 @@ def _anatomy(
         above = bases_elsewhere(anatomy)
         places = [module.path, *dict.fromkeys(path for path, _ in above)]
         importing = dict(each for path in places for each in direct_importers(path, project))
-        telling = (
-            each for each in importing.items() if mentions.agent(each[1], options.vocabulary) or _STOPS.search(each[1])
-        )
-        told = _summaries("handed", telling, options, project, read, handed, 1)
+        told = _summaries("handed", importing.items(), options, project, read, handed, 1)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
     def tools() -> set[str]:

@@ -10,9 +10,9 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
+from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.storage import Place
 from lint_rules.anatomy.values.slots import Slot
-from lint_rules.obligations.begun_anew import is_begun_anew
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
@@ -80,8 +80,10 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
     handling = handlers.handle(anatomy.module, guard, handler)
     emptied = transfer.way == "load" and not _is_set_aside(anatomy, guard, handler)
-    for target in _emptied(anatomy, handling) if emptied else ():
+    for target, value in _emptied(anatomy, handling) if emptied else ():
         over = _written_over(anatomy, target, guard) or _saved_again(anatomy, guard)
+        if over is None and (ex.dotted(value) != "None" or _is_begun_elsewhere(anatomy, guard)):
+            over = _rewritten(anatomy, guard)
         if over is not None:
             return HiddenFailure(handler, transfer, True, over)
     if _does_more(anatomy, guard):
@@ -121,8 +123,12 @@ def _shown(body: cst.BaseSuite) -> set[str | None]:
     return {ex.dotted(call.func) for call in calls if ex.called_name(call) in {"print", "echo", "secho"}}
 
 
-def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[cst.BaseExpression | None]:
-    """What is nothing where a load has failed: names and attributes; None for the result of the function.
+_Emptied = tuple[cst.BaseExpression | None, cst.BaseExpression]
+"""Where nothing is put, None for the result of the function, and what stands for nothing there."""
+
+
+def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[_Emptied]:
+    """What is nothing where a load has failed.
 
     By the handler; if that goes on, by what stands before the `try` or behind it for what the `try` gives otherwise.
     """
@@ -137,13 +143,13 @@ def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[cst.BaseExpressio
     for node in function.nodes_of(*_GIVING):
         is_default = module.before(node, guard) and not isinstance(node, cst.Return)
         if not module.inside(node, guard) and (is_default or flow.reaches(handler, anatomy.points(function, [node]))):
-            yield from (target for place, target in _made_nothing(anatomy, [node]) if place in given)
+            yield from (emptied for place, emptied in _made_nothing(anatomy, [node]) if place in given)
 
 
-def _made_nothing(anatomy: Anatomy, nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+def _made_nothing(anatomy: Anatomy, nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, _Emptied]]:
     for place, target, value in (each for node in nodes for each in _places(node)):
         if value is not None and is_begun_anew(anatomy, value):
-            yield place, target
+            yield place, (target, value)
 
 
 def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None, cst.BaseExpression | None]]:
@@ -204,15 +210,29 @@ def _read_in(anatomy: Anatomy, guard: cst.Try) -> list[Place]:
     return [place for place in found if place is not None]
 
 
+def _is_begun_elsewhere(anatomy: Anatomy, guard: cst.Try) -> bool:
+    """Whether another file begins anew where the function of a `try` gives None, and could tell it."""
+    reader = anatomy.module.scope_of[guard].function.qualname
+    return any(each.anew and each.owner == reader for each in anatomy.handed)
+
+
+def _rewritten(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
+    """Where another function of the file writes over what a `try` reads."""
+    reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage
+    read = _read_in(anatomy, guard)
+    for function in anatomy.module.functions if read else ():
+        for save in storage.saves(function):
+            if function is not reader and any(place.is_rewritten_at(save.place) for place in read):
+                return save.node
+    return None
+
+
 @once(circular=_NOWHERE)
 def _saved_again(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
     """Where what the function of a `try` has loaded, or would have, is saved to where it came from, in the file."""
     reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage
-    read = _read_in(anatomy, guard)
     for function in anatomy.module.functions:
         for save in storage.saves(function):
-            if function is not reader and any(place.is_rewritten_at(save.place) for place in read):
-                return save.node
             loads = (origin.load for origin in storage.origins(save.value, function) if origin.load is not None)
             for load in loads:
                 if load.place.is_rewritten_at(save.place) and _comes_from(anatomy, load.node, reader, guard):

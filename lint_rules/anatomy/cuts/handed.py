@@ -20,6 +20,7 @@ from lint_rules.anatomy.messages.classes import FoundClass, class_names, class_p
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
+from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
@@ -41,10 +42,10 @@ class Handed:
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, the `content` of one, a role, a `number`, a `document` that holds a list, an `instance` of the class `cls`
     (the module as the file at `path` imports it, and the name there); with messages of these `roles`.
-    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
-    reads what is yielded may have `left`. What comes back is `used` as a list of messages, `sent` to a model that is
-    offered tools, or `mended`: somebody looks there at what they are. Its calls and results may stand `beside` the
-    content of its messages.
+    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or
+    who reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is
+    `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what
+    they are. Its calls and results may stand `beside` the content of its messages.
     """
 
     file: str
@@ -64,6 +65,7 @@ class Handed:
     sent: bool = False
     beside: bool = False
     cls: tuple[str, str] | None = None
+    anew: bool = False
 
     @property
     def holder(self) -> str:
@@ -82,6 +84,7 @@ class _Told(NamedTuple):
     left: bool = False
     beside: bool = False
     cls: tuple[str, str] | None = None
+    anew: bool = False
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -184,7 +187,7 @@ class _Handing:
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
         told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
         if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
-            told.append(_Told(None, "document", frozenset()))
+            told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
         base = ex.receiver(call)
         if base is not None:
             slot = anatomy.facts.slots.of(base)
@@ -219,9 +222,9 @@ def _said(
     sent: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    part, what, roles, inside, number, kept, taken, left, beside, cls = told
+    part, what, roles, inside, number, kept, taken, left, beside, cls, anew = told
     return Handed(
-        *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls
+        *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls, anew
     )
 
 
@@ -290,6 +293,21 @@ def _bound(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
     while isinstance(outer, (cst.Await, cst.BooleanOperation)):
         outer = anatomy.module.parent[outer]
     return ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+
+
+def _is_begun_anew(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether something fresh takes the place of what a call gives: `load(key) or {}`, `if talk is None: talk = {}`."""
+    module, outer = anatomy.module, anatomy.module.parent[call]
+    while isinstance(outer, (cst.Await, cst.BooleanOperation)):
+        if isinstance(outer, cst.BooleanOperation) and is_begun_anew(anatomy, outer.right):
+            return True
+        outer = module.parent[outer]
+    bound = {ex.dotted(target) for target in _bound(anatomy, call)}
+    return any(
+        ex.dotted(target) in bound and is_begun_anew(anatomy, node.value)
+        for node in module.scope_of[call].function.nodes_of(cst.Assign)
+        for target in ex.targets(node)
+    )
 
 
 def _is_legacy(message: cst.BaseExpression) -> bool:

@@ -394,6 +394,9 @@ def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
     given = anatomy.facts.assigned(slot)
     if slot[0] == "member" and not given:
         return _under_key(anatomy, slot[1], slot[2])
+    for value, number in anatomy.facts.unpacked(slot):
+        callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
+        given = [*given, *(_parts_given(callee, number) if callee is not None else ())]
     if given or slot[0] != "var":
         return given
     if is_parameter(slot) and anatomy.elements.annotation(slot) is None:
