@@ -11,8 +11,10 @@ from lint_rules import run
 from lint_rules.cache import Cache
 from lint_rules.check import Options, check_source
 from lint_rules.files import forget_neighbours
+from lint_rules.finding import NOT_ANALYSED
 from lint_rules.importers import Given
 from lint_rules.project import MOST_IMPORTERS, importers_of, is_imported
+from lint_rules.rules.catalogue import BY_CODE
 from lint_rules.run import Outcome, Task
 
 STORE = """
@@ -285,3 +287,40 @@ def test_processes_know_the_files_that_were_given() -> None:
     written({"desk.py": STORE, "app.py": HANDLERS, **more})
     outcomes = run.check_tasks([Task(name, RACE) for name in ("desk.py", "app.py", *more)], 2)
     assert codes(list(outcomes))["desk.py"] == ["AGL101"]
+
+
+def test_objects_that_run_each_other_from_two_files() -> None:
+    Path("desk.py").write_text(
+        "from oracle import made\n"
+        "\n"
+        "class Desk:\n"
+        "    def ask(self, words):\n"
+        "        oracle, desk = made(self)\n"
+        "        words, rest = words.partition(rest)\n"
+        "        return oracle.answer(words) or desk.ask(rest)\n"
+        "\n"
+        "def both(words):\n"
+        "    return Desk(), words\n"
+        "\n"
+        "def talk(history):\n"
+        "    other, history = both(history)\n"
+        "    history.append({'role': 'user', 'content': other.ask(history)})\n"
+    )
+    Path("oracle.py").write_text(
+        "from openai import OpenAI\n"
+        "from desk import Desk\n"
+        "\n"
+        "class Oracle:\n"
+        "    def __init__(self, desk):\n"
+        "        self.desk = desk\n"
+        "    def answer(self, words):\n"
+        "        said = [{'role': 'user', 'content': words}]\n"
+        "        return self.desk.ask(OpenAI().chat.completions.create(model='gpt-5', messages=said))\n"
+        "\n"
+        "def made(desk):\n"
+        "    return Oracle(desk), Desk()\n"
+    )
+    given = Given(["desk.py", "oracle.py"])
+    for path in given.paths:
+        report = check_source(Path(path).read_bytes(), path, Options(frozenset(BY_CODE)), neighbours=given)
+        assert [finding.message for finding in report.findings if finding.code == NOT_ANALYSED] == []

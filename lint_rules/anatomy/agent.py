@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -471,12 +471,12 @@ class Anatomy:
         """The names that the file binds, in whatever function."""
         return {name for scope in (self.module.top, *self.module.functions) for name in scope.bound}
 
-    def class_elsewhere(self, path: str, module: str, name: str) -> tuple[Neighbour, Scope] | None:
-        """A class of a module that the file at `path` imports, and where it stands; None where that is unknown."""
+    def class_elsewhere(self, path: str, module: str, name: str, *, asking: bool) -> Iterator[tuple[Anatomy, Scope]]:
+        """A class of a module that the file at `path` imports; none of this file itself. `asking` as for functions."""
         found = self._near(module, path)
-        there = found.anatomy if found is not None else None
-        cls = there.module.class_named(name) if there is not None else None
-        return (found, cls) if found is not None and cls is not None else None
+        if found is not None and found.path != self.module.path and (found.may_ask or not asking):
+            cls = found.anatomy.module.class_named(name) if found.anatomy is not None else None
+            yield from [(found.anatomy, cls)] if found.anatomy is not None and cls is not None else ()
 
     def _near(self, module: str, path: str = "") -> Neighbour | None:
         """A module that this file imports, or another one at a `path`."""

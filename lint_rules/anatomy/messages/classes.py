@@ -77,7 +77,7 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
         yield from ((there, cls) for cls in own if cls is not None)
         yield from _classes_of(there, (place, asking))
     for value, number in anatomy.facts.unpacked(slot):
-        run = body(anatomy, value) if isinstance(value, cst.Call) else None
+        run = run_elsewhere(anatomy, value) if isinstance(value, cst.Call) else None
         if run is not None:
             for part in _parts_given(run[1], number):
                 yield from _classes_at(run[0], part, asking)
@@ -96,9 +96,7 @@ def _brought(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]
     asked = {place for place in places if is_parameter(place) and anatomy.elements.annotation(place) is None}
     for each in anatomy.brought if asked else ():
         if each.cls is not None and not asked.isdisjoint(anatomy.contents.arrives(each)):
-            found = anatomy.class_elsewhere(each.path, *each.cls)
-            if found is not None and found[0].anatomy is not None and (found[0].may_ask or not asking):
-                yield found[0].anatomy, found[1]
+            yield from anatomy.class_elsewhere(each.path, *each.cls, asking=asking)
 
 
 def _parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
