@@ -55,9 +55,10 @@ file that does so. Its handler takes every error, or one of files, databases and
 that is not there yet. What is a history is known from the file itself, or from files that import it: they ask a model
 with what a function gives back, or hand one to it. An empty history that is written over the stored one is reported,
 whatever the log says, and also where the handler only goes on to an empty list before or behind it: it is written by
-the same function, or by any of the file that writes the file, key or row from which it is loaded. Empty is also a
-fresh document with an empty list in it, a copy of a constant or the result of a function that gives one, and an object
-made from nothing. A handler that moves or copies the file first is none.
+the same function, or by any of the file that writes the file, key or row from which it is loaded. Empty is also a fresh
+document with an empty list in it, a copy of a constant or the result of a function that gives one, and an object made
+from nothing; None counts where who gets it begins anew. All rows of a key that are taken out and put in again are
+written over, too; a column of a row is not, by another one. A handler that moves or copies the file first is none.
 
 ## Known problems
 What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an
