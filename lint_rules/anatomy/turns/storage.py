@@ -51,6 +51,8 @@ _GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bseriali
 _FINDS = frozenset({"find_one", "lrange"})
 """Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
 _CLEARS = frozenset({"delete", "delete_many", "delete_one"})
+_MAKES = frozenset({"create", "acreate", "bulk_create", "abulk_create", "get_or_create", "update_or_create"})
+"""Make rows of the class that they are called on. Source: Django, QuerySet."""
 _COMMITS = frozenset({"commit", "flush", "save", "asave"})
 
 
@@ -203,7 +205,10 @@ class Storage:
             return inserted is not None and (inserted.group(1).lower(),) == named
         if place.resource[0] == "rows":
             return base is not None and named[0] in self.anatomy.resources.handed(call).made
-        return base is not None and (self.form(base, function),) == named and ex.called_name(call) not in _CLEARS
+        if base is None or (self.form(base, function),) != named or ex.called_name(call) in _CLEARS:
+            return False
+        given = ex.positional(call)  # a key and a part, or parts that hold their key
+        return len(given) == 1 or (bool(given) and self.form(given[0], function) == place.key[0])
 
     def _taken_apart(self, call: cst.Call, function: Scope) -> Iterator[cst.BaseExpression]:
         """The values of which a call gets the parts: in a loop, in a comprehension, or as rows made before."""
@@ -369,7 +374,7 @@ class Storage:
         """
         touched = self.anatomy.resources.handed(call)
         classes = [name for name in touched.read if name[:1].isupper()]
-        if len(classes) != 1 or touched.made - {*classes}:
+        if len(classes) != 1 or touched.made - {*classes} or ex.called_name(call) in _MAKES:
             return None
         asked = [part for part in walk(call) if isinstance(part, (cst.Comparison, cst.Arg))]
         keys: list[cst.BaseExpression] = []
