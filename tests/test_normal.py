@@ -16,9 +16,9 @@ from lint_rules.syntax.walk import walk
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
-def normal(source: str) -> str:
+def normal(source: str, *exported: str) -> str:
     tree = ast.parse(source)
-    normalize(tree, Signs(tree).nodes)
+    normalize(tree, Signs(tree).nodes, exported=exported.__contains__)
     return ast.unparse(tree)
 
 
@@ -331,3 +331,13 @@ def test_what_a_literal_substitutes_has_the_names_of_the_normal_form() -> None:
     names = [node.value for node in walk(bare_tree(source, tree)) if isinstance(node, cst.Name)]
     assert "said" not in names
     assert names.count("answer") == 3
+
+
+def test_a_helper_stays_for_the_files_that_call_it() -> None:
+    helper, caller = (
+        "def keep(key, talk):\n    box[key] = talk",
+        "def add(key, talk):\n    keep(key, talk)",
+    )
+    inlined = "def add(key, talk):\n    box[key] = talk"
+    assert normal(f"{helper}\n\n{caller}") == inlined
+    assert normal(f"{helper}\n\n{caller}", "keep") == f"{helper}\n\n{inlined}"
