@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import nodes_below, walk, walk_scope
@@ -203,6 +203,7 @@ def _is_set_aside(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler) 
     return False
 
 
+@kept
 def _read_in(anatomy: Anatomy, guard: cst.Try) -> list[Place]:
     """The places outside of the program that a `try` reads."""
     reader = anatomy.module.scope_of[guard].function
@@ -216,6 +217,7 @@ def _is_begun_elsewhere(anatomy: Anatomy, guard: cst.Try) -> bool:
     return any(each.anew and each.owner == reader for each in anatomy.handed)
 
 
+@kept
 def _rewritten(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
     """Where another function of the file writes over what a `try` reads."""
     reader, storage = anatomy.module.scope_of[guard].function, anatomy.storage

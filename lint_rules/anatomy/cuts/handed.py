@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 import libcst as cst
 
-from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.agent import Anatomy, Neighbour
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
-from lint_rules.anatomy.messages.classes import FoundClass, class_names, class_places, named_bases, run_elsewhere
+from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
@@ -121,7 +121,7 @@ def arriving(told: Handed, anatomy: Anatomy, above: Bases) -> Iterator[Handed]:
 def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
     handing = _Handing(anatomy)
     for call in anatomy.module.nodes_of(cst.Call):
-        made = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "class")
+        made = _made_elsewhere(anatomy, call)
         run = [(made[0].path, f"{made[1]}.__init__")] if made is not None else list(run_by(anatomy, call))
         yield from handing.of(call, run)
 
@@ -150,8 +150,13 @@ def _classes(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str,
     slot = anatomy.facts.slots.of(value)
     if slot is not None:
         yield from class_places(anatomy, slot)
-    made = anatomy.defined_elsewhere(ex.dotted(value.func) or "", "class") if isinstance(value, cst.Call) else None
+    made = _made_elsewhere(anatomy, value)
     yield from [(made[0].path, made[1])] if made is not None else ()
+
+
+def _made_elsewhere(anatomy: Anatomy, value: cst.BaseExpression) -> tuple[Neighbour, str] | None:
+    """The file that defines the class of which an expression makes an object, and its name there."""
+    return anatomy.defined_elsewhere(ex.dotted(value.func) or "", "class") if isinstance(value, cst.Call) else None
 
 
 def _begun(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
@@ -245,13 +250,9 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
 
 def _instance(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str, str]]:
     """The classes that this file imports and of which a value may be an object: the module, and the name there."""
-    slot = anatomy.facts.slots.of(value)
-    names = list(class_names(anatomy, slot)) if slot is not None else []
-    names += [ex.dotted(value.func) or ""] if isinstance(value, cst.Call) else []
-    for name in names:
-        found = anatomy.defined_elsewhere(name, "class")
-        if found is not None:
-            yield found[0].module, found[1]
+    slot, made = anatomy.facts.slots.of(value), _made_elsewhere(anatomy, value)
+    named = named_classes(anatomy, slot) if slot is not None else ()
+    yield from ((near.module, name) for near, name in (*named, *([made] if made is not None else [])))
 
 
 def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, frozenset[Role], str]]:

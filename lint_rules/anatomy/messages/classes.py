@@ -140,12 +140,17 @@ def _told_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
 
 def class_places(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[str, str]]:
     """The path and name of the classes of other files that the object in a slot may belong to, unread where it can."""
-    near = (anatomy.defined_elsewhere(name, "class") for name in class_names(anatomy, slot))
-    yield from ((found[0].path, found[1]) for found in near if found is not None)
+    yield from ((near.path, name) for near, name in named_classes(anatomy, slot))
     for there, place in _held_elsewhere(anatomy, slot):
         own = (there.module.class_named(name) for name in class_names(there, place))
         yield from ((there.module.path, cls.name) for cls in own if cls is not None)
         yield from class_places(there, place)
+
+
+def named_classes(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Neighbour, str]]:
+    """The files, unread, of the classes that this file imports for the object in a slot, and the names there."""
+    near = (anatomy.defined_elsewhere(name, "class") for name in class_names(anatomy, slot))
+    yield from (found for found in near if found is not None)
 
 
 def _held_elsewhere(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slot]]:
