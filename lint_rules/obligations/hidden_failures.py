@@ -11,7 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
-from lint_rules.anatomy.turns.storage import Place
+from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions

@@ -16,9 +16,10 @@ from lint_rules.anatomy.messages.growth import always_comes_to
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
+from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
-from lint_rules.anatomy.turns.storage import Place, Save, guards
+from lint_rules.anatomy.turns.storage import Save, guards
 from lint_rules.anatomy.values.slots import Slot, describe, is_parameter
 from lint_rules.finding import Confidence
 from lint_rules.syntax import expressions as ex

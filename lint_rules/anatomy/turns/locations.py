@@ -1,0 +1,72 @@
+"""Places outside of the program, as far as code shows them: a resource and its key."""
+
+from __future__ import annotations
+
+from lint_rules.syntax.record import record
+
+Form = tuple[object, ...]
+"""What an expression says, whatever its names stand for here: two that are equal give one value in one run."""
+
+
+@record
+class Place:
+    """A resource and its key. `conditions`: by how many values a statement picks the row that it writes."""
+
+    resource: Form
+    key: tuple[Form, ...]
+    conditions: int = 0
+
+    def put(self, given: dict[str, Form]) -> Place:
+        """The same place where the parameters have these values."""
+        return Place(_put(self.resource, given), tuple(_put(part, given) for part in self.key), self.conditions)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether all runs mean the same place: nothing in it is a run's own, or made anew."""
+        return _is_one((self.resource, *self.key))
+
+    def is_rewritten_at(self, saved: Place) -> bool:
+        """Whether what is saved there takes the place of what was loaded here, and nothing compares the two."""
+        if self.resource != saved.resource:
+            return False
+        if self.resource[0] == "table":
+            return set(self.key) <= set(saved.key) and saved.conditions <= len(self.key)
+        if self.resource[0] == "rows":  # who writes one column leaves the others
+            return self.key == saved.key
+        return self.key == saved.key[: len(self.key)]
+
+    def field_that_names(self, what: Form, saved: Place) -> Form | None:
+        """What a whole `what` of this place says of itself where it is saved, `save(talk.key, talk)`; None: nothing.
+
+        It stands for the part of the key by which it was loaded.
+        """
+        if self.resource[0] == "table" or not self.key:
+            return None
+        fields = _fields((self.resource, self.key), (saved.resource, saved.key[: len(self.key)]), what)
+        return next(iter(fields)) if fields is not None and len(fields) == 1 else None
+
+
+def _put(form: Form, given: dict[str, Form]) -> Form:
+    if len(form) == 2 and form[0] == "parameter":
+        return given.get(str(form[1]), form)
+    return tuple(_put(part, given) if isinstance(part, tuple) else part for part in form)
+
+
+def _fields(loaded: object, saved: object, what: Form) -> set[Form] | None:
+    """The attributes or items of `what` by which two forms differ; None where they differ in more."""
+    if loaded == saved:
+        return set()
+    if not isinstance(loaded, tuple) or not isinstance(saved, tuple):
+        return None
+    if saved[:2] in {("Attribute", what), ("Subscript", what)}:
+        return {saved}
+    if len(loaded) != len(saved):
+        return None
+    found = [_fields(one, other, what) for one, other in zip(loaded, saved, strict=True)]
+    return None if None in found else {field for fields in found for field in fields or ()}
+
+
+def _is_one(form: Form) -> bool:
+    if form[:1] in {("parameter",), ("Call",)} or (form[:1] == ("name",) and len(form) > 2):
+        return False
+    return all(_is_one(part) for part in form if isinstance(part, tuple))
