@@ -53,9 +53,10 @@ each message is reported, too, and so are streamed pieces of the first call of e
 whatever their index is. So is a tool message that is made of the first result in a message, where the others are never
 looked at, and one that a loop over the calls makes anew for each, and that is stored once, behind the loop.
 
-The rule is silent where only the call that runs is stored, where the rest is answered, run or cut off elsewhere, where
-the number of calls is tested, and where requests forbid parallel calls or force a certain tool. It knows the messages
-of chat completions, the Responses and Assistants APIs, Anthropic, Bedrock, Gemini, Ollama and LangChain.
+The rule is silent where only the call that runs is stored, where the rest is answered, run or (on each way there) cut
+off elsewhere, where the number of calls is tested, and where requests forbid parallel calls or force a certain tool. It
+knows the messages of chat completions, the Responses and Assistants APIs, Anthropic, Bedrock, Gemini, Ollama and
+LangChain.
 
 ## Known problems
 Calls that come as messages of their own, of which the last one is run, are not seen. A message that a function of
@@ -132,12 +133,12 @@ def _judge(anatomy: Anatomy, pick: Pick, stored: StoredCalls, identity: Identity
     loop = stored.looped_over(pick.way)
     if loop is not None:
         rest = rebuilt(anatomy, pick.function, pick.uses(anatomy))
-        if rest is None or Rest(anatomy, identity, stored, pick).is_seen_to():
+        if rest is None or Rest(anatomy, identity, stored, pick, rest).is_seen_to():
             return None
         return _converted(pick, loop, rest)
     storage = next(stored.of(pick.way, pick.function), None)
     answer = answered(anatomy, pick.function, pick.uses(anatomy)) if storage is not None else None
-    if storage is None or answer is None or Rest(anatomy, identity, stored, pick).is_seen_to():
+    if storage is None or answer is None or Rest(anatomy, identity, stored, pick, answer).is_seen_to():
         return None
     return _draft(anatomy, pick, storage, answer)
 

@@ -24,7 +24,6 @@ from lint_rules.syntax.walk import walk
 
 _BLOCK_LISTS = frozenset({"content", "output", "parts"})
 """Parts of a message among which its calls may stand."""
-_ONE_CALL = frozenset({"toolUse", "function_call", "functionCall"})
 _CHOOSERS = frozenset({"next", "max", "min"})
 _CHOOSING = frozenset({"id", "name", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "index"})
 """What a test asks for that looks one certain call up."""
@@ -66,7 +65,7 @@ def picks(anatomy: Anatomy, identity: Identity) -> Iterator[Pick]:
             yield found
     for loop in anatomy.module.nodes_of(cst.For):
         way = identity.of(loop.iter)
-        if way is not None and anatomy.facts.is_kind(loop.iter, Kind.CALLS) and len(ex.target_names(loop.target)) == 1:
+        if way is not None and _goes_through_calls(anatomy, loop) and len(ex.target_names(loop.target)) == 1:
             yield from _last(anatomy, loop, way)
     for assign in anatomy.module.nodes_of(cst.Assign):
         yield from _unpacked(anatomy, identity, assign)
@@ -78,6 +77,19 @@ def calls_of(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> frozenset[Slot]:
     """The slots that hold the element of a loop over calls."""
     slots = (anatomy.facts.slots.variable(loop.target, name) for name in ex.target_names(loop.target))
     return frozenset(slots)
+
+
+def _goes_through_calls(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
+    """Whether a loop goes through calls, or through the blocks of a reply of which some hold one: `b["toolUse"]`."""
+    if anatomy.facts.is_kind(loop.iter, Kind.CALLS):
+        return True
+    names = ex.target_names(loop.target)
+    asked = (
+        ex.member(node) or ex.asked(node)
+        for node in walk(anatomy.module.parent[loop] if type(loop) is cst.CompFor else loop)
+    )
+    held = (pair[0] for pair in asked if pair is not None and pair[1] in words.CALL_WRAPPERS)
+    return any(type(block) is cst.Name and block.value in names for block in held)
 
 
 def _first(anatomy: Anatomy, identity: Identity, node: cst.Subscript) -> Pick | None:
@@ -93,7 +105,7 @@ def _first(anatomy: Anatomy, identity: Identity, node: cst.Subscript) -> Pick | 
     if not anatomy.facts.is_kind(node.value, Kind.CALLS):
         parent = anatomy.module.parent.get(node)
         pair = ex.member(parent) if parent is not None else None
-        shown = pair is not None and pair[0] is node and pair[1] in _ONE_CALL
+        shown = pair is not None and pair[0] is node and pair[1] in words.CALL_WRAPPERS
         if way[-1] not in _BLOCK_LISTS or not (shown or _is_of_reply(anatomy, node.value)):
             return None
     function = anatomy.module.scope_of[node].function
@@ -124,7 +136,8 @@ def _next(anatomy: Anatomy, identity: Identity, node: cst.CSTNode) -> Pick | Non
             return None
         given = given.args[1].value
     way = identity.of(given)
-    if way is None or not anatomy.facts.is_kind(given, Kind.CALLS):
+    of_blocks = isinstance(given, cst.GeneratorExp) and _goes_through_calls(anatomy, given.for_in)
+    if way is None or not (of_blocks or anatomy.facts.is_kind(given, Kind.CALLS)):
         return None
     calls = given
     if isinstance(given, cst.GeneratorExp):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -26,7 +27,11 @@ _TAKEN = frozenset({cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.Genera
 class Rest:
     """What is done with the other calls of the list that one was picked from."""
 
-    def __init__(self, anatomy: Anatomy, identity: Identity, stored: StoredCalls, pick: Pick) -> None:
+    def __init__(
+        self, anatomy: Anatomy, identity: Identity, stored: StoredCalls, pick: Pick, used: cst.CSTNode
+    ) -> None:
+        """`used` is what becomes of the one that was picked."""
+        self._used = used
         self._anatomy = anatomy
         self._identity = identity
         self._stored = stored
@@ -50,7 +55,18 @@ class Rest:
 
     def _replaces(self, node: cst.Assign) -> bool:
         targets = (target.target for target in node.targets)
-        return any(not isinstance(target, cst.Name) and self._is_list(target) for target in targets)
+        replaced = any(not isinstance(target, cst.Name) and self._is_list(target) for target in targets)
+        return replaced and not self._is_led_past(node)
+
+    def _is_led_past(self, node: cst.CSTNode) -> bool:
+        """Whether the list may be as it came all along: a way leads from the pick to its use, and never to a node."""
+        anatomy, function = self._anatomy, self._pick.function
+        if anatomy.module.scope_of[node].function is not function:
+            return False
+        flow = anatomy.flow(function)
+        stops = [[flow.entry], *(anatomy.points(function, [n]) for n in (self._pick.node, self._used)), [flow.exit]]
+        there = anatomy.points(function, [node])
+        return all(flow.reaches(start, goal, there) for start, goal in itertools.pairwise(stops))
 
     def _deletes(self, node: cst.Del) -> bool:
         return any(self._is_list(part) for part in walk(node) if isinstance(part, cst.BaseExpression))

@@ -189,7 +189,7 @@ class StoredCalls:
         """The evidence that there is a history at `way`."""
         slot: Slot = way[0]
         for name in way[1:]:
-            slot = ("item", slot) if name == "[]" else ("member", slot, name)
+            slot = ("item", slot) if name == "[]" else self._anatomy.facts.slots.part(slot, name)
         kinds = self._anatomy.facts.of(slot)
         return kinds[Kind.HISTORY].root.node if Kind.HISTORY in kinds else None
 

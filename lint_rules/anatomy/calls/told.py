@@ -175,11 +175,12 @@ class ToldByReply:
     def cut_off(self) -> dict[str, bool]:
         """What tests give for a reply with calls that was cut off within them, as code; nothing where none can be.
 
-        That is so if the reason why the reply has ended tells whether there are calls, and its tokens are limited, or
-        somebody asks whether they ran out.
+        That is so if the reason why the reply has ended tells whether there are calls, and its tokens are limited; or
+        if somebody asks whether they ran out.
         """
         said = {word for test in self._reasons for word in _said(test)}
-        if not said & _WITH_CALLS or not (said & (_ALWAYS_LIMITED | _CUT_OFF) or self._is_limited):
+        limited = said & _ALWAYS_LIMITED or (said & _WITH_CALLS and self._is_limited)
+        if not (limited or said & _CUT_OFF):
             return {}
         found = {}
         for test in self._reasons:

@@ -15,6 +15,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.vocabulary import CALL_WRAPPERS
 from lint_rules.syntax import expressions as ex
 
 Way = tuple[Any, ...]
@@ -55,7 +56,8 @@ class Identity:
         if type(node) is cst.Call:
             return self._called(node, depth)
         if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
-            same = type(node.elt) is cst.Name and node.elt.value in ex.target_names(node.for_in.target)
+            block = _block_of(node.elt)
+            same = type(block) is cst.Name and block.value in ex.target_names(node.for_in.target)
             return self._of(node.for_in.iter, depth + 1) if same else None
         if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.And):
             return self._of(node.right, depth + 1)  # what a guard lets through
@@ -86,6 +88,12 @@ class Identity:
             if way is not None:
                 return way
         return (slot,)
+
+
+def _block_of(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The block that stands for the call in it: `b` of `b["toolUse"]`; or the value itself."""
+    pair = ex.member(node)
+    return pair[0] if pair is not None and pair[1] in CALL_WRAPPERS else node
 
 
 def starts_with(way: Way, start: Way) -> bool:

@@ -124,6 +124,11 @@ class Slots:
         said = (p.annotation for p in listed if p.name.value == slot[2] and p.annotation is not None)
         return any(ex.last_name(annotation.annotation) == "Request" for annotation in said)
 
+    def part(self, whole: Slot, name: str) -> Slot:
+        """The slot of a member of what is in a slot."""
+        cls = self.classes.get(whole)
+        return self.attribute(cls, name) if cls is not None else ("member", whole, name)
+
     def attribute(self, cls: Scope, name: str) -> Slot:
         """An attribute of the objects of a class."""
         return ("attr", self._declaring(cls, name), name)
