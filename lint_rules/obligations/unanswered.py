@@ -30,7 +30,8 @@ _MOST = 4
 _OTHERS = frozenset({"HumanMessage", "SystemMessage", "AIMessage", "UserMessage", "AssistantMessage"})
 
 Outcome = Callable[[cst.CSTNode], bool | None]
-"""What a test (the header of `if`, `while`, `case`) gives while the call waits; None where it may give both."""
+"""What a test (the header of `if`, `while`, `case`, or of `for`: whether it goes on) gives while the call waits; None
+where it may give both."""
 
 
 @record
@@ -124,10 +125,8 @@ class Region:
     def edges(self, point: Point) -> Iterator[tuple[Point, EdgeKind]]:
         """The ways on from a point that a waiting call can take."""
         node = point.statement
-        outcome: bool | None = None
-        if isinstance(node, (cst.If, cst.While, cst.MatchCase)):
-            outcome = self._outcome(node)
-        elif isinstance(node, cst.For) and node in self._answering_loops and _rounds(node) is None:
+        outcome = self._outcome(node) if isinstance(node, (cst.If, cst.While, cst.MatchCase, cst.For)) else None
+        if isinstance(node, cst.For) and outcome is None and node in self._answering_loops and _rounds(node) is None:
             outcome = True  # a stream of events that ends without the result is not what is looked for
         for target, kind in point.successors:
             if (kind == "true" and outcome is False) or (kind == "false" and outcome is True):

@@ -16,16 +16,19 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.remaining_calls import one_at_a_time
+from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.messages.growth import begun_anew, grows
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.failing import Failing, Fault
+from lint_rules.obligations.held_back import Held, held_back
 from lint_rules.obligations.open_ends import BROKEN, OpenEnds
 from lint_rules.obligations.takers import Taker, takers
-from lint_rules.obligations.unanswered import Escape
+from lint_rules.obligations.unanswered import Escape, Region
 from lint_rules.obligations.waiting import (
     Asked,
     Taken,
@@ -97,6 +100,20 @@ class WaysOut:
     @cached_property
     def _asked(self) -> list[Asked]:
         return list(stored_calls(self.anatomy, self.answers, self.function, self.ends))
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """The lists in which answers wait to be stored."""
+        return list(held_back(self.answers, self.ends))
+
+    def kept_back(self) -> Iterator[tuple[Held, WayOut]]:
+        """Ways on which answers are left behind in a list of their own."""
+        for held in self.held:
+            stored = self.ends.is_stored_before(held.made)
+            for escape in held.region.escapes():
+                how = self.ends.go_on(escape.exit, flags=escape.flags, stored=stored)
+                if how is not None and escape.handler is None:
+                    yield held, WayOut(escape, how)
 
     @property
     def one_at_a_time(self) -> bool:
@@ -254,24 +271,33 @@ class WaysOut:
     def cut_off(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, str]]:
         """Tests of why a reply has ended that pass over its calls where its tokens ran out; with the store, and how."""
         for asked in self._asked:
-            flags = asked.told.cut_off
             starts = self.ends.graph.enclosing(asked.node, self.anatomy.module.parent)
-            if not flags or not self._is_reached(starts, flags):
+            for test, how in self._passed(starts, asked.region, asked.told, asked.slot):
+                yield asked.node, test, how
+                return
+        for held in self.held:
+            for test, how in self._passed(held.made, held.region, held.told, None):
+                yield held.node, test, how
+                return
+
+    def _passed(
+        self, starts: list[Point], region: Region, told: ToldByReply, into: Slot | None
+    ) -> Iterator[tuple[cst.BaseExpression, str]]:
+        """The tests of a region, which begins behind `starts`, that do so."""
+        flags = told.cut_off
+        if not flags or not self._is_reached(starts, flags):
+            return
+        for point in sorted(region.waiting, key=lambda p: self.anatomy.module.order[p.statement]):  # type: ignore[index]
+            node = point.statement
+            outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
+            if outcome is None or not isinstance(node, (cst.If, cst.While)) or told.outcome(node) is outcome:
                 continue
-            for point in sorted(asked.region.waiting, key=lambda p: self.anatomy.module.order[p.statement]):  # type: ignore[index]
-                node = point.statement
-                outcome = truth(node.test, flags) if isinstance(node, (cst.If, cst.While)) else None
-                if outcome is None or not isinstance(node, (cst.If, cst.While)) or asked.told.outcome(node) is outcome:
-                    continue
-                for target, kind in point.successors:
-                    if kind == ("true" if outcome else "false") and target not in asked.region.settling:
-                        set_here = asked.region.flags_beside(target.statement)
-                        how = self.ends.go_on(
-                            target, asked.region.settling, flags=flags | set_here, surely=True, into=asked.slot
-                        )
-                        if how is not None:
-                            yield asked.node, self._asks_for_that(target, flags) or node.test, how
-                            return
+            for target, kind in point.successors:
+                if kind == ("true" if outcome else "false") and target not in region.settling:
+                    known = flags | region.flags_beside(target.statement)
+                    how = self.ends.go_on(target, region.settling, flags=known, surely=True, into=into)
+                    if how is not None:
+                        yield self._asks_for_that(target, flags) or node.test, how
 
     def _asks_for_that(self, point: Point, flags: dict[str, bool]) -> cst.BaseExpression | None:
         """The test, of those that follow each other at a point, that holds for a reply of which `flags` tell."""

@@ -89,15 +89,16 @@ of an SDK, responses that go on from an id that an object keeps) a request that 
 the user says next goes to the same conversation; and a repair of a LangChain history that answers open `tool_calls`,
 but no `invalid_tool_calls`, which are sent as well; and a `RetryPromptPart` of Pydantic AI about a tool that does not
 name the call; and a test of why a reply has ended (`stop_reason`, `finish_reason`) that passes over the calls of one
-whose tokens ran out within a call, where they are limited, or somebody asks for that. Silent are calls that are put
-aside or handed to a function that may answer them (one of this file that neither answers nor hands them on is none),
-answers made up afterwards (also in `finally`), histories that are cut back (not where only a question is), rows that
-are rolled back or deleted, histories that go through a function which looks for the ids of calls among others (whatever
-it is called; one that cannot be read may mend the list, if its result takes the list's place; not one that only leaves
-out results without a call, or drops what stands at the front, nor one that is run on a way out of the turn, for the
-others), tools that end the conversation (one that ends what was asked for does so where each question begins a history
-of its own), and errors of parsing arguments, which AGL501 reports. Known are the results of OpenAI (chat completions,
-responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say that they hold one.
+whose tokens ran out within a call, where they are limited, or somebody asks for that; and ways on which results wait in
+a list of their own that is never stored. Silent are calls that are put aside or handed to a function that may answer
+them (one of this file that neither answers nor hands them on is none), answers made up afterwards (also in `finally`),
+histories that are cut back (not where only a question is), rows that are rolled back or deleted, histories that go
+through a function which looks for the ids of calls among others (whatever it is called; one that cannot be read may
+mend the list, if its result takes the list's place; not one that only leaves out results without a call, or drops what
+stands at the front, nor one that is run on a way out of the turn, for the others), tools that end the conversation (one
+that ends what was asked for does so where each question begins a history of its own), and errors of parsing arguments,
+which AGL501 reports. Known are the results of OpenAI (chat completions, responses, assistants), Anthropic, Gemini,
+Bedrock and LangChain, and constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
@@ -176,6 +177,12 @@ def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
         yield from _failed(ways, taken)
     for taken in (*ways.runs(), *ways.handed_on()):
         yield from _failed(ways, taken)
+    for held, way in ways.kept_back():
+        message = (
+            f"the results in `{held.waiting[2]}` never get into the history on this way, and their calls stay open"
+        )
+        waiting = Note(held.node, "the results wait in a list from here")
+        yield Draft(way.escape.node, f"{message}, and {way.how}", "store the results first", (waiting,))
     for taken, escape in ways.as_arguments():
         message = f"`{_name(taken)}` gets no tool result on this way: the run waits for it, or is refused"
         yield Draft(escape.node, message, _ANSWER)
