@@ -180,7 +180,7 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
 
         return is_imported(path, neighbours, lambda other: mentions.agent(other, options.vocabulary))
 
-    for_others = mentions.shortens(source) or mentions.catches(source)
+    for_others = mentions.shortens(source) or mentions.catches(source) or mentions.cuts(source)
     if not mentions.agent(source, options.vocabulary) and not (for_others and told()):
         if tree is None and not is_python(source):
             _parsed(source)

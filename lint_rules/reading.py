@@ -128,9 +128,7 @@ def _anatomy(
         if found is None:
             return None
         source = found[1]
-        looks = Looks(
-            lambda: mentions.agent(source, options.vocabulary), lambda: may_ask(*found), lambda: runs_beside(source)
-        )
+        looks = Looks(lambda: may_ask(*found), lambda: runs_beside(source))
         return Neighbour(name, *found, looks, lambda: analysed_there(*found))
 
     def analysed_there(path: str, source: bytes) -> Anatomy | None:

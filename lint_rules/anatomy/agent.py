@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 class Looks(NamedTuple):
     """What can be told of a file without its analysis; each is asked when it is needed."""
 
-    tells: Callable[[], bool]
     may_ask: Callable[[], bool]
     starts_runs: Callable[[], bool]
 
@@ -75,11 +74,6 @@ class Neighbour:
     def may_ask(self) -> bool:
         """Whether any call in it may ask a model."""
         return self._looks.may_ask()
-
-    @cached_property
-    def tells(self) -> bool:
-        """Whether it has words that a part of an agent has."""
-        return self._looks.tells()
 
     @cached_property
     def starts_runs(self) -> bool:

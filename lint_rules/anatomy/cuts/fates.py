@@ -8,14 +8,17 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element, names_of_elements
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 Fate = Literal["sent", "stored", "returned"]
 Place = tuple[Fate, cst.CSTNode]
+_NOWHERE: Fate | None = None
 
 _TRANSPARENT = frozenset({"list", "tuple", "deepcopy", "copy", "deque", "reversed", "convert_to_messages"})
 _STORERS = frozenset(
@@ -147,6 +150,8 @@ class Fates:
             for slot, bound in self.facts.slots.bindings(call, callee):
                 if bound is arg.value and slot not in seen:
                     yield from self._uses(slot, callee, seen | {slot})
+        elif (run := run_elsewhere(self.anatomy, call)) is not None:
+            yield from self._passed_on(call, arg, *run, seen)
         elif base is not None and name in {"extend", "extendleft"}:
             grown = self.facts.slots.of(base)
             if grown is not None and is_parameter(grown) and self.anatomy.is_history(base):
@@ -154,6 +159,17 @@ class Fates:
             yield from self._lands(grown, call, seen)
         elif base is not None and name in _STORERS:
             yield "stored", call
+
+    def _passed_on(
+        self, call: cst.Call, arg: cst.Arg, there: Anatomy, callee: Scope, seen: frozenset[Slot]
+    ) -> Iterator[Place]:
+        """To where a function of another file puts what it gets."""
+        for parameter, bound in there.facts.slots.bindings(call, callee):
+            fate = _fate_of(there, parameter) if bound is arg.value else None
+            if fate == "returned":
+                yield from self._goes(call, self.module.scope_of[call].function, seen)
+            elif fate is not None:
+                yield fate, call
 
     def _lands(self, slot: Slot | None, node: cst.CSTNode, seen: frozenset[Slot]) -> Iterator[Place]:
         """A list that has become the value of a slot, or a part of it."""
@@ -196,6 +212,13 @@ class Fates:
             yield "returned", node
         for site in sites if slot not in seen else ():
             yield from self._goes(site.node, site.caller, seen | {slot})
+
+
+@once(circular=_NOWHERE)
+def _fate_of(anatomy: Anatomy, parameter: Slot) -> Fate | None:
+    """What becomes of a list that a function gets for a parameter."""
+    place = Fates(anatomy).of_name(parameter, parameter[1])
+    return place[0] if place is not None else None
 
 
 def _has_role_of(node: cst.BaseExpression, names: list[str]) -> bool:

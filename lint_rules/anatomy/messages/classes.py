@@ -164,11 +164,9 @@ def _held_elsewhere(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, Slo
 
 @kept
 def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
-    """The function of another file that a call runs, where that file may be about messages, or who keeps them."""
-    plain = anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def")
-    if plain is not None:
-        about = plain[0].tells or plain[0].may_ask
-        return anatomy.imported_function(ex.dotted(call.func) or "") if about else None
+    """The function of another file that a call runs."""
+    if anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def") is not None:
+        return anatomy.imported_function(ex.dotted(call.func) or "")
     base, name = ex.receiver(call), ex.called_name(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     if slot is None or anatomy.facts.slots.callee(call) is not None:
@@ -177,7 +175,7 @@ def _giver(anatomy: Anatomy, call: cst.Call) -> FoundClass | None:
     itself = anatomy.defined_elsewhere(ex.dotted(base) or "", "class") if base is not None else None
     near = [itself, *(anatomy.defined_elsewhere(cls, "class") for cls in class_names(anatomy, slot))]
     known = [found[0] for found in (made, *near) if found is not None]
-    if not any((each.tells or each.may_ask) and each.defines("def", name) for each in known):
+    if not any(each.defines("def", name) for each in known):
         return None
     own = anatomy.imported_class(ex.dotted(base) or "") if itself is not None and base is not None else None
     classes = [own] if own is not None else _classes_of(anatomy, (slot, False))

@@ -24,7 +24,7 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.turns.foreign_growth import foreign_growths
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element
@@ -86,6 +86,9 @@ class Contents:
             if element is not None and _is_message(element[1]):
                 return Proof(element[1].node, f"a list of `{element[1].name}`, which has a role", element[0].module)
         for read, there, inside in self._members(self.flowing_into(node)):
+            same = self._histories_elsewhere.get((there.module.path, inside))
+            if same is not None:
+                return Proof(same, "the message history of its object")
             if any(Kind.HISTORY in there.facts.of(slot) for slot in there.contents._flowing([inside])):
                 return Proof(read, "the message history of its object")
         return self._given(node, None)
@@ -166,13 +169,42 @@ class Contents:
 
     def _from_elsewhere(self, slots: Collection[Slot]) -> Iterator[cst.CSTNode]:
         yield from (node for slot, node in self._growths if slot in slots)
-        for call in (slot[1] for slot in slots if slot[0] == "call"):
-            found = run_elsewhere(self.anatomy, call)
-            if found is not None and "tool" in found[0].contents.roles_in([("return", found[1])]):
-                yield call
-        for node, there, inside in self._members(slots):
+        called = ((slot[1], run_elsewhere(self.anatomy, slot[1])) for slot in slots if slot[0] == "call")
+        given = [(call, found[0], ("return", found[1])) for call, found in called if found is not None]
+        for node, there, inside in (*given, *self._members(slots)):
             if "tool" in there.contents.roles_in([inside]):
                 yield node
+            taken = there.contents.taken_in([inside]) if self._results_handed else {}
+            yield from (call for call, *told in self._results_handed if tuple(told) in taken)
+
+    def taken_in(self, slots: Iterable[Slot]) -> Collection[tuple[Slot, bool]]:
+        """The parameters whose values functions of this file put into a list: as a message, or as a part of one."""
+        found: set[tuple[Slot, bool]] = set()
+        puts = (arg.value for slot in self._flowing(slots) for put in self.facts.put(slot) for arg in put.args)
+        for value in puts:
+            found.update((whole, True) for whole in self.flowing_into(value) if is_parameter(whole))
+            parts = (self.facts.slots.of(part) for part in walk(value) if type(part) is cst.Name)
+            found.update((part, False) for part in parts if part is not None and is_parameter(part))
+        return found
+
+    @cached_property
+    def _results_handed(self) -> list[tuple[cst.Call, Slot, bool]]:
+        """The calls that hand a result of a tool to a function of another file: as a message, or as a part of one."""
+        found = []
+        for call in self.module.nodes_of(cst.Call):
+            told = {arg.value: whole for arg in call.args if (whole := self._is_result(arg.value)) is not None}
+            run = run_elsewhere(self.anatomy, call) if told else None
+            for parameter, value in run[0].facts.slots.bindings(call, run[1]) if run is not None else ():
+                if value in told:
+                    found.append((call, parameter, told[value]))
+        return found
+
+    def _is_result(self, value: cst.BaseExpression) -> bool | None:
+        """Whether a value is a message with the result of a tool: True; the role or content of one: False."""
+        messages = self.anatomy.transcript.messages
+        if any(message.role == "tool" for message in messages.of(value)):
+            return True
+        return False if ex.text(value) == "tool" or messages.answers(value) else None
 
     def _members(self, slots: Iterable[Slot]) -> Iterator[tuple[cst.CSTNode, Anatomy, Slot]]:
         """`talk.messages` of an object of another file: where it is read, that file, and what it is there."""
@@ -181,6 +213,12 @@ class Contents:
                 given = there.module.method(cls, slot[2])
                 inside: Slot = ("return", given) if given is not None else there.facts.slots.attribute(cls, slot[2])
                 yield self._read[slot], there, inside
+
+    @cached_property
+    def _histories_elsewhere(self) -> dict[tuple[str, Slot], cst.CSTNode]:
+        """The attributes of objects of other files that this one uses as histories, by what they are there."""
+        known = (slot for slot, _ in self.facts.histories() if slot[0] == "member")
+        return {(there.module.path, inside): read for read, there, inside in self._members(known)}
 
     @cached_property
     def _read(self) -> dict[Slot, cst.Attribute]:
