@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator
 
@@ -10,10 +11,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import REASONS
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -249,6 +251,10 @@ class _Reader:
         parent = self._module.parent[node]
         if isinstance(parent, (cst.Expr, cst.Del)):
             return
+        made = self._module.parent[parent] if isinstance(parent, cst.Arg) else parent
+        if _is_made_text(made) and not handlers.shown_only(self._module, node):
+            self._text = self._text or (node if isinstance(node, cst.BaseExpression) else None)
+            return
         if isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr)):
             targets = ex.targets(parent)
             for target in targets:
@@ -259,7 +265,9 @@ class _Reader:
             self._bound(parent.asname.name, self._module.parent[parent], way)
         elif isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is node:
             self._bound(parent.target, parent, (*way, "[]") if way else way)
-        elif not self._is_looked_at(node, parent) and not self._is_read_by_callee(node, parent, way):
+        elif not (
+            self._is_looked_at(node, parent) or self._is_stored(node) or self._is_read_by_callee(node, parent, way)
+        ):
             self._handed_on = True
 
     def _place_given(self, node: cst.CSTNode) -> str | None:
@@ -296,6 +304,57 @@ class _Reader:
         if read.text is not None:
             self._text = self._text or call
         return True
+
+    def _is_stored(self, node: cst.CSTNode) -> bool:
+        """Whether it goes into a history of which nobody takes calls, and which nobody gets behind that but a model."""
+        around = {
+            node,
+            *itertools.takewhile(lambda n: not isinstance(n, cst.BaseStatement), self._module.ancestors(node)),
+        }
+        writes = self._anatomy.writes.by_function.get(self._function, ())
+        write = next((w for w in writes if w.kind in GROWING and w.value in around), None)
+        if write is None:
+            return False
+        slots, places = self._anatomy.facts.slots, self._places_of(write.slot)
+        named = (n for n in self._module.nodes_of(cst.Name, cst.Attribute) if slots.of(n) in places)
+        return bool(places) and all(self._only_passes(node) for node in named if not self._is_over(node, write.node))
+
+    def _places_of(self, history: Slot) -> list[Slot]:
+        """Where a history is known as what, by those that hand it on, and get it; nothing where some are not known."""
+        slots, sites = self._anatomy.facts.slots, self._anatomy.calls.sites
+        found = [history]
+        pairs = [
+            (parameter, place)
+            for function in self._module.functions
+            for site in sites[function]
+            for parameter, value in slots.bindings(site.node, function)
+            if (place := slots.of(value)) is not None
+        ]
+        for slot in found:
+            if is_parameter(slot) and not sites[slot[1]]:
+                return []
+            same = [other for pair in pairs if slot in pair for other in pair]
+            found += [other for other in dict.fromkeys(same) if other not in found]
+        return found
+
+    def _is_over(self, node: cst.CSTNode, write: cst.CSTNode) -> bool:
+        """Whether what a node does is done before anything is written at another."""
+        own = self._module.scope_of[node].function is self._function
+        return own and not self._anatomy.leads(self._function, [write], [node])
+
+    def _only_passes(self, node: cst.BaseExpression) -> bool:
+        """Whether a history is made, grown, sent, measured, shown or given back where it stands."""
+        parent = self._module.parent[node]
+        if isinstance(parent, (cst.Return, cst.AssignTarget, cst.AnnAssign, cst.Param)):
+            return True
+        if self._is_looked_at(node, parent):
+            return True
+        outer = next((o for o in self._module.ancestors(node) if isinstance(o, cst.Call)), None)
+        return outer is not None and (
+            self._anatomy.calls.asks(outer)
+            or any(write.node is outer for write in self._anatomy.writes.all)
+            or self._anatomy.facts.slots.callee(outer) is not None  # which is asked, too
+        )
 
     def _is_looked_at(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
         """Whether it is tested or shown, no more."""
@@ -371,6 +430,13 @@ def _is_condition(outer: cst.CSTNode, value: cst.CSTNode) -> bool:
 def _is_same(call: cst.Call, part: cst.CSTNode) -> bool:
     """Whether a call gives what it gets, or what its method is of, in another form: `wait_for(x, 5)`, `x.json()`."""
     return ex.called_name(call) in (_BODIES if call.func is part else _WAITS)
+
+
+def _is_made_text(outer: cst.CSTNode) -> bool:
+    """`str(reply)`, `f"{reply}"`."""
+    return isinstance(outer, cst.FormattedStringExpression) or (
+        isinstance(outer, cst.Call) and ex.dotted(outer.func) in {"str", "repr"}
+    )
 
 
 def _does_nothing(body: cst.BaseSuite) -> bool:
