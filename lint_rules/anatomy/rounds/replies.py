@@ -11,11 +11,12 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import REASONS
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.read_back import read_back
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, is_parameter
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -315,46 +316,13 @@ class _Reader:
         write = next((w for w in writes if w.kind in GROWING and w.value in around), None)
         if write is None:
             return False
-        slots, places = self._anatomy.facts.slots, self._places_of(write.slot)
-        named = (n for n in self._module.nodes_of(cst.Name, cst.Attribute) if slots.of(n) in places)
-        return bool(places) and all(self._only_passes(node) for node in named if not self._is_over(node, write.node))
-
-    def _places_of(self, history: Slot) -> list[Slot]:
-        """Where a history is known as what, by those that hand it on, and get it; nothing where some are not known."""
-        slots, sites = self._anatomy.facts.slots, self._anatomy.calls.sites
-        found = [history]
-        pairs = [
-            (parameter, place)
-            for function in self._module.functions
-            for site in sites[function]
-            for parameter, value in slots.bindings(site.node, function)
-            if (place := slots.of(value)) is not None
-        ]
-        for slot in found:
-            if is_parameter(slot) and not sites[slot[1]]:
-                return []
-            same = [other for pair in pairs if slot in pair for other in pair]
-            found += [other for other in dict.fromkeys(same) if other not in found]
-        return found
+        read = read_back(self._anatomy, write.slot)
+        return read is not None and all(self._is_over(node, write.node) for node in read)
 
     def _is_over(self, node: cst.CSTNode, write: cst.CSTNode) -> bool:
         """Whether what a node does is done before anything is written at another."""
         own = self._module.scope_of[node].function is self._function
         return own and not self._anatomy.leads(self._function, [write], [node])
-
-    def _only_passes(self, node: cst.BaseExpression) -> bool:
-        """Whether a history is made, grown, sent, measured, shown or given back where it stands."""
-        parent = self._module.parent[node]
-        if isinstance(parent, (cst.Return, cst.AssignTarget, cst.AnnAssign, cst.Param)):
-            return True
-        if self._is_looked_at(node, parent):
-            return True
-        outer = next((o for o in self._module.ancestors(node) if isinstance(o, cst.Call)), None)
-        return outer is not None and (
-            self._anatomy.calls.asks(outer)
-            or any(write.node is outer for write in self._anatomy.writes.all)
-            or self._anatomy.facts.slots.callee(outer) is not None  # which is asked, too
-        )
 
     def _is_looked_at(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
         """Whether it is tested or shown, no more."""
