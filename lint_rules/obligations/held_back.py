@@ -7,7 +7,7 @@ without calls.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 
 import libcst as cst
 
@@ -52,7 +52,7 @@ def held_back(answers: Answers, ends: OpenEnds) -> Iterator[Held]:
         moved = _moved(ends, slot, ends.histories - filled.keys())
         if moved:
             told = ToldByReply(ends.anatomy, ends.function)
-            yield Held(points, slot, _region(answers, ends, points, moved, told, {slot[2]: True}), told)
+            yield Held(points, slot, _region(answers, ends, points, moved, told, slot[2]), told)
 
 
 def _filled(ends: OpenEnds, point: Point) -> Iterator[Slot]:
@@ -95,14 +95,15 @@ def _region(
     made: list[Point],
     moved: set[Point],
     told: ToldByReply,
-    known: Mapping[str, bool],
+    name: str,
 ) -> Region:
+    """What is behind the points that put something into the list `name`, which then is not empty."""
     around = {outer for point in made for outer in ends.anatomy.module.ancestors(point.statement or ends.function.node)}
 
     def outcome(node: cst.CSTNode) -> bool | None:
         if isinstance(node, cst.For) and node in around:
             return False
-        given = ends.flagged(node, known)
+        given = ends.flagged(node, {name: True})
         return told.outcome(node) if given is None else given
 
     points = [p for p in ends.graph.points if p.statement is not None and not ends.asks(p)]

@@ -175,7 +175,7 @@ class Contents:
             if "tool" in there.contents.roles_in([inside]):
                 yield node
             taken = there.contents.taken_in([inside]) if self._results_handed else {}
-            yield from (call for call, *told in self._results_handed if tuple(told) in taken)
+            yield from (call for call, parameter, whole in self._results_handed if (parameter, whole) in taken)
 
     def taken_in(self, slots: Iterable[Slot]) -> Collection[tuple[Slot, bool]]:
         """The parameters whose values functions of this file put into a list: as a message, or as a part of one."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
-from lint_rules.anatomy.values.slots import is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
-
-if TYPE_CHECKING:
-    from lint_rules.anatomy.values.slots import Slot
 
 _GIVES = (cst.Return, cst.AssignTarget, cst.AnnAssign, cst.Param)
 _TESTS = (cst.If, cst.While, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)
