@@ -122,10 +122,28 @@ class _Led:
 
         def atom(part: cst.BaseExpression) -> bool | None:
             kinds = self._anatomy.facts.kinds(part)
-            return True if Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds else self._told.truth(part)
+            is_text = (Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds) or self._is_first_text(part)
+            return True if is_text else self._told.truth(part)
 
         value = evaluate(test, atom)
         return value if value is not None and self._told.truth(test) is None else None
+
+    def _is_first_text(self, part: cst.BaseExpression) -> bool:
+        """`reply.content[0].type == "text"`, `"text" in content[0]`: calls stand behind what is said before them."""
+        if isinstance(part, cst.Comparison):
+            left, operator, right = ex.compared(part)
+            typed = ex.member(left) if isinstance(operator, cst.Equal) and ex.text(right) == "text" else None
+            asked = typed if typed is not None and typed[1] == "type" else ex.asked(part)
+            block = asked[0] if asked is not None and asked[1] in {"type", "text"} else None
+            made = [block, *self._anatomy.facts.values_of(block)] if block is not None else []
+            return any(self._is_first_of_reply(ex.inner(each)) for each in made)
+        return False
+
+    def _is_first_of_reply(self, block: cst.BaseExpression) -> bool:
+        blocks = (
+            ex.member(block.value) if isinstance(block, cst.Subscript) and ex.integer(ex.index(block)) == 0 else None
+        )
+        return blocks is not None and Kind.REPLY in self._anatomy.facts.kinds(blocks[0])
 
     def _as_usual(self, part: cst.BaseExpression) -> bool | None:
         """What a part of a test gives for a reply that is there, and has not been cut off or refused."""
