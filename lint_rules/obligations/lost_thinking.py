@@ -28,7 +28,7 @@ def lost_thinking(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CS
             continue
         told.add(offer.request)
         by = {anatomy.module.scope_of[offer.request].function, *read.by}
-        if read.calls and not (read.handed_on or read.returned or any(map(_keeps_it, by))):
+        if read.calls and not (read.handed_on or read.stored or read.returned or any(map(_keeps_it, by))):
             yield offer.request, switch
         for function in by:
             yield from ((picked, switch) for picked in function.nodes_of(cst.ListComp) if _leaves_it(anatomy, picked))

@@ -50,6 +50,7 @@ _BODIES = frozenset(
 """Methods that give the whole reply in another form, or when its stream has ended."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
+_STEPS_OUT = (cst.Call, cst.BaseStatement)
 _ALONE: frozenset[Scope] = frozenset()
 
 
@@ -63,7 +64,7 @@ class Read:
 
     `handed_on` says that somebody else gets the reply, who may look for them; `seen`, where they are looked at, and
     nothing is done: a log, a test that decides nothing. `returned` are the parts that callers get. `by` are those
-    functions that read.
+    functions that read. `stored` says that the whole of it goes into a history of which nobody takes calls.
     """
 
     text: cst.BaseExpression | None
@@ -72,6 +73,7 @@ class Read:
     seen: cst.CSTNode | None = None
     returned: frozenset[Returned] = frozenset()
     by: frozenset[Scope] = frozenset()
+    stored: bool = False
 
 
 def replies(anatomy: Anatomy) -> Iterator[tuple[Offer, Read]]:
@@ -112,6 +114,7 @@ class _Reader:
         self._text: cst.BaseExpression | None = None
         self._calls = False
         self._handed_on = False
+        self._stored = False
         self._seen: cst.CSTNode | None = None
         self._returned: set[Returned] = set()
         self._by = {function}
@@ -132,7 +135,13 @@ class _Reader:
     @property
     def _read(self) -> Read:
         return Read(
-            self._text, self._calls, self._handed_on, self._seen, frozenset(self._returned), frozenset(self._by)
+            self._text,
+            self._calls,
+            self._handed_on,
+            self._seen,
+            frozenset(self._returned),
+            frozenset(self._by),
+            self._stored,
         )
 
     def handed(self, parameter: Slot, way: tuple[str, ...]) -> Read:
@@ -266,9 +275,9 @@ class _Reader:
             self._bound(parent.asname.name, self._module.parent[parent], way)
         elif isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is node:
             self._bound(parent.target, parent, (*way, "[]") if way else way)
-        elif not (
-            self._is_looked_at(node, parent) or self._is_stored(node) or self._is_read_by_callee(node, parent, way)
-        ):
+        elif self._is_stored(node):
+            self._stored = True
+        elif not self._is_looked_at(node, parent) and not self._is_read_by_callee(node, parent, way):
             self._handed_on = True
 
     def _place_given(self, node: cst.CSTNode) -> str | None:
@@ -296,6 +305,7 @@ class _Reader:
         read = _Reader(there, function, self._places, self._request, self._within).handed(parameter, way)
         self._calls |= read.calls
         self._handed_on |= read.handed_on
+        self._stored |= read.stored
         self._by |= read.by
         for part, place in read.returned:
             if place or len(read.returned) > 1:
@@ -308,10 +318,8 @@ class _Reader:
 
     def _is_stored(self, node: cst.CSTNode) -> bool:
         """Whether it goes into a history of which nobody takes calls, and which nobody gets behind that but a model."""
-        around = {
-            node,
-            *itertools.takewhile(lambda n: not isinstance(n, cst.BaseStatement), self._module.ancestors(node)),
-        }
+        outers = itertools.takewhile(lambda n: not isinstance(n, _STEPS_OUT), self._module.ancestors(node))
+        around = {node, *outers}
         writes = self._anatomy.writes.by_function.get(self._function, ())
         write = next((w for w in writes if w.kind in GROWING and w.value in around), None)
         if write is None:
