@@ -180,12 +180,17 @@ class Contents:
     def taken_in(self, slots: Iterable[Slot]) -> Collection[tuple[Slot, bool]]:
         """The parameters whose values functions of this file put into a list: as a message, or as a part of one."""
         found: set[tuple[Slot, bool]] = set()
-        puts = (arg.value for slot in self._flowing(slots) for put in self.facts.put(slot) for arg in put.args)
-        for value in puts:
-            found.update((whole, True) for whole in self.flowing_into(value) if is_parameter(whole))
-            parts = (self.facts.slots.of(part) for part in walk(value) if type(part) is cst.Name)
-            found.update((part, False) for part in parts if part is not None and is_parameter(part))
+        for whole, parts in (each for slot in self._flowing(slots) for each in self._put_into(slot)):
+            found.update((place, True) for place in whole if is_parameter(place))
+            found.update((place, False) for place in parts if is_parameter(place))
         return found
+
+    def _put_into(self, slot: Slot) -> Iterator[tuple[set[Slot], set[Slot]]]:
+        """What each argument is that is put into a list, as a whole, and what its parts are."""
+        for put in self.facts.put(slot):
+            for arg in put.args:
+                parts = (self.facts.slots.of(part) for part in walk(arg.value) if type(part) is cst.Name)
+                yield {*self.flowing_into(arg.value)}, {part for part in parts if part is not None}
 
     @cached_property
     def _results_handed(self) -> list[tuple[cst.Call, Slot, bool]]:
@@ -242,13 +247,10 @@ class Contents:
 
     def _put_from_elsewhere(self, slot: Slot) -> Iterator[Handed]:
         """What is put into a list, and comes from other files: a message, or its role."""
-        for put in self.facts.put(slot):
-            for arg in put.args:
-                whole = {*self.flowing_into(arg.value)}
-                parts = {self.facts.slots.of(part) for part in walk(arg.value) if type(part) is cst.Name}
-                for given in self.handed.keys() & (whole | parts):
-                    told = self.handed[given]
-                    yield from (each for each in told if given in whole or each.what in {"role", "content"})
+        for whole, parts in self._put_into(slot):
+            for given in self.handed.keys() & (whole | parts):
+                told = self.handed[given]
+                yield from (each for each in told if given in whole or each.what in {"role", "content"})
 
     @cached_property
     def handed(self) -> dict[Slot, list[Handed]]:

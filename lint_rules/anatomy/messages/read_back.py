@@ -7,6 +7,7 @@ from collections.abc import Collection
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import LOOKING
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
@@ -14,7 +15,6 @@ from lint_rules.syntax.memo import kept
 
 _GIVES = (cst.Return, cst.AssignTarget, cst.AnnAssign, cst.Param)
 _TESTS = (cst.If, cst.While, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)
-_SIZES = frozenset({"len", "bool", "isinstance", "type", "id"})
 
 
 @kept
@@ -55,6 +55,6 @@ def _passes(anatomy: Anatomy, node: cst.BaseExpression, writing: Collection[cst.
     outer = next((o for o in anatomy.module.ancestors(node) if isinstance(o, cst.Call)), None)
     if outer is None:
         return False
-    size = isinstance(parent, cst.Arg) and ex.dotted(outer.func) in _SIZES
+    looked_at = isinstance(parent, cst.Arg) and ex.dotted(outer.func) in LOOKING
     known = outer in writing or anatomy.facts.slots.callee(outer) is not None  # where its name is another
-    return size or known or anatomy.calls.asks(outer)
+    return looked_at or known or anatomy.calls.asks(outer)

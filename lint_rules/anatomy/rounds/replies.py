@@ -50,7 +50,7 @@ _BODIES = frozenset(
 """Methods that give the whole reply in another form, or when its stream has ended."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
-_STEPS_OUT = (cst.Call, cst.BaseStatement)
+_AROUND_VALUES = (cst.Call, cst.BaseStatement)
 _ALONE: frozenset[Scope] = frozenset()
 
 
@@ -318,7 +318,7 @@ class _Reader:
 
     def _is_stored(self, node: cst.CSTNode) -> bool:
         """Whether it goes into a history of which nobody takes calls, and which nobody gets behind that but a model."""
-        outers = itertools.takewhile(lambda n: not isinstance(n, _STEPS_OUT), self._module.ancestors(node))
+        outers = itertools.takewhile(lambda n: not isinstance(n, _AROUND_VALUES), self._module.ancestors(node))
         around = {node, *outers}
         writes = self._anatomy.writes.by_function.get(self._function, ())
         write = next((w for w in writes if w.kind in GROWING and w.value in around), None)
