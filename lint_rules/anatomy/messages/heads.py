@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -108,7 +109,8 @@ class Heads:
                 told = self._tells(part)
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
-                        yield from self._find(piece, further.told(told or _is_foreign(behind)))
+                        noted = _is_foreign(behind) or self._is_added_where_cut(part, piece, behind)
+                        yield from self._find(piece, further.told(told or noted))
             elif isinstance(part, cst.Await):
                 yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
@@ -263,6 +265,16 @@ class Heads:
                     return True
         return False
 
+    def _is_added_where_cut(
+        self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None
+    ) -> bool:
+        """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
+        head = _head(piece) if isinstance(piece, cst.BaseExpression) else None
+        if head is None or not any(letter.isalpha() for letter in _said(behind)):
+            return False
+        tests = (o.test for o in self.module.ancestors(whole) if isinstance(o, (cst.If, cst.IfExp)))
+        return any(_measures(test, ex.source(head[0])) for test in tests)
+
     @once(circular=False)
     def _stands_for_a_note(self, node: cst.Name | cst.Attribute) -> bool:
         """A name of a text that says so, maybe in some cases only; or a constant of another file."""
@@ -322,9 +334,9 @@ class Heads:
         if any(self._is_given(part, given) for value in values for part in ex.alternatives(value)):
             return False
         outer = self.module.parent[head.node]
-        return isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or any(
-            self._makes_text(part) for value in values for part in ex.alternatives(value)
-        )
+        if isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or self._is_said(head):
+            return True
+        return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text, which has been looked for."""
@@ -436,10 +448,18 @@ def _named(node: cst.CSTNode) -> set[str]:
 
 def _is_foreign(node: cst.CSTNode | None) -> bool:
     """Whether a piece of a text says something in a script that is not ours: there it is taken for a note."""
-    if isinstance(node, cst.BinaryOperation):
-        return _is_foreign(node.left)
-    said = node.value if isinstance(node, (cst.SimpleString, cst.FormattedStringText)) else ""
-    return any(letter.isalpha() and not letter.isascii() for letter in said)
+    return any(letter.isalpha() and not letter.isascii() for letter in _said(node))
+
+
+def _said(node: cst.CSTNode | None) -> str:
+    """The words with which a piece of a text begins; empty for what is no literal."""
+    if isinstance(node, (cst.BinaryOperation, cst.ConcatenatedString)):
+        return _said(node.left)
+    if isinstance(node, cst.FormattedString):
+        return _said(node.parts[0]) if node.parts else ""
+    if isinstance(node, cst.SimpleString):
+        return ex.text(node) or ""
+    return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
 
 
 def _measures(value: cst.BaseExpression, text: str = "") -> bool:

@@ -87,13 +87,22 @@ def tool_call(node: cst.BaseExpression) -> str | None:
 
 
 def tool_result(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The content of a message that answers a tool call: `{"role": "tool", "content": x}`, tool_result blocks."""
+    """The content of a message, or a part of one, that answers a tool call: `{"role": "tool", "content": x}`.
+
+    Blocks: `tool_result` (Anthropic), `toolResult` (Bedrock), `function_response` (Gemini).
+    """
+    if type(node) is cst.Call:
+        made = ex.called_name(node) in words.RESPONSE_MAKERS
+        return ex.argument(node, "response", 1) if made else None
     items = ex.dict_items(node)
+    wrapped = next((items[key] for key in words.RESPONSES if key in items), None)
+    if wrapped is not None:
+        return ex.dict_items(wrapped).get("response")
     kind = ex.text(items["type"]) if "type" in items else None
     role = ex.text(items["role"]) if "role" in items else None
     if kind == "function_call_output":
         return items.get("output")
-    if role in {"tool", "function"} or kind == "tool_result" or "tool_use_id" in items:
+    if role in {"tool", "function"} or kind == "tool_result" or not items.keys().isdisjoint(words.ANSWERED_BLOCKS):
         return items.get("content")
     return None
 
