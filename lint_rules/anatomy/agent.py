@@ -219,7 +219,7 @@ class Anatomy:
 
     @cached_property
     def transcript(self) -> Transcript:
-        return Transcript(self.writes, self.calls)
+        return Transcript(self.writes, self.calls, lambda function: self.kept_elsewhere.of(function))
 
     @cached_property
     def contents(self) -> Contents:

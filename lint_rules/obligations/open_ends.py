@@ -41,12 +41,11 @@ class OpenEnds:
         self.anatomy = anatomy
         self.answers = answers
         self.function = function
-        elsewhere = anatomy.kept_elsewhere.of(function)
-        stored = [s for s in anatomy.transcript.stored(function) if s.calls is not None or s.answers]
-        self.stored = [*stored, *elsewhere]
-        kept = {s.slot for s in stored if s.write is not None} | {s.slot for s in elsewhere}
+        self.stored = [s for s in anatomy.transcript.stored(function) if s.calls is not None or s.answers]
+        outside = {s.node for s in anatomy.kept_elsewhere.of(function)}
+        kept = {s.slot for s in self.stored if s.write is not None or s.node in outside}
         self.histories: set[Slot] = {slot for slot in kept if slot is not None}
-        self._elsewhere = any(s.slot is None for s in stored)
+        self._elsewhere = any(s.slot is None for s in self.stored)
         self._mends: dict[Point, bool] = {}
         self._takes_back: dict[Point, bool] = {}
 

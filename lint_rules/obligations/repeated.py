@@ -68,7 +68,7 @@ class Repeated:
         renewed = AnyOf(self.again.unstored(stored.slot), self.again.outside(loop))
         slots = self.places.depends(stored)
         if isinstance(loop, cst.For) and self._is_over_calls(loop):
-            if self._of_reply(stored) and self._comes_back(stored, renewed | self.again.renewed(slots)):
+            if self._of_reply(stored, loop, slots) and self._comes_back(stored, renewed | self.again.renewed(slots)):
                 return None if self._one_call_known(loop) else How.PER_CALL
         elif isinstance(loop, cst.For) and self._is_stream(loop):
             if self._is_put_together(stored, loop, slots) and not self._is_conditional(stored, loop, slots):
@@ -90,8 +90,15 @@ class Repeated:
         targets = [e.value for e in loop.target.elements] if isinstance(loop.target, cst.Tuple) else [loop.target]
         return any(self.facts.is_kind(target, Kind.CALL) for target in targets)
 
-    def _of_reply(self, stored: Stored) -> bool:
-        return stored.role in {"assistant", "tool"} or stored.calls is not None
+    def _of_reply(self, stored: Stored, loop: cst.For, slots: set[Slot]) -> bool:
+        """Whether it is the reply, or holds the results of all its calls: that of one call belongs to its turn."""
+        if stored.role == "tool":
+            return self._is_put_together(stored, loop, slots) or slots.isdisjoint(self._bound_in(loop))
+        return stored.role == "assistant" or stored.calls is not None
+
+    def _bound_in(self, loop: cst.For) -> Iterator[Slot | None]:
+        """What the body of a loop gives values to, on some ways at least."""
+        return (self.facts.slots.of(t) for node in walk(loop.body) if type(node) is cst.Assign for t in ex.targets(node))
 
     def _one_call_known(self, loop: cst.For) -> bool:
         cut = ex.slice_of(loop.iter)

@@ -8,7 +8,7 @@ Results that are collected in a list are listed where they are collected, and ag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -66,8 +66,11 @@ class Stored:
 class Transcript:
     """What the functions of one file store, read on demand."""
 
-    def __init__(self, writes: Writes, graph: CallGraph) -> None:
+    def __init__(self, writes: Writes, graph: CallGraph, kept: Callable[[Scope], Iterable[Stored]]) -> None:
+        """`kept` gives what a function hands to stores: rows, keys and files, objects of other files."""
         self.facts = writes.facts
+        self._kept = kept
+        self._own: dict[Scope, list[Stored]] = {}
         self.messages = Messages(writes.facts)
         self._writes = writes
         self._graph = graph
@@ -75,17 +78,27 @@ class Transcript:
         self._at: dict[Scope, dict[cst.CSTNode, list[Stored]]] = {}
 
     def stored(self, function: Scope) -> list[Stored]:
-        """What `function` stores, itself or through the helpers that it calls, in source order."""
+        """What `function` stores, in lists and elsewhere, itself or through helpers, in source order."""
         found = self._stored.get(function)
+        if found is None:
+            own = self._stored[function] = self.in_lists(function)
+            kept = [*self._kept(function)] if function.kind in {"function", "module"} else []
+            found = self._stored[function] = self._in_order([*own, *kept]) if kept else own
+        return found
+
+    def in_lists(self, function: Scope) -> list[Stored]:
+        """What `function` stores in lists, itself or through the helpers that it calls, in source order."""
+        found = self._own.get(function)
         if found is None:
             found = self._elsewhere.get(function, []).copy()
             if self._writes.does_write(function):
                 found += [*self._direct(function, {}), *self._by_helpers(function)]
-            if len(found) > 1:
-                order = self.facts.module.order
-                found.sort(key=lambda stored: order[stored.node])
-            self._stored[function] = found
+            found = self._own[function] = self._in_order(found)
         return found
+
+    def _in_order(self, found: list[Stored]) -> list[Stored]:
+        order = self.facts.module.order
+        return sorted(found, key=lambda stored: order[stored.node])
 
     def at(self, node: cst.CSTNode) -> list[Stored]:
         """What one statement or call stores."""
@@ -130,7 +143,21 @@ class Transcript:
 
     def _by_helpers(self, function: Scope) -> Iterator[Stored]:
         for site in self._graph.calls[function]:
-            yield from self._ran(site.node, site.node, function, {}, (function,))
+            if not self._makes_default(site.node):
+                yield from self._ran(site.node, site.node, function, {}, (function,))
+
+    def _makes_default(self, call: cst.Call) -> bool:
+        """Whether a call makes an object for want of one: what that begins with is not put into the one that is there.
+
+        `talks.setdefault(key, Talk())`, `talks.get(key) or Talk()`.
+        """
+        outer, parent = self.facts.module.parent[call], self.facts.module.parent
+        if self.facts.slots.constructed(call) is None:
+            return False
+        around = parent[outer] if type(outer) is cst.Arg else None
+        if type(around) is cst.Call:
+            return ex.called_name(around) in {"setdefault", "get"} and around.args[-1] is outer and len(around.args) > 1
+        return type(outer) is cst.BooleanOperation and outer.right is call
 
     def _ran(
         self, call: cst.Call, place: cst.Call, function: Scope, arguments: Arguments, above: tuple[Scope, ...]

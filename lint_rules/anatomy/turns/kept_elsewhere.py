@@ -28,6 +28,10 @@ from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import children
 
+_AROUND = (
+    cst.Await, cst.StarredElement, cst.List, cst.Element, cst.CompFor, cst.ListComp, cst.BinaryOperation, cst.Subscript,
+)  # fmt: skip
+"""Around a call, where what it gives becomes a list, or a part of one."""
 _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 
 
@@ -41,14 +45,14 @@ class KeptElsewhere:
         self._known: dict[Scope, list[Stored]] = {}
 
     def of(self, function: Scope) -> list[Stored]:
-        """The calls of a function that hand a message with tool calls, or a result, to a store; in source order."""
+        """The calls of a function that hand a message to a store, in source order."""
         found = self._known.get(function)
         if found is None:
             found = self._known[function] = list(self._find(function))
         return found
 
     def _find(self, function: Scope) -> Iterator[Stored]:
-        known = {stored.node for stored in self.anatomy.transcript.stored(function) if stored.slot is not None}
+        known = {stored.node for stored in self.anatomy.transcript.in_lists(function) if stored.slot is not None}
         for call in function.nodes_of(cst.Call):
             message = self._handed(call) if call not in known and self._is_done(call) else None
             slot = self.place(call, function) if message is not None else None
@@ -63,15 +67,17 @@ class KeptElsewhere:
         return isinstance(outer, cst.Expr) or not self.anatomy.turns.reaches_model(call)
 
     def _handed(self, call: cst.Call) -> Message | None:
-        """The message with calls, or the result, that a call gets."""
+        """The message that a call gets, whole or in parts."""
         answered = self.anatomy.transcript.call_id(call)
         if answered is not None:
             return Message(call, "tool", None, (answered,))
         carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
+        made = [*self.anatomy.transcript.handed(call)] if carried is None else []
         if carried is None:
-            made = self.anatomy.transcript.handed(call)
             carried = next((message.calls for message in made if message.calls is not None), None)
-        return Message(call, "assistant", carried) if carried is not None else None
+        if carried is not None:
+            return Message(call, "assistant", carried)
+        return next((message for message in made if message.role is not None), None)
 
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
         """The calls that an argument is, or holds."""
@@ -106,7 +112,7 @@ class KeptElsewhere:
             return kept and not any(
                 self._is_closed_by(load) for load, touched in self._loads if slot[1] in touched.names
             )
-        stored = (*self.anatomy.transcript.stored(function), *self.of(function))
+        stored = self.anatomy.transcript.stored(function)
         calls = [each.node for each in stored if each.slot == slot and each.calls is not None]
         return any(isinstance(call, cst.Call) and self._is_taken_up(call) for call in calls)
 
@@ -161,13 +167,20 @@ class KeptElsewhere:
         return any(type(node) is cst.Call and there.facts.decoder(node) is not None for node in parts)
 
     def _gives_history(self, call: cst.Call) -> bool:
+        given: list[cst.BaseExpression] = [call]
         outer = self.anatomy.module.parent[call]
-        while isinstance(outer, cst.Await | cst.StarredElement | cst.List | cst.Element):
+        while isinstance(outer, _AROUND):
+            given += [outer] if isinstance(outer, cst.BaseExpression) else []
             outer = self.anatomy.module.parent[outer]
         if isinstance(outer, cst.Expr):
             return False
-        named = ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
-        return any(Kind.HISTORY in self.facts.kinds(value) for value in (call, *named))
+        given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
+        return any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given)
+
+    @cached_property
+    def _sent(self) -> set[cst.CSTNode]:
+        """What requests are made with."""
+        return {request.history for request in self.facts.calls.values() if request.history is not None}
 
 
 def _closes(anatomy: Anatomy, function: Scope) -> bool:

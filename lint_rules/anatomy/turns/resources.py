@@ -6,6 +6,7 @@ Of a function of the project what its body touches tells, also in another file; 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 
 import libcst as cst
@@ -230,7 +231,18 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
     outside.update(lasting_places(anatomy, _opened(call)))
+    whole = not isinstance(anatomy.module.parent[call], cst.Attribute)  # not one step: `db.collection(...).add(...)`
+    if base is not None and whole and not outside | read | made | over and ex.positional(call):
+        outside.update(lasting_places(anatomy, [base], _is_of_library))
     return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
+
+
+def _is_of_library(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether an object is made by an installed package: what it is given under a key, it may give again."""
+    called = ex.dotted(value.func) if isinstance(value, cst.Call) else None
+    package = anatomy.module.imports.resolve(called or "").partition(".")[0]
+    known = called is not None and package != called and package not in sys.stdlib_module_names
+    return known and anatomy.defined_elsewhere(called or "", "") is None
 
 
 def _opened(call: cst.Call) -> Iterator[cst.BaseExpression]:

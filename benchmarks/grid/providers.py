@@ -1,0 +1,160 @@
+"""How one round looks with each provider: the request, its reply, the calls in it, and what goes back.
+
+Facts from the providers' documentation; the programs that are made of them are nobody's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Texts of Python, with `{h}` for the history, `{tools}` for the tools as the request takes them, `{call}`, `{out}`."""
+
+    name: str
+    head: str
+    ask: str
+    tools: str  # what stands for `{tools}` where tools are offered
+    said: str  # the model's message, of `reply`
+    calls: str  # its calls, of `said`
+    words: str  # its text, of `said`
+    plain: str  # the message as JSON can store it, of `said`
+    called: str  # the name of `{call}`
+    given: str  # the arguments of `{call}`, as a dict
+    answer: str
+    user: str
+    reason: str = ""  # why the model stopped, of `reply`
+    asks: str = ""  # the reason of a reply that asks for tools
+    wrap: str = ""  # one message of all results, of `got`
+    bare: str = ""  # the message without its calls
+    several: bool = False  # what stands for the message is a list of items
+
+
+CHAT_ANSWER = '{{"role": "tool", "tool_call_id": {call}.id, "content": {out}}}'
+CHAT_USER = '{{"role": "user", "content": {text}}}'
+
+OPENAI = Provider(
+    "openai",
+    "from openai import {A}OpenAI\n\nline = {A}OpenAI()\n",
+    '{w}line.chat.completions.create(model="gpt-5-mini", messages={h}{tools})',
+    ", tools=KIT",
+    "reply.choices[0].message",
+    "said.tool_calls or []",
+    "said.content",
+    "said.model_dump(exclude_none=True)",
+    "{call}.function.name",
+    "json.loads({call}.function.arguments)",
+    CHAT_ANSWER,
+    CHAT_USER,
+    bare='{"role": "assistant", "content": said.content}',
+    reason="reply.choices[0].finish_reason",
+    asks="tool_calls",
+)
+LITELLM = replace(
+    OPENAI,
+    name="litellm",
+    head="import litellm\n",
+    ask='{w}litellm.{a}completion(model="gpt-5-mini", messages={h}{tools})',
+)
+RAW = Provider(
+    "raw",
+    "import httpx\n\nURL = 'https://api.openai.com/v1/chat/completions'\nWIRE = httpx.{C}Client()\n",
+    "({w}WIRE.post(URL, json={{'model': 'gpt-5-mini', 'messages': {h}{tools}}})).json()",
+    ", 'tools': KIT",
+    'reply["choices"][0]["message"]',
+    'said.get("tool_calls") or []',
+    'said["content"]',
+    "said",
+    '{call}["function"]["name"]',
+    'json.loads({call}["function"]["arguments"])',
+    '{{"role": "tool", "tool_call_id": {call}["id"], "content": {out}}}',
+    CHAT_USER,
+    bare='{"role": "assistant", "content": said["content"]}',
+    reason='reply["choices"][0]["finish_reason"]',
+    asks="tool_calls",
+)
+ANTHROPIC = Provider(
+    "anthropic",
+    "from anthropic import {A}Anthropic\n\nline = {A}Anthropic()\n",
+    '{w}line.messages.create(model="claude-haiku-4-5", max_tokens=900, messages={h}{tools})',
+    ", tools=KIT",
+    '{"role": "assistant", "content": reply.content}',
+    '[part for part in said["content"] if part.type == "tool_use"]',
+    '"".join(part.text for part in said["content"] if part.type == "text")',
+    '{"role": "assistant", "content": [part.model_dump() for part in said["content"]]}',
+    "{call}.name",
+    "{call}.input",
+    '{{"type": "tool_result", "tool_use_id": {call}.id, "content": {out}}}',
+    CHAT_USER,
+    wrap='{"role": "user", "content": got}',
+    bare='{"role": "assistant", "content": "".join(part.text for part in said["content"] if part.type == "text")}',
+    reason="reply.stop_reason",
+    asks="tool_use",
+)
+GEMINI = Provider(
+    "gemini",
+    "from google import genai\nfrom google.genai import types\n\nline = genai.Client()\n",
+    '{w}line.{aio}models.generate_content(model="gemini-2.5-flash", contents={h}{tools})',
+    ", config=types.GenerateContentConfig(tools=KIT)",
+    "reply.candidates[0].content",
+    "[part.function_call for part in said.parts if part.function_call]",
+    '"".join(part.text for part in said.parts if part.text)',
+    "said.model_dump()",
+    "{call}.name",
+    "dict({call}.args)",
+    '{{"function_response": {{"name": {call}.name, "response": {{"result": {out}}}}}}}',
+    '{{"role": "user", "parts": [{{"text": {text}}}]}}',
+    wrap='{"role": "user", "parts": got}',
+    bare='{"role": "model", "parts": [{"text": part.text} for part in said.parts if part.text]}',
+)
+BEDROCK = Provider(
+    "bedrock",
+    'import boto3\n\nline = boto3.client("bedrock-runtime")\n',
+    'line.converse(modelId="amazon.nova-lite-v1:0", messages={h}{tools})',
+    ", toolConfig={'tools': KIT}",
+    'reply["output"]["message"]',
+    '[part["toolUse"] for part in said["content"] if "toolUse" in part]',
+    '"".join(part.get("text", "") for part in said["content"])',
+    "said",
+    '{call}["name"]',
+    '{call}["input"]',
+    '{{"toolResult": {{"toolUseId": {call}["toolUseId"], "content": [{{"text": {out}}}]}}}}',
+    '{{"role": "user", "content": [{{"text": {text}}}]}}',
+    wrap='{"role": "user", "content": got}',
+    bare='{"role": "assistant", "content": [part for part in said["content"] if "text" in part]}',
+    reason='reply["stopReason"]',
+    asks="tool_use",
+)
+OLLAMA = Provider(
+    "ollama",
+    "import ollama\n\nline = ollama.{A}Client()\n",
+    '{w}line.chat(model="qwen3", messages={h}{tools})',
+    ", tools=KIT",
+    "reply.message",
+    "said.tool_calls or []",
+    "said.content",
+    "said.model_dump()",
+    "{call}.function.name",
+    "{call}.function.arguments",
+    '{{"role": "tool", "tool_name": {call}.function.name, "content": {out}}}',
+    CHAT_USER,
+    bare='{"role": "assistant", "content": said.content}',
+)
+RESPONSES = Provider(
+    "responses",
+    "from openai import {A}OpenAI\n\nline = {A}OpenAI()\n",
+    '{w}line.responses.create(model="gpt-5-mini", input={h}{tools})',
+    ", tools=KIT",
+    "reply",
+    '[part for part in said.output if part.type == "function_call"]',
+    "said.output_text",
+    "[part.model_dump() for part in said.output]",
+    "{call}.name",
+    "json.loads({call}.arguments)",
+    '{{"type": "function_call_output", "call_id": {call}.call_id, "output": {out}}}',
+    CHAT_USER,
+    bare='{"role": "assistant", "content": said.output_text}',
+    several=True,
+)
+PROVIDERS = (OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, OLLAMA, LITELLM, RAW)
