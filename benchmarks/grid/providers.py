@@ -37,7 +37,7 @@ CHAT_USER = '{{"role": "user", "content": {text}}}'
 OPENAI = Provider(
     "openai",
     "from openai import {A}OpenAI\n\nline = {A}OpenAI()\n",
-    '{w}line.chat.completions.create(model="gpt-5-mini", messages={h}{tools})',
+    '{w}line.chat.completions.create(model="gpt-5-mini", max_tokens=900, messages={h}{tools})',
     ", tools=KIT",
     "reply.choices[0].message",
     "said.tool_calls or []",
@@ -55,12 +55,12 @@ LITELLM = replace(
     OPENAI,
     name="litellm",
     head="import litellm\n",
-    ask='{w}litellm.{a}completion(model="gpt-5-mini", messages={h}{tools})',
+    ask='{w}litellm.{a}completion(model="gpt-5-mini", max_tokens=900, messages={h}{tools})',
 )
 RAW = Provider(
     "raw",
     "import httpx\n\nURL = 'https://api.openai.com/v1/chat/completions'\nWIRE = httpx.{C}Client()\n",
-    "({w}WIRE.post(URL, json={{'model': 'gpt-5-mini', 'messages': {h}{tools}}})).json()",
+    "({w}WIRE.post(URL, json={{'model': 'gpt-5-mini', 'max_tokens': 900, 'messages': {h}{tools}}})).json()",
     ", 'tools': KIT",
     'reply["choices"][0]["message"]',
     'said.get("tool_calls") or []',

@@ -47,7 +47,8 @@ def takers(
     if fault.left:
         yield from _readers(anatomy, function, histories)
         return
-    if fault.stops and any(anatomy.kept_elsewhere.outlasts((slot, function)) for slot in histories):
+    kept = fault.stops and any(anatomy.kept_elsewhere.outlasts((slot, function)) for slot in histories)
+    if kept and not _is_only_served(anatomy, function):
         yield Taker(function.node, "the store keeps the call, and whoever goes on from it sends it", BROKEN)
     if fault.stops and not _knows_stops(anatomy, anatomy.module.top):
         return
@@ -82,6 +83,13 @@ def takers(
             yield Taker(turn.node, "the store keeps the call, whoever takes the error", BROKEN)
         if _is_turn(anatomy, turn, histories):
             yield Taker(turn.node, "whoever catches the error goes on with this object, and its history", BROKEN)
+
+
+def _is_only_served(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function runs for requests alone: nobody sits before it who could stop it."""
+    handlers = {start.function for start in anatomy.unguarded.starts if start.kind == "handler"}
+    first = {each for each in anatomy.calls.with_callers({function}) if not anatomy.calls.sites[each]}
+    return bool(first) and first <= handlers
 
 
 @once(circular=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body, given_apart, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS, executions
@@ -77,7 +77,7 @@ class ToldByReply:
             return
         self._stored.update(walk(calls))
         if store.slot is not None and store.slot[0] == "outside":  # as its body shows
-            self._stored.add(store.node)
+            self._stored.update(walk(store.node))
         if store.write is not None and self._only_puts(store.node):  # another file may do more with them
             self._stored.add(store.node)
             if isinstance(message.node, cst.Call) and self.anatomy.facts.slots.callee(message.node) is None:
@@ -212,13 +212,20 @@ class ToldByReply:
         left, _, _ = ex.compared(test)
         slot = self.anatomy.facts.slots.of(left) if type(left) is cst.Name else None
         made = self.anatomy.facts.assigned(slot) if slot is not None else [left]
+        if slot is not None:
+            made = [*made, *(part for _, part in given_apart(self.anatomy, slot))]
         parts = (part for value in made for part in ex.alternatives(value))
         return any((pair := ex.member(part)) is not None and pair[1] in REASONS for part in parts)
 
     @property
     def _is_limited(self) -> bool:
-        asking = (call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call))
-        return any(arg.keyword is not None and arg.keyword.value in _LIMITS for call in asking for arg in call.args)
+        """Whether a request that the function makes, or has made, says how many tokens the reply may have."""
+        asking = [call for call in self.function.nodes_of(cst.Call) if self.anatomy.calls.asks(call)]
+        for call in [*asking]:
+            there, callee = body(self.anatomy, call) or (self.anatomy, None)
+            runs = there.calls.reachable(callee) if callee is not None else ()
+            asking += [made for run in runs for made in run.nodes_of(cst.Call) if made in there.facts.calls]
+        return any(_says_limit(part) for call in asking for arg in call.args for part in walk(arg))
 
     def settles(self, point: Point) -> bool:
         """A loop over the calls, or calls that are handed to somebody, settles them as far as can be seen here."""
@@ -434,6 +441,13 @@ class ToldByReply:
         if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) and self.truth(left) is True:
             return True if ex.integer(right) in {0, 1} else None
         return None
+
+
+def _says_limit(part: cst.CSTNode) -> bool:
+    """`max_tokens=900`, also as a key of the body of a request."""
+    if type(part) is cst.Arg:
+        return part.keyword is not None and part.keyword.value in _LIMITS
+    return type(part) is cst.DictElement and ex.text(part.key) in _LIMITS
 
 
 def _said(test: cst.Comparison) -> set[str]:

@@ -99,6 +99,20 @@ def _brought(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]
             yield from anatomy.class_elsewhere(each.path, *each.cls, asking=asking)
 
 
+def given_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.BaseExpression]]:
+    """What functions of the project give back in the place of a tuple that a name is bound to, each with its file.
+
+    `said, reason = ask(history)`, where `ask` ends with `return message, reply.stop_reason`.
+    """
+    for value, number in anatomy.facts.unpacked(slot):
+        call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+        found = body(anatomy, call) if isinstance(call, cst.Call) else None
+        if found is not None:
+            there, callee = found
+            for part in _parts_given(callee, number):
+                yield from ((there, made) for made in there.facts.values_of(part) or [part])
+
+
 def _parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
     """What a function gives back in one place of a tuple."""
     for node in function.nodes_of(cst.Return):

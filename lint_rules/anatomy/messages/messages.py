@@ -189,6 +189,9 @@ class Messages:
             found.extend(self.of(value, arguments, depth + 1))
             if len(found) > _MOST:
                 break
+        for part, callee, call in self.facts.given_apart(slot) if slot is not None and depth <= _DEEPEST else ():
+            inside = {**arguments, **dict(self.facts.slots.bindings(call, callee))}
+            found.extend(self.of(part, inside, depth + 1))
         if slot is not None and found:
             return [replace(m, node=node) for made in found for m in self._with_stores(made, slot, arguments, depth)]
         return self._known(node)

@@ -61,21 +61,13 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
     sent.slots.add(slot)
     found.extend(facts.assigned(slot))
     found.extend(facts.appended(slot))
-    found.extend(part for value, number in facts.unpacked(slot) for part in _parts(anatomy, value, number))
+    found.extend(part for part, _, _ in facts.given_apart(slot))
     found.extend(write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.value is not None)
     if slot[0] == "var":
         found.extend(facts.gone_through(slot))
         for site in anatomy.calls.sites.get(slot[1], ()):
             found.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
     return found
-
-
-def _parts(anatomy: Anatomy, value: cst.BaseExpression, number: int) -> Iterator[cst.BaseExpression]:
-    """What a function of this file gives back at a place of several: `return prompt, messages`."""
-    callee = anatomy.facts.slots.callee(value) if isinstance(value := ex.inner(value), cst.Call) else None
-    for node in callee.nodes_of(cst.Return) if callee is not None else ():
-        if isinstance(node.value, cst.Tuple) and number < len(node.value.elements):
-            yield node.value.elements[number].value
 
 
 def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) -> set[Slot]:

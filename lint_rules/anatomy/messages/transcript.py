@@ -241,11 +241,11 @@ class Transcript:
                 pair = ex.member(part)
                 if pair is not None and pair[1] in _IDS and Kind.CALL in self.facts.kinds(pair[0]):
                     return part
+                made = self.messages.of(part) if self.messages.may_answer else ()
+                if made and made[0].answers and not self._only_shows(made[0]):
+                    return made[0].answers[0]
             if arg.keyword is not None and arg.keyword.value in _ID_KEYWORDS:
                 return arg.value
-            made = self.messages.of(arg.value) if self.messages.may_answer else ()
-            if made and made[0].answers and not self._only_shows(made[0]):
-                return made[0].answers[0]
         return None
 
     def _only_shows(self, message: Message) -> bool:

@@ -141,14 +141,7 @@ class Aliases:
 
         `messages, reply = self.ask(text)`, where `ask` ends with `return self.messages, reply`.
         """
-        found = []
-        for value, place in self.facts.unpacked(slot):
-            call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
-            callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
-            for given in callee.nodes_of(cst.Return) if callee is not None else ():
-                parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
-                found += [(parts[place].value, callee)] if place < len(parts) and callee is not None else []
-        return found
+        return [(part, callee) for part, callee, _ in self.facts.given_apart(slot)]
 
     def _one(self, values: Iterable[cst.BaseExpression], function: Scope) -> Slot | None:
         """The lasting place that values live in: new ones may be among them, but no other place."""

@@ -48,13 +48,19 @@ class KeptElsewhere:
         """The calls of a function that hand a message to a store, in source order."""
         found = self._known.get(function)
         if found is None:
+            self._known[function] = []
             found = self._known[function] = list(self._find(function))
         return found
 
     def _find(self, function: Scope) -> Iterator[Stored]:
         known = {stored.node for stored in self.anatomy.transcript.in_lists(function) if stored.slot is not None}
         for call in function.nodes_of(cst.Call):
-            message = self._handed(call) if call not in known and self._is_done(call) else None
+            callee = self.facts.slots.callee(call)
+            inside = [kept for kept in self.of(callee) if kept.message is not None] if callee is not None else []
+            yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
+            if inside or call in known or not self._is_done(call):
+                continue
+            message = self._handed(call)
             slot = self.place(call, function) if message is not None else None
             if slot is not None:
                 yield Stored(call, function, slot, "append", message, None)

@@ -214,8 +214,9 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
         for node in walk(value):
-            if node in forms:
-                continue
+            outer = anatomy.module.parent.get(node)
+            if node in forms or (type(outer) is cst.DictElement and outer.key is node):
+                continue  # how something is written, what a part of it is called: not where it lies
             if isinstance(node, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)):
                 for text in _texts(node):
                     read.update(name.lower() for name in _SELECTED.findall(text))
@@ -223,7 +224,6 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
                     over.update(name.lower() for name in _UPDATED.findall(text))
                     outside.update([text] if _is_key(text) and not (node in names and text.isidentifier()) else ())
             elif isinstance(node, cst.Name) and _is_row(anatomy, node.value):
-                outer = anatomy.module.parent.get(node)
                 is_made = isinstance(outer, cst.Call) and outer.func is node
                 (made if is_made else read).add(node.value)
                 if isinstance(outer, cst.Attribute):  # `Message.objects.create(...)`
@@ -272,6 +272,8 @@ def _reads_member(anatomy: Anatomy, call: cst.Call) -> bool:
         return False
     module = anatomy.module
     base = ex.inner(base.left) if isinstance(base, cst.BooleanOperation) else base  # `(found or {}).get("k")`
+    while isinstance(base, cst.Subscript | cst.Attribute):
+        base = base.value
     around = module.scope_binding(module.scope_of[base], base.value) if isinstance(base, cst.Name) else None
     return around is not None and around is not module.top
 

@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.kinds import CONTAINER, Evidence, Kind, Kinds, LL
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.module import Scope, SourceModule
 
 PLAIN = frozenset({cst.Name, cst.SimpleString, cst.Integer, cst.FormattedString, cst.Comparison})
 """The most frequent expressions, whose form says nothing."""
@@ -216,6 +216,21 @@ class Known:
     def split(self, slot: Slot) -> list[cst.BaseExpression]:
         """The lists whose first element a name takes by unpacking: `xs` of `first, *rest = xs`."""
         return [value for value, number in self.unpacked(slot) if number == 0]
+
+    def given_apart(self, slot: Slot) -> list[tuple[cst.BaseExpression, Scope, cst.Call]]:
+        """What functions of the file give back in the place of a tuple that a name is bound to, each with its call.
+
+        `messages, reply = self.ask(text)`, where `ask` ends with `return self.messages, reply`.
+        """
+        found = []
+        for value, place in self.unpacked(slot):
+            call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+            callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+            for given in callee.nodes_of(cst.Return) if callee is not None else ():
+                parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
+                if place < len(parts) and callee is not None and isinstance(call, cst.Call):
+                    found.append((parts[place].value, callee, call))
+        return found
 
     def unpacked(self, slot: Slot) -> list[tuple[cst.BaseExpression, int]]:
         """What is unpacked into a slot, and which part of that it gets: `f()` and 1 for `b` of `a, b = f()`."""
