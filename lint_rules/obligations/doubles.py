@@ -28,6 +28,7 @@ from lint_rules.obligations.stores import Stores
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.walk import walk
 
 _Alike = tuple[Stored, Same]
 """A place, and what its message is made of."""
@@ -243,10 +244,18 @@ class _Sequence:
         return owners[0] == owners[1] or None in owners
 
     def _owner(self, stored: Stored) -> str | None:
-        """`a` of `a.messages.append(m)` and of `a.add(m)`; None for lists that no object holds."""
-        if stored.slot is None or stored.slot[0] != "attr" or not isinstance(stored.node, cst.Call):
+        """`a` of `a.messages.append(m)` and of `a.add(m)`; what goes with the message to a store: its key.
+
+        None for lists that no object holds.
+        """
+        if stored.slot is None or not isinstance(stored.node, cst.Call):
             return None
         base = ex.receiver(stored.node)
+        if stored.write is None:
+            message = self.places.value(stored)
+            return "; ".join(ex.source(a, 200) for a in stored.node.args if message is None or not _is_in(message, a))
+        if stored.slot[0] != "attr":
+            return None
         if stored.write is not None and stored.write.node is stored.node and isinstance(base, cst.Attribute):
             base = base.value
         return ex.source(base, 200) if base is not None else None
@@ -258,6 +267,10 @@ class _Sequence:
             return False
         return any(isinstance(outer, cst.If) for outer in self.module.ancestors(write.node)
                    if self.module.scope_of[outer].function is write.function)  # fmt: skip
+
+
+def _is_in(message: cst.CSTNode, arg: cst.Arg) -> bool:
+    return any(part is message for part in walk(arg))
 
 
 # -- both sides of a call -----------------------------------------------------------------------------------------

@@ -122,6 +122,8 @@ class Places:
                 return message
         if stored.write is not None and stored.write.node is stored.node:
             return stored.write.value
+        if stored.write is None and message is not None and message is not stored.node and self._is_here(message):
+            return message
         content = stored.message.content if stored.message is not None else None
         return content if content is not None and self._is_here(content) else None
 

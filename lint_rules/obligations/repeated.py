@@ -98,7 +98,8 @@ class Repeated:
 
     def _bound_in(self, loop: cst.For) -> Iterator[Slot | None]:
         """What the body of a loop gives values to, on some ways at least."""
-        return (self.facts.slots.of(t) for node in walk(loop.body) if type(node) is cst.Assign for t in ex.targets(node))
+        assigns = (node for node in walk(loop.body) if type(node) is cst.Assign)
+        return (self.facts.slots.of(target) for node in assigns for target in ex.targets(node))
 
     def _one_call_known(self, loop: cst.For) -> bool:
         cut = ex.slice_of(loop.iter)

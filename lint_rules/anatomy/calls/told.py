@@ -76,7 +76,7 @@ class ToldByReply:
         if calls is None or message is None:
             return
         self._stored.update(walk(calls))
-        if store.slot is not None and store.slot[0] == "outside":  # as its body shows
+        if store.slot is not None and store.write is None:  # as its body shows
             self._stored.update(walk(store.node))
         if store.write is not None and self._only_puts(store.node):  # another file may do more with them
             self._stored.add(store.node)

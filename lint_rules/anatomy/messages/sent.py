@@ -6,7 +6,7 @@ functions of this file give back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import libcst as cst

@@ -11,10 +11,12 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, inherited, method_of, own_class
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 
 @record
@@ -83,7 +85,14 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
     """What a method does to each history that the objects of its class keep, or hand on to one of a third file."""
     reach = where.calls.may_run(method)
     line = {method.owner, *(where.module.base_classes(method.owner) if method.owner is not None else ())}
-    given = [where.facts.slots.of(node.value) for node in method.nodes_of(cst.Return) if node.value is not None]
+    values = [node.value for node in method.nodes_of(cst.Return) if node.value is not None]
+    given = [where.facts.slots.of(part) for value in values for part in (value, *sources(value))]
+    for kept in where.facts.put_into:
+        if kept not in where.writes.by_slot and root_object(kept)[0] == "attr" and root_object(kept)[1] in line:
+            if any(_is_given(where, call, method) for call in where.facts.put(kept)):
+                yield Store(as_part_of(kept, place), True)
+            elif kept in given:
+                yield Store(as_part_of(kept, place), False)
     for kept, writes in where.writes.by_slot.items():
         root = root_object(kept)
         if root[0] == "attr" and root[1] in line:
@@ -97,6 +106,13 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
         beyond = store_of(where, call, method, depth + 1) if _hands_on(where, call, method) else None
         if beyond is not None and root_object(beyond.slot)[0] == "attr":
             yield replace(beyond, slot=as_part_of(beyond.slot, place))
+
+
+def _is_given(where: Anatomy, call: cst.Call, method: Scope) -> bool:
+    """Whether a call in a method gets what the method is given: of what kind it is, those know who give it."""
+    parts = (part for arg in call.args for part in walk(arg.value) if type(part) is cst.Name)
+    slots = (where.facts.slots.of(part) for part in parts) if where.module.scope_of[call].function is method else ()
+    return any(slot is not None and slot[:2] == ("var", method) and is_parameter(slot) for slot in slots)
 
 
 def _hands_on(where: Anatomy, call: cst.Call, method: Scope) -> bool:

@@ -77,13 +77,12 @@ class KeptElsewhere:
         answered = self.anatomy.transcript.call_id(call)
         if answered is not None:
             return Message(call, "tool", None, (answered,))
+        made = [*self.anatomy.transcript.handed(call)]
+        whole = next((message for message in made if message.calls is not None), None)
         carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
-        made = [*self.anatomy.transcript.handed(call)] if carried is None else []
-        if carried is None:
-            carried = next((message.calls for message in made if message.calls is not None), None)
-        if carried is not None:
+        if whole is None and carried is not None:
             return Message(call, "assistant", carried)
-        return next((message for message in made if message.role is not None), None)
+        return whole or next((message for message in made if message.role is not None), None)
 
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
         """The calls that an argument is, or holds."""

@@ -7,6 +7,7 @@ sent to a model, a message is appended to it) also flow backwards, to where the 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cached_property
 
 import libcst as cst
@@ -188,6 +189,11 @@ class Known:
     def put(self, slot: Slot) -> list[cst.Call]:
         """The calls anywhere in the file that put one value into a list or set: `xs.append(v)`, `seen.add(v)`."""
         return self._puts.get(slot, [])
+
+    @property
+    def put_into(self) -> Collection[Slot]:
+        """The lists and sets into which something is put anywhere in the file."""
+        return self._puts.keys()
 
     @cached_property
     def _puts(self) -> dict[Slot, list[cst.Call]]:
