@@ -93,7 +93,11 @@ def paths(folder: Path, code: str, command: str) -> set[str]:
     """The files below the folder in which the rule reports something."""
     options = ["--isolated", "--no-cache", "--exit-zero", "--select", code, "--output-format", "json", "."]
     run = subprocess.run([*command.split(), "check", *options], cwd=folder, capture_output=True, text=True, check=True)
-    return {finding["path"] for finding in json.loads(run.stdout)}
+    findings = json.loads(run.stdout)
+    for finding in findings:
+        if finding["code"] == "AGL000":
+            print(f"{finding['path']}: {finding['message']}", file=sys.stderr)
+    return {finding["path"] for finding in findings if finding["code"] == code}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Graph, Point
 from lint_rules.syntax.module import Scope, SourceModule
@@ -192,6 +192,7 @@ class Again:
     def _find_unstored(self, slot: Slot | None) -> set[Point]:
         found: set[Point] = set()
         filling: set[cst.CSTNode] = set()
+        kept = {stored.node for stored in self.anatomy.kept_elsewhere.of(self.function)}
         for stored in self.anatomy.transcript.stored(self.function):
             if stored.slot == slot and not self.grows(stored):
                 found.update(self.points(stored.node))
@@ -202,6 +203,8 @@ class Again:
         for node in self.function.nodes:
             if type(node) is cst.Call and node not in filling and self._may_cut(node, slot):
                 found.update(self.points(node))
+            elif type(node) is cst.Call and slot is not None and kept and node not in kept:
+                found.update(self.points(node) if self._may_cut_kept(node, slot) else ())
         return found
 
     def _may_cut(self, call: cst.Call, slot: Slot | None) -> bool:
@@ -211,6 +214,17 @@ class Again:
         if self.anatomy.facts.slots.callee(call) is not None or ex.dotted(call.func) in {"print", "len"}:
             return False
         return any(self.anatomy.facts.slots.of(arg.value) == slot for arg in call.args)
+
+    def _may_cut_kept(self, call: cst.Call, slot: Slot) -> bool:
+        """The same of a store: whoever touches it, or runs a method of its object, for no value."""
+        outer = self.module.awaiting(call)
+        if not isinstance(outer, cst.Expr):
+            return False
+        base = ex.receiver(call)
+        own = self.anatomy.facts.slots.of(base) if base is not None else None
+        return (own is not None and own == root_object(slot)) or (
+            slot[0] == "outside" and slot[1] in self.anatomy.resources.of(call).names
+        )
 
     def grows(self, stored: Stored) -> bool:
         """Whether a place adds a message to what is in the history: `h = h + [m]` does, `h = [m]` does not."""

@@ -29,6 +29,7 @@ _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
 """What opens a file: the function, and the methods of a path. Source: standard library."""
+_TESTS = frozenset({cst.Comparison, cst.ComparisonTarget})
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 3
 """Into how many files a call is followed."""
@@ -215,7 +216,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
         for node in walk(value):
             outer = anatomy.module.parent.get(node)
-            if node in forms or (type(outer) is cst.DictElement and outer.key is node):
+            if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
                 continue  # how something is written, what a part of it is called: not where it lies
             if isinstance(node, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)):
                 for text in _texts(node):

@@ -8,6 +8,7 @@ A slot is a tuple, compared by value:
     ("item", slot)             any `x[i]`: an element of a list, a value of a dict with computed keys
     ("return", function)       what a function of this file gives back
     ("call", node)             what a call of anything else gives back
+    ("outside", name)          a table, a key or a file that outlives the program
 """
 
 from __future__ import annotations
@@ -348,4 +349,6 @@ def describe(slot: Slot) -> str:
         return f"{describe(slot[1])}[...]"
     if kind == "return":
         return f"{slot[1].name}(...)"
+    if kind == "outside":
+        return str(slot[1]).rpartition(" ")[2]
     return ex.operand(slot[1], 40)
