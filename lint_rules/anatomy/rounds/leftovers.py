@@ -26,6 +26,8 @@ _WHOLE = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.HISTORY})
 """What a caller can look into, for calls that wait."""
 _SAYS = (Kind.MODEL_TEXT, Kind.REPLY, Kind.MESSAGE)
 _COUNTS = frozenset({"len", "bool", "sum", "int", "float", "any", "all", "round", "min", "max", "isinstance"})
+_TEXTS = frozenset({"content", "text", "output_text", "parts"})
+"""Where a reply has its text. Source: the APIs of the providers."""
 _ENTRIES = (cst.List, cst.Dict, cst.Set)
 
 
@@ -61,6 +63,8 @@ class Leftovers:
 
     def of(self, value: cst.BaseExpression | None) -> Leftover | None:
         """The part of a value that holds no answer when the rounds are used up; None where another one tells so."""
+        if value is not None and ex.text(value) == "":
+            return Leftover(value, frozenset(), empty=True)
         leaves = [*self._leaves(value, frozenset(), set())] if value is not None else []
         if any(self._says_how_it_ended(leaf.value) for leaf in leaves):
             return None
@@ -241,7 +245,7 @@ class Leftovers:
     def _is_last_text(self, part: cst.BaseExpression) -> bool:
         """`reply.content` of a reply that each round sets, where only replies without calls leave the loop."""
         pair = ex.member(part)
-        if pair is None or pair[1] not in {"content", "text", "output_text"} or not self.leaves_without_calls:
+        if pair is None or pair[1] not in _TEXTS or not self.leaves_without_calls:
             return False
         root = _root(pair[0])
         slot = self.slots.of(root) if root is not None else None

@@ -125,13 +125,33 @@ class _Way:
                 yield Silence(node, left, self.loop, self.way, twin)
 
     def _twin(self, end: cst.CSTNode, value: cst.BaseExpression) -> cst.Return | None:
-        """The return inside the loop that hands out what the model says in the same form, with the same constants."""
-        form = _form(value)
+        """The return inside the loop that hands out what the model says in the same form, with the same constants.
+
+        An empty text has the form of any, where no caller asks whether there is one.
+        """
+        is_blank = ex.text(value) == ""
+        if is_blank and self._is_asked_for_by_callers():
+            return None
+        form = "_" if is_blank else _form(value)
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
             if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
                 if _form(other.value) == form and self.leftovers.says(other.value):
                     return other
         return None
+
+    def _is_asked_for_by_callers(self) -> bool:
+        """Whether a caller of this file does something else where it is given nothing."""
+        return any(self._is_asked_for(site.node) for site in self.anatomy.calls.sites[self.loop.function])
+
+    def _is_asked_for(self, call: cst.Call) -> bool:
+        node = self.module.awaiting(call)
+        outer = node if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
+        named = [self.slots.of(target) for target in ex.targets(outer)] if outer is not None else []
+        function = self.module.scope_of[call].function
+        tests: list[cst.BaseExpression] = [each.test for each in function.nodes_of(cst.If, cst.IfExp)]
+        tests += [each.left for each in function.nodes_of(cst.BooleanOperation)]
+        parts = (part for test in tests for part in walk(test))
+        return any(part is call or (ex.reads_place(part) and self.slots.of(part) in named) for part in parts)
 
     # -- nothing ----------------------------------------------------------------------------------------------
 
@@ -208,8 +228,16 @@ class _Way:
     def _tells(self, node: cst.CSTNode) -> bool:
         """A call or a text that only rounds come to that are used up: a warning, a message, a note that is kept."""
         if isinstance(node, cst.Call):
-            return not is_logging(node) or ex.called_name(node) in _SEVERE
-        return isinstance(node, (cst.SimpleString, cst.FormattedStringText)) and not self._is_logged(node)
+            return (not is_logging(node) and ex.source(node) not in self._done) or ex.called_name(node) in _SEVERE
+        said = isinstance(node, (cst.SimpleString, cst.FormattedStringText)) and not self._is_logged(node)
+        around = (outer for outer in self.module.ancestors(node) if said and isinstance(outer, cst.Call))
+        return said and not any(ex.source(call) in self._done for call in around)
+
+    @cached_property
+    def _done(self) -> set[str]:
+        """The calls of the loop, as code: what an answer passes as well tells nothing where rounds are used up."""
+        inside = self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Call)
+        return {ex.source(call) for call in inside}
 
     def _is_logged(self, node: cst.CSTNode) -> bool:
         """Whether a text goes to a log that nobody reads: `print`, `logger.debug`."""
