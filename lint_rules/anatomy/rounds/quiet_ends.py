@@ -7,6 +7,7 @@ its own function or in a caller.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 
 import libcst as cst
@@ -107,10 +108,21 @@ def _end(
         if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
             return last
         return _ended_by_callers(anatomy, function, rounds)
-    if isinstance(last, (cst.Continue, cst.Raise)) or loop not in rounds:
+    if isinstance(last, (cst.Continue, cst.Raise)):
         return None
-    names = _bound_to(anatomy, request)
-    return _tested(anatomy, function, names, guard)
+    emptied = _emptied(handler)
+    if loop in rounds:
+        return _tested(anatomy, function, _bound_to(anatomy, request) | emptied, guard)
+    given = (node.value for node in function.nodes_of(cst.Return))
+    if any(type(value) is cst.Name and value.value in emptied for value in given):
+        return _ended_by_callers(anatomy, function, rounds)
+    return None
+
+
+def _emptied(handler: cst.ExceptHandler) -> set[str]:
+    """The names to which a handler gives a value that says nothing."""
+    assigns = (node for node in walk(handler.body) if isinstance(node, cst.Assign) and handlers.is_neutral(node.value))
+    return {name for node in assigns for target in node.targets for name in ex.target_names(target.target)}
 
 
 def _loop(anatomy: Anatomy, node: cst.CSTNode) -> cst.For | cst.While | None:
@@ -145,11 +157,14 @@ def _bound_to(anatomy: Anatomy, request: cst.Call) -> set[str]:
 def _tested(anatomy: Anatomy, function: Scope, names: set[str], after: cst.CSTNode) -> cst.CSTNode | None:
     """The `if not reply: break` that takes the neutral value for an end, without a word."""
     order = anatomy.module.order
+    done = Counter(ex.source(call) for call in function.nodes_of(cst.Call))
     for node in function.nodes:
         if type(node) is not cst.If or order[node] < order[after] or not _asks_for_nothing(node.test, names):
             continue
         last = last_statement(node.body)
-        quiet = not any(type(n) is cst.Call or isinstance(n, cst.Raise) for n in walk(node.body))
+        calls = (n for n in walk(node.body) if type(n) is cst.Call)
+        quiet = all(done[ex.source(call)] > 1 for call in calls)  # what is done at other ends, too, tells nothing
+        quiet = quiet and not any(isinstance(n, cst.Raise) for n in walk(node.body))
         if quiet and isinstance(last, (cst.Break, cst.Return)) and not anatomy.module.inside(node, after):
             if isinstance(last, cst.Return) and not (handlers.is_neutral(last.value) or type(last.value) is cst.Name):
                 return None
