@@ -14,19 +14,14 @@ from typing import TypeGuard
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.growth import reads, reset_places
 from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
-from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.detached import is_put_nowhere
-from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces
 from lint_rules.anatomy.values.slots import Slot, root_object
-from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -34,8 +29,6 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _DEEPEST = 3
-_ALONE = frozenset({cst.Expr, cst.Await})
-"""Around a call that is made for its effect."""
 _OTHERS = frozenset({"user", "system", "developer", "tool"})
 """Roles of messages that are no reply."""
 
@@ -76,7 +69,7 @@ def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
     told: set[cst.CSTNode] = set()
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"} and anatomy.calls.reaches_llm(function):
-            for found in (*search.in_turn(function), *search.in_store(function)):
+            for found in search.in_turn(function):
                 if found.asks not in told and found.leaves not in told:
                     told.update((found.asks, found.leaves))
                     yield found
@@ -89,7 +82,6 @@ class _Search:
         self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
         self._pending: dict[tuple[Scope, Slot, frozenset[Slot]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
-        self.resources = anatomy.resources
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
@@ -120,118 +112,6 @@ class _Search:
                             pending.returned,
                             pending.inner,
                         )
-
-    # -- a turn on what a store keeps ------------------------------------------------------------------------------
-
-    def in_store(self, function: Scope) -> Iterator[Forgotten]:
-        """The replies that never reach a store to which the question was told, and which gave what was asked with."""
-        if function.kind != "function" or self.lasting.happens_once(function):
-            return
-        calls = function.nodes_of(cst.Call)
-        asks = [call for call in calls if (known := self.anatomy.facts.calls.get(call)) and known.history is not None]
-        for call in calls if asks else ():
-            message = self._question(call)
-            slot = self._store(call, function) if message is not None else None
-            for ask in asks if slot is not None else ():
-                if slot is None or not self.anatomy.leads(function, [call], [ask]) or is_kept_by_server(ask):
-                    continue
-                leaves = self._untold(function, ask, call) if self._gives(call, ask, function) else None
-                if leaves is not None and not self._takes_answers(call) and not self._stored_by_others(function, slot):
-                    user = Stored(call, function, slot, "append", message, None)
-                    returned = type(leaves) is cst.Return and not _is_generator(function)
-                    yield Forgotten(leaves, ask, user, slot, function, function, returned, None)
-
-    def _question(self, call: cst.Call) -> Message | None:
-        """A user's message, as something is told that is no list of this file: `store.note(key, "user", text)`."""
-        if type(self.anatomy.module.parent[call]) not in _ALONE or is_logging(call):
-            return None
-        if any(one.role == "user" for one in self.anatomy.transcript.handed(call)):
-            return Message(call, "user")
-        if len(call.args) > 1 and any(self._is_user(part) for arg in call.args for part in walk(arg.value)):
-            return Message(call, "user")
-        found = run_elsewhere(self.anatomy, call) if call.args else None
-        stored = found[0].transcript.stored(found[1]) if found is not None else []
-        return Message(call, "user") if stored and all(one.role == "user" for one in stored) else None
-
-    def _is_user(self, part: cst.CSTNode) -> bool:
-        """`"user"`, or a name that stands for it alone."""
-        slot = self.anatomy.facts.slots.of(part) if type(part) is cst.Name else None
-        values = self.anatomy.facts.assigned(slot) if slot is not None else []
-        said = values[0] if len(values) == 1 else part
-        return type(said) is cst.SimpleString and ex.text(said) == "user"
-
-    def _store(self, call: cst.Call, function: Scope) -> Slot | None:
-        """What keeps the question, where that outlives the run: an object, a table, a key or a file."""
-        callee, base = self.anatomy.facts.slots.callee(call), ex.receiver(call)
-        if callee is not None and self.anatomy.writes.does_write(callee):
-            return None
-        touched = self.resources.of(call)
-        if made := touched.made or touched.outside:
-            return ("var", self.anatomy.module.top, min(made))
-        kept = store_of(self.anatomy, call, function)
-        if kept is not None:
-            return kept.slot if kept.grows else None
-        if base is None or run_elsewhere(self.anatomy, call) is not None:
-            return None
-        slot = self.anatomy.facts.slots.of(base)
-        if slot is None or slot not in self.anatomy.givers or not stores_by_name(call):
-            return None
-        return slot if self.anatomy.aliases.is_lasting(self.anatomy.aliases.of(slot), function) else None
-
-    def _gives(self, note: cst.Call, ask: cst.Call, function: Scope) -> bool:
-        """Whether a model is asked with what the store gives to which a question was told."""
-        slots, base = self.anatomy.facts.slots, ex.receiver(note)
-        own = slots.of(base) if base is not None else None
-        saved = self.resources.of(note)
-        for part in function.nodes_of(cst.Call, cst.Attribute):
-            if part is note or part is ask or part is ask.func or self.anatomy.module.parent[part] is note:
-                continue
-            outer = ex.receiver(part) if isinstance(part, cst.Call) else part.value
-            same = own is not None and outer is not None and slots.of(outer) == own
-            again = isinstance(part, cst.Call) and self.resources.of(part).is_read_again_after(saved)
-            if (same or again) and holds(
-                [arg.value for arg in ask.args], part, self.places.derived(function, part, until=ask)
-            ):
-                return True
-        return False
-
-    def _untold(self, function: Scope, ask: cst.Call, note: cst.Call) -> cst.CSTNode | None:
-        """Where the reply leaves, on a way from the request to the end on which nothing stores it."""
-        taken = self.places.derived(function, ask)
-        told = [call for call in self._of_same_store(note) if holds([arg.value for arg in call.args], ask, taken)]
-        stores = self.places.stores(function, None, ask, taken, told)
-        return next(self.places.forgotten(function, ask, [self.anatomy.flow(function).exit], stores), None)
-
-    def _takes_answers(self, note: cst.Call) -> bool:
-        """Whether what keeps the question is told more than questions anywhere in the file, by others maybe."""
-        here, parent = self.anatomy.module.scope_of[note].function, self.anatomy.module.parent
-        queue = [call for call in self._of_same_store(note) if type(parent[call]) in _ALONE]
-        for call in queue:
-            function = self.anatomy.module.scope_of[call].function
-            if function is here or not call.args or self._question(call) is not None:
-                continue
-            said = any(ex.text(arg.value) in TELLING_ROLES for arg in call.args)
-            sites = [site.node for site in self.anatomy.calls.sites[function]]
-            if said or not sites:
-                return True
-            queue += [site for site in sites if site not in queue]  # a helper tells what it is told
-        return False
-
-    def _of_same_store(self, note: cst.Call) -> list[cst.Call]:
-        """Other calls of the same function, or of methods of the same object."""
-        slots, base = self.anatomy.facts.slots, ex.receiver(note)
-        owner = slots.of(base) if base is not None else None
-        return [
-            call
-            for call in self.anatomy.module.nodes_of(cst.Call)
-            if call is not note
-            and (
-                ex.dotted(call.func) == ex.dotted(note.func)
-                or (owner is not None and (other := ex.receiver(call)) is not None and slots.of(other) == owner)
-            )
-        ]
-
-    # -- a turn on a list of this file -----------------------------------------------------------------------------
 
     def _turn_ends(self, function: Scope, slot: Slot, users: list[Stored]) -> list[Point]:
         """Where the next turn would miss the reply: the end, if the history lives on, or the next user's message."""
@@ -471,7 +351,8 @@ class _Search:
             return []
         given = list(self.anatomy.facts.slots.bindings(call, callee))
         inside = [there for there, value in given if how_sent(self.anatomy, value, slot, 1) == "whole"]
-        if slot[0] == "attr" or (slot[0] == "var" and slot[1] is self.anatomy.module.top):
+        root = root_object(slot)
+        if root[0] in {"attr", "outside"} or (root[0] == "var" and root[1] is self.anatomy.module.top):
             inside.append(slot)
         passed = frozenset(there for there, value in given if self._stores_there(value, slot, storing))
         return [pending for there in inside for pending in self._of_callee(callee, there, depth, passed)]

@@ -15,7 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import LOOKING
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.messages import ROLES, Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import store_of
@@ -61,7 +61,8 @@ class KeptElsewhere:
             if inside or call in known or not self._is_done(call):
                 continue
             message = self._handed(call)
-            slot = self.place(call, function) if message is not None else None
+            about = message is not None and (message.calls is not None or bool(message.answers))
+            slot = self.place(call, function, with_calls=about) if message is not None else None
             if slot is not None:
                 yield Stored(call, function, slot, "append", message, None)
 
@@ -82,7 +83,7 @@ class KeptElsewhere:
         carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
         if whole is None and carried is not None:
             return Message(call, "assistant", carried)
-        return whole or next((message for message in made if message.role is not None), None)
+        return whole or next((message for message in made if message.role is not None), None) or _told_apart(call)
 
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
         """The calls that an argument is, or holds."""
@@ -92,17 +93,27 @@ class KeptElsewhere:
         named = arg.keyword is not None and arg.keyword.value in self.facts.call_attributes
         return arg.value if named and ex.dotted(arg.value) != "None" else None
 
-    def place(self, call: cst.Call, function: Scope) -> Slot | None:
-        """Where a call puts what it gets, if a history is read from there."""
+    def place(self, call: cst.Call, function: Scope, *, with_calls: bool = True) -> Slot | None:
+        """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
         kept = store_of(self.anatomy, call, function)
         if kept is not None:
             return kept.slot if kept.grows else None
         saved = self._resources.of(call)
         if saved.lies_outside and (
-            any(given.is_read_again_after(saved) for _, given in self._loads) or self._is_taken_up(call)
+            any(given.is_read_again_after(saved) for _, given in (self._whole if with_calls else self._loads))
+            or self._is_taken_up(call)
         ):
             return ("outside", min([*saved.made, *saved.outside]))
         return None
+
+    @once(circular=False)
+    def gives(self, asked: tuple[cst.Call, Slot]) -> bool:
+        """Whether a call gives what a store keeps that is known as the slot."""
+        call, slot = asked
+        if slot[0] == "outside":
+            return any(load is call and slot[1] in touched.names for load, touched in self._loads)
+        kept = store_of(self.anatomy, call, self.anatomy.module.scope_of[call].function)
+        return kept is not None and not kept.grows and kept.slot == slot
 
     @once(circular=False)
     def outlasts(self, known: tuple[Slot, Scope]) -> bool:
@@ -115,7 +126,7 @@ class KeptElsewhere:
             outside = (each for scope in self.anatomy.module.functions for each in self.of(scope))
             kept = any(each.slot == slot and each.calls is not None for each in outside)
             return kept and not any(
-                self._is_closed_by(load) for load, touched in self._loads if slot[1] in touched.names
+                self._is_closed_by(load) for load, touched in self._whole if slot[1] in touched.names
             )
         stored = self.anatomy.transcript.stored(function)
         calls = [each.node for each in stored if each.slot == slot and each.calls is not None]
@@ -150,8 +161,12 @@ class KeptElsewhere:
     def _loads(self) -> list[tuple[cst.Call, Touched]]:
         """The calls that give a history, and what they touch."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
-        given = [(call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
-        return [(call, touched) for call, touched in given if not touched.read or self._reads_calls(call)]
+        return [(call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
+
+    @cached_property
+    def _whole(self) -> list[tuple[cst.Call, Touched]]:
+        """Those that give it with its calls."""
+        return [(call, touched) for call, touched in self._loads if not touched.read or self._reads_calls(call)]
 
     def _reads_calls(self, load: cst.Call) -> bool:
         """Whether what makes messages of rows gives them their calls: a store may keep these to be shown only.
@@ -186,6 +201,14 @@ class KeptElsewhere:
     def _sent(self) -> set[cst.CSTNode]:
         """What requests are made with."""
         return {request.history for request in self.facts.calls.values() if request.history is not None}
+
+
+def _told_apart(call: cst.Call) -> Message | None:
+    """A message whose role is one argument of a call, and what it says another: `note(key, "user", text)`."""
+    said = [arg.value for arg in call.args if not arg.star]
+    role = next((ROLES[text] for value in said if (text := ex.text(value)) in ROLES), None)
+    texts = [value for value in said if not isinstance(value, (cst.SimpleString, cst.Integer))]
+    return Message(call, role, content=texts[-1]) if role is not None and texts else None
 
 
 def _closes(anatomy: Anatomy, function: Scope) -> bool:

@@ -31,7 +31,7 @@ class Lasting:
     def keeps(self, slot: Slot, depth: int = 0) -> Slot | None:
         """Where a list lives on after the function has ended: an attribute, a global, an entry of either; or None."""
         root = root_object(slot)
-        if root[0] == "attr":
+        if root[0] in {"attr", "outside"}:
             return slot
         if root[0] != "var" or depth > _DEEPEST:
             return None

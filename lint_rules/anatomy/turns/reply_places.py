@@ -45,6 +45,8 @@ _SHOWING = frozenset(
 )  # fmt: skip
 _ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
 _LOOPS = frozenset({cst.For, cst.While})
+_PARTS = frozenset({"output", "content", "parts"})
+"""Where a reply has its parts of all kinds. Source: the APIs of OpenAI (Responses), Anthropic, Gemini."""
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
 _BINDING: tuple[type[cst.CSTNode], ...] = (
     cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor,
@@ -168,7 +170,9 @@ class ReplyPlaces:
         """Whether an `if` or loop is about the tool calls of a reply: without any, it is passed by."""
         if isinstance(header, (cst.If, cst.While)):
             return tells_calls(self.anatomy.facts, header.test)
-        return isinstance(header, cst.For) and tells_calls(self.anatomy.facts, header.iter)
+        if not isinstance(header, cst.For) or _goes_through_all(header.iter):
+            return False
+        return tells_calls(self.anatomy.facts, header.iter)
 
     def _keeps_reply(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
         """Whether a call may store the reply that it gets: by its name, or that of its object."""
@@ -465,6 +469,14 @@ def holds(values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[st
     """Whether values are made of a node, or of what these names hold."""
     parts = (part for value in values for part in walk(value))
     return any(part is node or is_read(part, names) for part in parts)
+
+
+def _goes_through_all(iterated: cst.BaseExpression) -> bool:
+    """Whether a loop goes through all parts of a reply, of which some may be calls: `for part in reply.output`."""
+    while isinstance(iterated, (cst.ListComp, cst.GeneratorExp)) and not iterated.for_in.ifs:
+        iterated = iterated.for_in.iter
+    pair = ex.member(iterated)
+    return pair is not None and pair[1] in _PARTS
 
 
 def _may_be_reply(stored: Stored) -> bool:
