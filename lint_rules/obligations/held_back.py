@@ -17,6 +17,7 @@ from lint_rules.anatomy.program.handlers import shown_only
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.obligations.open_ends import OpenEnds
 from lint_rules.obligations.unanswered import Region
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.record import record
@@ -89,6 +90,22 @@ def _is_grown(outer: cst.CSTNode) -> bool:
     return isinstance(outer, cst.Attribute) and outer.attr.value in GROWERS
 
 
+def _settled(ends: OpenEnds, made: list[Point]) -> dict[str, bool]:
+    """What was tested before each of some points, and cannot change in the function: of attributes set elsewhere."""
+    module, facts = ends.anatomy.module, ends.anatomy.facts
+
+    def tested(point: Point) -> Iterator[tuple[str, bool]]:
+        for outer, holds in conditions.passed(module, point.statement or ends.function.node, ends.function.node):
+            test = outer.test if not isinstance(outer.test, cst.UnaryOperation) else outer.test.expression
+            slot = facts.slots.of(test) if isinstance(test, (cst.Name, cst.Attribute)) else None
+            values = facts.assigned(slot) if slot is not None else ()
+            if slot is not None and not any(module.scope_of[value].function is ends.function for value in values):
+                yield ex.source(test), holds is (test is outer.test)
+
+    known = [{*tested(point)} for point in made]
+    return dict(set.intersection(*known)) if known else {}
+
+
 def _region(
     answers: Answers,
     ends: OpenEnds,
@@ -99,11 +116,12 @@ def _region(
 ) -> Region:
     """What is behind the points that put something into the list `name`, which then is not empty."""
     around = {outer for point in made for outer in ends.anatomy.module.ancestors(point.statement or ends.function.node)}
+    flags = {name: True} | _settled(ends, made)
 
     def outcome(node: cst.CSTNode) -> bool | None:
         if isinstance(node, cst.For) and node in around:
             return False
-        given = ends.flagged(node, {name: True})
+        given = ends.flagged(node, flags)
         return told.outcome(node) if given is None else given
 
     points = [p for p in ends.graph.points if p.statement is not None and not ends.asks(p)]

@@ -23,13 +23,14 @@ from lint_rules.syntax.walk import walk
 class Store:
     """What a call does to the history that is `slot` here: it gives it, or `grows` it, maybe by messages of `tools`.
 
-    `locked`: under a lock of the other file.
+    `locked`: under a lock of the other file. `told`: what is kept there is a history, as that file tells itself.
     """
 
     slot: Slot
     grows: bool
     tools: bool = False
     locked: bool = False
+    told: bool = True
 
 
 _DEEPEST = 2
@@ -90,9 +91,9 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
     for kept in where.facts.put_into:
         if kept not in where.writes.by_slot and root_object(kept)[0] == "attr" and root_object(kept)[1] in line:
             if any(_is_given(where, call, method) for call in where.facts.put(kept)):
-                yield Store(as_part_of(kept, place), True)
+                yield Store(as_part_of(kept, place), True, told=False)
             elif kept in given:
-                yield Store(as_part_of(kept, place), False)
+                yield Store(as_part_of(kept, place), False, told=False)
     for kept, writes in where.writes.by_slot.items():
         root = root_object(kept)
         if root[0] == "attr" and root[1] in line:
