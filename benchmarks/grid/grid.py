@@ -70,6 +70,8 @@ def report(defect: Defect, folder: Path, args: argparse.Namespace) -> None:
             ast.parse(text)
             (home / name).write_text(text)
         kept[home] = (place, bad)
+    if not kept:
+        return
     found = {folder / Path(path).parts[0] for path in paths(folder, defect.code, args.command)}
     bads = {home for home, (_, bad) in kept.items() if bad}
     missed, wrong = bads - found, (set(kept) - bads) & found

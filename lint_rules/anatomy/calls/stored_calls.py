@@ -45,7 +45,7 @@ class StoredCalls:
     def __init__(self, anatomy: Anatomy, identity: Identity) -> None:
         self._anatomy = anatomy
         self._identity = identity
-        self._stored = [*self._written(), *self._rebuilt()]
+        self._stored = [*self._written(), *self._handed(), *self._rebuilt()]
 
     def of(self, way: Way, function: Scope) -> Iterator[Storage]:
         """Where the message, of which `way` is the list of calls, is stored with all of them."""
@@ -76,6 +76,16 @@ class StoredCalls:
                 places = self._callers(way, write.node, write.function, 0) if way else iter(())
                 for there, node, function in islice(places, _MOST_CALLERS):
                     yield Storage(there, node, function, "goes into the history with all its calls here")
+
+    def _handed(self) -> Iterator[Storage]:
+        """What is put into rows, under keys, and into objects of other files."""
+        for function in self._anatomy.module.functions:
+            for kept in self._anatomy.kept_elsewhere.of(function) if function.kind in {"function", "module"} else ():
+                message = kept.message
+                for value in (message.node, message.calls) if message is not None and message.calls is not None else ():
+                    way = self._identity.of(value) if value is not None and value is not kept.node else None
+                    if way is not None:
+                        yield Storage(way, kept.node, function, "is stored with all its calls here")
 
     def _parts(self, value: cst.BaseExpression, write: HistoryWrite) -> Iterator[cst.BaseExpression]:
         """The messages that a write adds: elements of displays and of sums, the value itself."""

@@ -60,6 +60,13 @@ class Message:
     more: bool = False
 
 
+def all_of(listed: cst.BaseExpression) -> cst.BaseExpression:
+    """`xs` of `[x.model_dump() for x in xs]`: what all elements of a list are made of."""
+    while isinstance(listed, (cst.ListComp, cst.GeneratorExp)) and not listed.for_in.ifs:
+        listed = listed.for_in.iter
+    return listed
+
+
 class Messages:
     """Reads messages off the expressions of one file."""
 
@@ -89,8 +96,9 @@ class Messages:
         found: list[Message] = []
         for element, given in self._elements(node, arguments or {}, depth):
             found.extend(self.of(element, given, depth + 1))
-        if not found and self.facts.is_kind(node, Kind.CALLS):  # `input += response.output`
-            found.append(Message(node, "assistant", node))
+        whole = all_of(node)
+        if not found and self.facts.is_kind(whole, Kind.CALLS):  # `input += response.output`
+            found.append(Message(whole, "assistant", whole))
         return found
 
     def _elements(

@@ -213,6 +213,8 @@ def _given_back(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
 
 def _comes_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether there is no way to a node of a function but through a test."""
+    if function.kind == "class":
+        return False
     flow = anatomy.flow(function)
     goals = flow.enclosing(node, anatomy.module.parent)
     return bool(goals) and any(all(flow.dominates(point, goal) for goal in goals) for point in flow.at(test))

@@ -155,7 +155,7 @@ class _Roots:
         for call in handed:
             callee = self.facts.slots.callee(call)
             for slot, value in self.facts.slots.bindings(call, callee) if callee is not None else ():
-                if self.facts.slots.function(value) is function:
+                if slot[0] == "var" and self.facts.slots.function(value) is function:
                     yield slot
         for decorator in decorators(function):
             maker = self.facts.slots.function(decorator.func if isinstance(decorator, cst.Call) else decorator)

@@ -8,6 +8,7 @@ the history: it reads the same table, key, file or attribute.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -78,12 +79,22 @@ class KeptElsewhere:
         answered = self.anatomy.transcript.call_id(call)
         if answered is not None:
             return Message(call, "tool", None, (answered,))
-        made = [*self.anatomy.transcript.handed(call)]
+        made = [*self.anatomy.transcript.handed(call)] or [*self._one_by_one(call)]
         whole = next((message for message in made if message.calls is not None), None)
         carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
         if whole is None and carried is not None:
             return Message(call, "assistant", carried)
         return whole or next((message for message in made if message.role is not None), None) or _told_apart(call)
+
+    def _one_by_one(self, call: cst.Call) -> Iterator[Message]:
+        """The messages of a list that a loop hands on: `for item in reply.output: keep(key, item)`."""
+        given = [arg.value for arg in call.args]
+        given += [arg.value for value in given if isinstance(value, cst.Call) for arg in value.args]
+        names = {value.value: value for value in given if isinstance(value, cst.Name)}
+        for loop in self.anatomy.module.ancestors(call):
+            if isinstance(loop, cst.For) and isinstance(loop.target, cst.Name) and loop.target.value in names:
+                listed = self.anatomy.transcript.messages.many(loop.iter)
+                yield from (replace(message, node=names[loop.target.value]) for message in listed)
 
     def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
         """The calls that an argument is, or holds."""

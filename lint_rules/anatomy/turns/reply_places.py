@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
@@ -473,9 +474,7 @@ def holds(values: Iterable[cst.BaseExpression], node: cst.CSTNode, names: set[st
 
 def _goes_through_all(iterated: cst.BaseExpression) -> bool:
     """Whether a loop goes through all parts of a reply, of which some may be calls: `for part in reply.output`."""
-    while isinstance(iterated, (cst.ListComp, cst.GeneratorExp)) and not iterated.for_in.ifs:
-        iterated = iterated.for_in.iter
-    pair = ex.member(iterated)
+    pair = ex.member(all_of(iterated))
     return pair is not None and pair[1] in _PARTS
 
 

@@ -20,7 +20,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 _SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
 _UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
@@ -29,6 +29,8 @@ _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
 """What opens a file: the function, and the methods of a path. Source: standard library."""
+_OF_MESSAGES = frozenset({"role", "type", "parts"})
+"""Keys of messages, and of their parts."""
 _TESTS = frozenset({cst.Comparison, cst.ComparisonTarget})
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 3
@@ -214,7 +216,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
     forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
-        for node in walk(value):
+        for node in _beside_messages(value):
             outer = anatomy.module.parent.get(node)
             if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
                 continue  # how something is written, what a part of it is called: not where it lies
@@ -236,6 +238,15 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     if base is not None and whole and not outside | read | made | over and ex.positional(call):
         outside.update(lasting_places(anatomy, [base], _is_of_library))
     return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
+
+
+def _beside_messages(value: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What stands in a value, without the messages in it: what those say tells of no place."""
+    queue = [value]
+    for node in queue:
+        if not isinstance(node, cst.Dict) or _OF_MESSAGES.isdisjoint(ex.dict_items(node)):
+            yield node
+            queue += children(node)
 
 
 def _is_of_library(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
