@@ -44,6 +44,8 @@ class Carriers:
             return True
         if isinstance(part, cst.List):
             return bool(part.elements) and all(_is_text_block(element.value) for element in part.elements)
+        if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+            return _is_text_block(part.elt) or any(_asks_for_text(each.test) for each in part.for_in.ifs)
         pair = ex.member(part)
         if pair is not None and (pair[1] in {"text", "output_text"} or self._has_calls_beside(*pair)):
             return True
@@ -83,6 +85,17 @@ def is_of_choice(node: cst.BaseExpression) -> bool:
     pair = ex.member(ex.inner(node))
     inside = ex.member(pair[0].value) if pair is not None and isinstance(pair[0], cst.Subscript) else None
     return pair is not None and pair[1] == "message" and inside is not None and inside[1] == "choices"
+
+
+def _asks_for_text(test: cst.BaseExpression) -> bool:
+    """`part.type == "text"`, `"text" in part`, `part.text`: what passes is a part with text, and no call."""
+    if isinstance(test, cst.Comparison):
+        left, operator, right = ex.compared(test)
+        asked = ex.member(left)
+        tagged = asked is not None and asked[1] == "type" and isinstance(operator, cst.Equal)
+        return ex.text(right if tagged else left) == "text" and isinstance(operator, (cst.Equal, cst.In))
+    pair = ex.member(test)
+    return pair is not None and pair[1] == "text"
 
 
 def _is_text_block(block: cst.BaseExpression) -> bool:

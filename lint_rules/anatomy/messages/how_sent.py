@@ -31,7 +31,7 @@ def how_sent(anatomy: Anatomy, sent: cst.BaseExpression, slot: Slot, depth: int 
 
 def _part_sent(anatomy: Anatomy, part: cst.BaseExpression, slot: Slot, depth: int) -> How:
     here = anatomy.facts.slots.of(part)
-    if here == slot or (isinstance(part, cst.Call) and anatomy.kept_elsewhere.gives((part, slot))):
+    if here == slot or (isinstance(part, cst.Call) and slot in anatomy.kept_elsewhere.given_by(part)):
         return "whole"
     if depth > _DEEPEST:
         return ""

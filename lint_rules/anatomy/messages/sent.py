@@ -71,7 +71,10 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
 
 
 def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) -> set[Slot]:
-    """The lists that requests, or all of the file, are made of: sent, or copied, put together or handed on for it."""
+    """The lists that requests, or all of the file, are made of: sent, or copied, put together or handed on for it.
+
+    Also what gives them, of rows, keys and objects of other files.
+    """
     facts = anatomy.facts
     found: set[Slot] = set()
     asked = facts.calls.values() if requests is None else requests
@@ -80,6 +83,8 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
         node = ex.inner(queue.pop())
         for part in ex.alternatives(node):
             queue.extend(sources(part))
+            queue.extend([part.for_in.iter] if isinstance(part, (cst.ListComp, cst.GeneratorExp)) else [])
+            found.update(anatomy.kept_elsewhere.given_by(part) if isinstance(part, cst.Call) else ())
             slot = facts.slots.of(part)
             if slot is None or slot in found or slot[0] in {"call", "return"}:
                 continue

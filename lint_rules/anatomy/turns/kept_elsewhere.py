@@ -33,6 +33,7 @@ _AROUND = (
     cst.Await, cst.StarredElement, cst.List, cst.Element, cst.CompFor, cst.ListComp, cst.BinaryOperation, cst.Subscript,
 )  # fmt: skip
 """Around a call, where what it gives becomes a list, or a part of one."""
+_NO_SLOTS: frozenset[Slot] = frozenset()
 _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 
 
@@ -81,10 +82,17 @@ class KeptElsewhere:
             return Message(call, "tool", None, (answered,))
         made = [*self.anatomy.transcript.handed(call)] or [*self._one_by_one(call)]
         whole = next((message for message in made if message.calls is not None), None)
-        carried = next((value for arg in call.args if (value := self._carried(arg)) is not None), None)
-        if whole is None and carried is not None:
-            return Message(call, "assistant", carried)
-        return whole or next((message for message in made if message.role is not None), None) or _told_apart(call)
+        told = whole or next((message for message in made if message.role is not None), None)
+        if whole is None:
+            held = (part for arg in call.args for part in self._carried(arg))
+            carried = next((part for part in held if told is None or not self._is_within(part, told)), None)
+            if carried is not None:
+                return Message(call, "assistant", carried)
+        return told or _told_apart(call)
+
+    def _is_within(self, part: cst.CSTNode, message: Message) -> bool:
+        """Whether a message shows what it has of the calls: its text, maybe, and no more."""
+        return self.anatomy.module.inside(part, message.node)
 
     def _one_by_one(self, call: cst.Call) -> Iterator[Message]:
         """The messages of a list that a loop hands on: `for item in reply.output: keep(key, item)`."""
@@ -96,13 +104,14 @@ class KeptElsewhere:
                 listed = self.anatomy.transcript.messages.many(loop.iter)
                 yield from (replace(message, node=names[loop.target.value]) for message in listed)
 
-    def _carried(self, arg: cst.Arg) -> cst.BaseExpression | None:
+    def _carried(self, arg: cst.Arg) -> Iterator[cst.BaseExpression]:
         """The calls that an argument is, or holds."""
         for node in _handed_parts(arg.value):
             if isinstance(node, cst.BaseExpression) and self.anatomy.transcript.messages.holds_calls(node):
-                return node
+                yield node
         named = arg.keyword is not None and arg.keyword.value in self.facts.call_attributes
-        return arg.value if named and ex.dotted(arg.value) != "None" else None
+        if named and ex.dotted(arg.value) != "None":
+            yield arg.value
 
     def place(self, call: cst.Call, function: Scope, *, with_calls: bool = True) -> Slot | None:
         """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
@@ -117,14 +126,13 @@ class KeptElsewhere:
             return ("outside", min([*saved.made, *saved.outside]))
         return None
 
-    @once(circular=False)
-    def gives(self, asked: tuple[cst.Call, Slot]) -> bool:
-        """Whether a call gives what a store keeps that is known as the slot."""
-        call, slot = asked
-        if slot[0] == "outside":
-            return any(load is call and slot[1] in touched.names for load, touched in self._loads)
+    @once(circular=_NO_SLOTS)
+    def given_by(self, call: cst.Call) -> frozenset[Slot]:
+        """The stores of which a call gives the history, as slots."""
+        outside = (touched.names for load, touched in self._loads if load is call)
+        found: set[Slot] = {("outside", name) for names in outside for name in names}
         kept = store_of(self.anatomy, call, self.anatomy.module.scope_of[call].function)
-        return kept is not None and not kept.grows and kept.slot == slot
+        return frozenset(found | ({kept.slot} if kept is not None and not kept.grows else set()))
 
     @once(circular=False)
     def outlasts(self, known: tuple[Slot, Scope]) -> bool:
