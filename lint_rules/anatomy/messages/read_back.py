@@ -20,6 +20,9 @@ _TESTS = (cst.If, cst.While, cst.UnaryOperation, cst.Comparison, cst.ComparisonT
 @kept
 def read_back(anatomy: Anatomy, history: Slot) -> Collection[cst.BaseExpression] | None:
     """Where the file may read what is in a history, by any name it has; None where some who get it are not known."""
+    if history not in anatomy.writes.by_slot:  # a store, which calls give
+        given = (call for call in anatomy.module.nodes_of(cst.Call) if history in anatomy.kept_elsewhere.given_by(call))
+        return [call for call in given if not _passes(anatomy, call, ())]
     places = _places(anatomy, history)
     if not places:
         return None
@@ -57,4 +60,4 @@ def _passes(anatomy: Anatomy, node: cst.BaseExpression, writing: Collection[cst.
         return False
     looked_at = isinstance(parent, cst.Arg) and ex.dotted(outer.func) in LOOKING
     known = outer in writing or anatomy.facts.slots.callee(outer) is not None  # where its name is another
-    return looked_at or known or anatomy.calls.asks(outer)
+    return looked_at or known or anatomy.calls.asks(outer) or anatomy.facts.encoder(outer) is not None

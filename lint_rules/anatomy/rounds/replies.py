@@ -12,6 +12,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import REASONS
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.read_back import read_back
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
@@ -50,6 +51,8 @@ _BODIES = frozenset(
 """Methods that give the whole reply in another form, or when its stream has ended."""
 _LOOKERS = frozenset({"len", "bool", "isinstance", "hasattr", "type", "id"})
 _STEPS = 40
+_BLOCKS = frozenset({"content", "parts"})
+"""Where messages of blocks have these. Source: the APIs of Anthropic, Bedrock, Gemini."""
 _AROUND_VALUES = (cst.Call, cst.BaseStatement)
 _ALONE: frozenset[Scope] = frozenset()
 
@@ -229,6 +232,9 @@ class _Reader:
             if isinstance(parent, cst.Await) or _may_be(parent, value):
                 value = parent
                 continue
+            if isinstance(parent, cst.DictElement) and self._is_whole_there(parent, value, way):
+                value, way = self._module.parent[parent], way[:-1]
+                continue
             pair = ex.member(parent)
             if isinstance(parent, (cst.Arg, cst.Attribute)):
                 outer = self._module.parent[parent]
@@ -244,6 +250,12 @@ class _Reader:
                 value, way = parent, (*way, "[]")
             else:
                 return value, way
+
+    def _is_whole_there(self, element: cst.DictElement, value: cst.CSTNode, way: tuple[str, ...]) -> bool:
+        """`{"content": reply.content}` of a reply of blocks: all that it says, and its calls, is in there as it was."""
+        if not way or way[-1] not in _BLOCKS or ex.text(element.key) != way[-1]:
+            return False
+        return isinstance(value, cst.BaseExpression) and not self._is_text(value, way)
 
     def _is_text(self, node: cst.BaseExpression, way: tuple[str, ...]) -> bool:
         """`message.content` of chat completions and chat models, `content[0].text` of a message of blocks.
@@ -320,12 +332,24 @@ class _Reader:
         """Whether it goes into a history of which nobody takes calls, and which nobody gets behind that but a model."""
         outers = itertools.takewhile(lambda n: not isinstance(n, _AROUND_VALUES), self._module.ancestors(node))
         around = {node, *outers}
-        writes = self._anatomy.writes.by_function.get(self._function, ())
-        write = next((w for w in writes if w.kind in GROWING and w.value in around), None)
-        if write is None:
+        stored = self._anatomy.transcript.stored(self._function)
+        places = (one for one in stored if one.kind in GROWING and not around.isdisjoint(self._put_by(one)))
+        place = next(places, None)
+        if place is None or place.slot is None:
             return False
-        read = read_back(self._anatomy, write.slot)
-        return read is not None and all(self._is_over(node, write.node) for node in read)
+        read = read_back(self._anatomy, place.slot)
+        return read is not None and all(self._is_over(node, place.node) for node in read)
+
+    def _put_by(self, stored: Stored) -> Iterator[cst.CSTNode]:
+        """What a place in the function puts there: the value of its own write, or what a store is handed."""
+        if stored.write is None:
+            given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
+            for value in given:
+                yield value
+                encoded = isinstance(value, cst.Call) and self._anatomy.facts.encoder(value) is not None
+                given += [arg.value for arg in value.args] if encoded and isinstance(value, cst.Call) else []
+        elif stored.write.function is self._function and stored.write.value is not None:
+            yield stored.write.value
 
     def _is_over(self, node: cst.CSTNode, write: cst.CSTNode) -> bool:
         """Whether what a node does is done before anything is written at another."""
