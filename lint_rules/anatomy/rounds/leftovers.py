@@ -12,6 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import reads_calls, shows_calls, speaks_of_calls
+from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
@@ -247,6 +248,8 @@ class Leftovers:
         pair = ex.member(part)
         if pair is None or pair[1] not in _TEXTS or not self.leaves_without_calls:
             return False
+        if self._is_last_message(pair[0]):
+            return True
         root = _root(pair[0])
         slot = self.slots.of(root) if root is not None else None
         if slot is None or Kind.HISTORY in self.facts.of(slot):
@@ -254,6 +257,15 @@ class Leftovers:
         asked = self._set_inside(slot)
         said = any(map(self._is_said, asked))
         return said and not any(map(self.limits.exits.leads_out, asked))
+
+    def _is_last_message(self, value: cst.BaseExpression) -> bool:
+        """`history[-1]`, by itself or by a name that it gets behind the loop: the result of the last tool."""
+        made = self._made_behind(value) or [value]
+        places = [part for part in map(ex.inner, made) if isinstance(part, cst.Subscript)]
+        last = [part.value for part in places if ex.integer(ex.index(part)) == -1]
+        grown = (write for write in self.anatomy.writes.by_function[self.loop.function] if write.kind in GROWING)
+        inside = {write.slot for write in grown if self.module.inside(write.node, self.loop.node.body)}
+        return bool(last) and len(last) == len(made) and all(self.slots.of(part) in inside for part in last)
 
     def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
         """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""
@@ -295,6 +307,7 @@ class Leftovers:
                 if slot is not None and slot not in seen:
                     seen.add(slot)
                     queue += self._set_inside(slot)
+                    queue += (each for each in self._added(slot) if self.module.inside(each, self.loop.node.body))
         return False
 
     # -- results that rounds have put together ----------------------------------------------------------------
