@@ -488,8 +488,8 @@ class Needs(Surroundings):
         return self.catches() and (self.agent or self.is_told_of)
 
     def keeps_answers(self) -> bool:
-        """A handler of errors in an agent; or messages that are marked as the model's, whoever asks it."""
-        return (self.agent and self.catches()) or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
+        """A handler of errors where a model is asked; or messages that are marked as the model's, whoever asks it."""
+        return (self.catches() and (self.agent or self.turns_elsewhere())) or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
 
     def chains_roles(self) -> bool:
         """`if m.role == "user": ... elif m.role == ...`."""

@@ -214,8 +214,9 @@ class ErrorAnswers:
                         yield call
 
     def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, made: set[cst.CSTNode]) -> bool:
-        """Whether a call stores a message of the assistant."""
-        if call not in made and not any(part in made for arg in call.args for part in walk(arg.value)):
+        """Whether a call stores a message of the assistant: as it says, or since answers are stored by it, too."""
+        told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
+        if not told and not _gets_answers(anatomy, function, call):
             return False
         resources = anatomy.resources
         if resources.runs(call) is not None:
@@ -291,6 +292,14 @@ class ErrorAnswers:
         asked = [t.request for t in source.texts if not t.leaves and t.function is function]  # gives another answer
         again = anatomy.points(function, asked)
         return Ways(anatomy.module, function, anatomy.flow(function)).path(start, goals, again) is not None
+
+
+def _gets_answers(anatomy: Anatomy, function: Scope, call: cst.Call) -> bool:
+    """Whether a call is handed, by name, what a request gives in the same function."""
+    asks = set(anatomy.turns.requests(function))
+    slots = (anatomy.facts.slots.of(arg.value) for arg in call.args if isinstance(arg.value, cst.Name))
+    given = (value for slot in slots if slot is not None for value in anatomy.facts.assigned(slot))
+    return any((value.expression if isinstance(value, cst.Await) else value) in asks for value in given)
 
 
 def _made_of(anatomy: Anatomy, function: Scope, node: cst.CSTNode, known: Iterable[str] = ()) -> set[str]:
