@@ -489,7 +489,8 @@ class Needs(Surroundings):
 
     def keeps_answers(self) -> bool:
         """A handler of errors where a model is asked; or messages that are marked as the model's, whoever asks it."""
-        return (self.catches() and (self.agent or self.turns_elsewhere())) or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
+        is_ours = self.catches() and (self.agent or self.turns_elsewhere())
+        return is_ours or not words.SPEAKERS.isdisjoint(map(str.lower, self.texts))
 
     def chains_roles(self) -> bool:
         """`if m.role == "user": ... elif m.role == ...`."""

@@ -216,8 +216,9 @@ class ErrorAnswers:
     def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, made: set[cst.CSTNode]) -> bool:
         """Whether a call stores a message of the assistant: as it says, or since answers are stored by it, too."""
         told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
-        if not told and not _gets_answers(anatomy, function, call):
-            return False
+        if not told:
+            own = _gets_answers(anatomy, function, call)
+            return own and anatomy.kept_elsewhere.place(call, function, with_calls=False) is not None
         resources = anatomy.resources
         if resources.runs(call) is not None:
             touched = resources.of(call)

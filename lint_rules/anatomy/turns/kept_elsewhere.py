@@ -214,12 +214,18 @@ class KeptElsewhere:
         if isinstance(outer, cst.Expr):
             return False
         given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
-        return any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given)
+        slots = {self.facts.slots.of(value) for value in given} - {None}
+        return any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given) or any(
+            self.facts.slots.of(value) in slots for value in self._sent
+        )
 
     @cached_property
-    def _sent(self) -> set[cst.CSTNode]:
-        """What requests are made with."""
-        return {request.history for request in self.facts.calls.values() if request.history is not None}
+    def _sent(self) -> set[cst.BaseExpression]:
+        """What requests are made with, here or by who is handed it."""
+        functions = (f for f in self.anatomy.module.functions if f.kind == "function")
+        asks = (call for function in functions for call in self.anatomy.turns.requests(function))
+        handed = {arg.value for call in asks if call not in self.facts.calls for arg in call.args}
+        return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
 
 
 def _told_apart(call: cst.Call) -> Message | None:
