@@ -1,6 +1,6 @@
 """How much of a defect is found, whatever the provider, the home of the history and the layout of the program.
 
-    python benchmarks/grid/grid.py [--only CODE|DEFECT ...] [--axis NAME=VALUE ...] [--keep FOLDER] [--show] [--command EXE]
+    python benchmarks/grid/grid.py [--only CODE|DEFECT ...] [--axis VALUE ...] [--keep FOLDER] [--show] [--command EXE]
 
 Makes a right program for each provider, home, layout and form (threads or coroutines), puts one defect into it, and its
 twin, which looks alike and is right; nothing in them is named by what it is. Prints, defect by defect, how many are

@@ -234,10 +234,16 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
     outside.update(lasting_places(anatomy, _opened(call)))
-    whole = not isinstance(anatomy.module.parent[call], cst.Attribute)  # not one step: `db.collection(...).add(...)`
-    if base is not None and whole and not outside | read | made | over and ex.positional(call):
-        outside.update(lasting_places(anatomy, [base], _is_of_library))
+    if base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call):
+        is_put = isinstance(anatomy.module.awaiting(call), cst.Expr)
+        (made if is_put else read).update(lasting_places(anatomy, [base], _is_of_library))
     return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
+
+
+def _may_be_keyed(anatomy: Anatomy, call: cst.Call) -> bool:
+    """`pool.rpush(key, text)`, `x = pool.get(key)`: something is put under a key, or given, and no step to that."""
+    outer = anatomy.module.awaiting(call)
+    return not isinstance(outer, cst.Attribute) and len(ex.positional(call)) > isinstance(outer, cst.Expr)
 
 
 def _beside_messages(value: cst.CSTNode) -> Iterator[cst.CSTNode]:
