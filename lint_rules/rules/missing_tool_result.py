@@ -124,6 +124,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.finding import Related
 from lint_rules.obligations.failing import Failing
@@ -155,7 +156,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from _unlinked(anatomy)
     yield from map(_unkept, unkept_results(anatomy))
     elsewhere = (stored for function in anatomy.module.functions for stored in anatomy.kept_elsewhere.of(function))
-    answers = Answers(anatomy.facts, anatomy.calls, {stored.node for stored in elsewhere if stored.answers})
+    kept = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
+    answers = Answers(anatomy.facts, anatomy.calls, kept)
     if not answers.made:
         return
     failing = Failing(anatomy)
@@ -168,6 +170,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
+
+
+def _answers_there(anatomy: Anatomy, stored: Stored) -> bool:
+    """Whether a call that is answered is named where the answer is stored: else that was made before, and waited."""
+    ids = stored.message.answers if stored.message is not None else ()
+    return any(anatomy.module.inside(each, stored.node) for each in ids)
 
 
 def _of(anatomy: Anatomy, ways: WaysOut, function: Scope) -> Iterator[Draft]:
