@@ -2,9 +2,11 @@
 
     python benchmarks/grid/grid.py [--only CODE|DEFECT ...] [--axis VALUE ...] [--keep FOLDER] [--show] [--command EXE]
 
-Makes a right program for each provider, home, layout and form (threads or coroutines), puts one defect into it, and its
-twin, which looks alike and is right; nothing in them is named by what it is. Prints, defect by defect, how many are
-reported, how many twins are, and which values of an axis lose the most. `--show` lists each that is missed.
+Makes a right program for each provider, home, layout and form (plain functions or coroutines), puts one defect into it,
+and its twin, which looks alike and is right; nothing in them is named by what it is. Prints, defect by defect, how many
+are reported, how many twins are, and which values of an axis lose the most. `--show` lists each that is missed.
+
+`figures.txt` is what it printed last: the figures may only rise, and no twin may be reported.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def report(defect: Defect, folder: Path, args: argparse.Namespace) -> None:
     every = axes(kept[home][0] for home in bads)
     worst = sorted(every, key=lambda value: -lost[value] / every[value])[:6]
     weak = ", ".join(f"{value} {every[value] - lost[value]}/{every[value]}" for value in worst if lost[value])
-    print(f"{defect.code} {defect.name}: {len(bads) - len(missed)}/{len(bads)} found, {len(wrong)} twins; {weak}", flush=True)
+    found_of = f"{len(bads) - len(missed)}/{len(bads)} found, {len(wrong)} twins"
+    print(f"{defect.code} {defect.name}: {found_of}; {weak}", flush=True)
     if args.show:
         for name, homes in (("missed", missed), ("twin", wrong)):
             for home in sorted(homes):

@@ -52,7 +52,7 @@ SHELF = Home(
     "key",
     put_all="for item in {ms}:\n    SHELF.add(key, item)",
     keep="SHELF.keep(key, {n})",
-    beside='''class Shelf:
+    beside="""class Shelf:
     def __init__(self):
         self.places = {}
 
@@ -64,11 +64,11 @@ SHELF = Home(
 
     def keep(self, key, most):
         self.places[key] = self.places.get(key, [])[-most:]
-''',
+""",
 )
 FILE = Home(
     "file",
-    '''from pathlib import Path
+    """from pathlib import Path
 
 
 def take_out(key):
@@ -78,7 +78,7 @@ def take_out(key):
 
 def bring_back(key, rows):
     Path(f"{key}.json").write_text(json.dumps(rows))
-''',
+""",
     "rows = take_out(key)",
     "rows.append({m})",
     "rows",
@@ -91,7 +91,7 @@ def bring_back(key, rows):
 )
 TABLE = Home(
     "table",
-    '''import sqlite3
+    """import sqlite3
 
 DESK = sqlite3.connect("rooms.db", check_same_thread=False)
 DESK.execute("create table if not exists rows (id integer primary key, room text, body text)")
@@ -105,7 +105,7 @@ def keep(key, one):
 def past(key, most=-1):
     found = DESK.execute("select body from rows where room = ? order by id desc limit ?", (key, most))
     return [json.loads(row[0]) for row in found][::-1]
-''',
+""",
     "",
     "keep(key, {m})",
     "past(key)",

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from homes import Home
 from providers import Provider
 
-TOOLS = '''KIT = [{"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}}]
+TOOLS = """KIT = [{"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}}]
 ABLE = {"lookup": lookup, "note": note}
-'''
-ABLE = '''def lookup(city):
+"""
+ABLE = """def lookup(city):
     return httpx.get(f"https://example.org/{city}").text
 
 
@@ -21,7 +21,7 @@ def note(text):
     return "noted"
 
 
-'''
+"""
 
 
 def indented(lines: list[str], by: int = 1) -> list[str]:
@@ -82,10 +82,14 @@ class Parts:
 
     @property
     def is_user(self) -> str:
-        return 'shown[0]["role"] == "user" and not results_in(shown[0])' if self.provider.wrap else (
-            'not isinstance(shown[0], dict) or shown[0].get("role") == "user"'
-            if not self.home.plain
-            else 'shown[0].get("role") == "user"'
+        return (
+            'shown[0]["role"] == "user" and not results_in(shown[0])'
+            if self.provider.wrap
+            else (
+                'not isinstance(shown[0], dict) or shown[0].get("role") == "user"'
+                if not self.home.plain
+                else 'shown[0].get("role") == "user"'
+            )
         )
 
     def of(self, call: str, what: str) -> str:
@@ -155,7 +159,8 @@ def files(p: Parts, layout: str, mark: str) -> dict[str, str]:
     carry = p.carry_out()
     if layout == "flat":
         body = turn(p, p.ask_lines(), carry, p.ask_lines(p.second_tools))
-        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + text(function(p, "turn", "key, words", body)) + answer(p)
+        main = text(function(p, "turn", "key, words", body))
+        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + main + answer(p)
         return made
     gives = "said, reason" if p.with_reason else "said"
     me, own = ("self.", "self, ") if layout == "methods" else ("", "")
@@ -171,17 +176,17 @@ def files(p: Parts, layout: str, mark: str) -> dict[str, str]:
     ]
     if p.rounds == "once" and not p.second_tools:
         helpers += function(p, "closing", own + held, [*p.ask_lines(tools=False), "return said"])
-    main = function(p, "turn", own + "key, words", body)
+    turns = function(p, "turn", own + "key, words", body)
     if layout == "methods":
-        desk = ["", "", "class Desk:", *indented([*helpers[2:], *main[1:]]), "", "", "desk = Desk()"]
+        desk = ["", "", "class Desk:", *indented([*helpers[2:], *turns[1:]]), "", "", "desk = Desk()"]
         made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + text(desk) + answer(p, "desk.")
     elif layout == "helpers":
-        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + text([*helpers, *main]) + answer(p)
+        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + text([*helpers, *turns]) + answer(p)
     else:
         made[f"parts{mark}.py"] = "".join(head) + text(helpers)
-        names = bound(made[f"parts{mark}.py"]) & used(main)
+        names = bound(made[f"parts{mark}.py"]) & used(turns)
         start = f"from parts{mark} import {', '.join(sorted(names))}\n"
-        made[f"main{mark}.py"] = "import json\n" + "".join(door(p)) + start + text(main) + answer(p)
+        made[f"main{mark}.py"] = "import json\n" + "".join(door(p)) + start + text(turns) + answer(p)
     return made
 
 
@@ -189,7 +194,8 @@ def bound(module: str) -> set[str]:
     """The names that a module binds at its top."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     tops = ast.parse(module).body
-    targets = {target.id for top in tops if isinstance(top, ast.Assign) for target in top.targets if isinstance(target, ast.Name)}
+    given = [target for top in tops if isinstance(top, ast.Assign) for target in top.targets]
+    targets = {target.id for target in given if isinstance(target, ast.Name)}
     imported = {(alias.asname or alias.name) for top in tops if isinstance(top, ast.ImportFrom) for alias in top.names}
     return targets | imported | {top.name for top in tops if isinstance(top, kinds)}
 
@@ -212,7 +218,7 @@ def door(p: Parts) -> list[str]:
 def answer(p: Parts, of: str = "") -> str:
     """How the program is reached: the handler."""
     if p.aio:
-        return f'''
+        return f"""
 
 app = FastAPI()
 
@@ -220,8 +226,8 @@ app = FastAPI()
 @app.post("/say/{{key}}")
 async def say(key: str, words: str):
     return {{"text": await {of}turn(key, words)}}
-'''
-    return f'''
+"""
+    return f"""
 
 app = Flask(__name__)
 
@@ -229,7 +235,7 @@ app = Flask(__name__)
 @app.post("/say/<key>")
 def say(key):
     return {{"text": {of}turn(key, asked.json["words"])}}
-'''
+"""
 
 
 LAYOUTS = ("flat", "helpers", "methods", "files")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Provider:
-    """Texts of Python, with `{h}` for the history, `{tools}` for the tools as the request takes them, `{call}`, `{out}`."""
+    """Texts of Python, with `{h}` for the history, `{tools}` for the tools of a request, `{call}` and `{out}`."""
 
     name: str
     head: str

@@ -265,9 +265,7 @@ class Heads:
                     return True
         return False
 
-    def _is_added_where_cut(
-        self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None
-    ) -> bool:
+    def _is_added_where_cut(self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None) -> bool:
         """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
         head = _head(piece) if isinstance(piece, cst.BaseExpression) else None
         if head is None or not any(letter.isalpha() for letter in _said(behind)):
