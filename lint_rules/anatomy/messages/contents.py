@@ -79,6 +79,8 @@ class Contents:
         if known is not None:
             return Proof(known.root.node, f"the message history: {known.clause}")
         for slot in self.flowing_into(node):
+            if slot[0] == "outside":  # of which something is known only where messages go there, and come back
+                return Proof(node, "the message history, as it was stored")
             known = self.facts.of(slot).get(Kind.HISTORY)
             if known is not None and slot[0] in {"call", "return"}:
                 return Proof(known.root.node, f"the message history: {known.clause}")
@@ -459,6 +461,10 @@ class Contents:
                 found[write.slot].extend(self.lists_in(write.value))
         for filled, listed in self._filled():
             found[filled].extend(self.lists_in(listed))
+        for load, stores in self.anatomy.kept_elsewhere.given.items():
+            given = slots.of(load)
+            if given is not None:
+                found[self._same_call(load, given)].extend(stores)
         return found
 
     def _filled(self) -> Iterator[tuple[Slot, cst.BaseExpression]]:

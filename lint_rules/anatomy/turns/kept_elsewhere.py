@@ -126,6 +126,11 @@ class KeptElsewhere:
             return ("outside", min([*saved.made, *saved.outside]))
         return None
 
+    @cached_property
+    def given(self) -> dict[cst.Call, frozenset[Slot]]:
+        """The calls that give what lies outside, as a history, with the stores of which they do."""
+        return {load: self.given_by(load) for load, _ in self._loads}
+
     @once(circular=_NO_SLOTS)
     def given_by(self, call: cst.Call) -> frozenset[Slot]:
         """The stores of which a call gives the history, as slots."""
