@@ -355,6 +355,17 @@ class WaysOut:
                     )
                     if how is not None:
                         return how
+        return self._asked_by_callers() if self._is_run_for_stored else None
+
+    def _asked_by_callers(self) -> str | None:
+        """How the conversation goes on in those that have stored the calls, and have run this function for them."""
+        for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
+            ends = OpenEnds(self.anatomy, self.answers, site.caller)
+            points = self.anatomy.points(site.caller, [site.node])
+            behind = (target for point in points for target, kind in point.successors if kind != "exception")
+            how = next((how for target in behind if (how := ends.go_on(target, points)) is not None), None)
+            if how is not None:
+                return how
         return None
 
     def _hands_back(self, taken: Taken) -> bool:
