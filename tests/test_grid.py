@@ -27,8 +27,13 @@ def run(*options: str) -> dict[str, tuple[int, int, int]]:
     return figures(done.stdout)
 
 
-def test_one_home_of_one_provider() -> None:
-    for name, (found, of, twins) in run("--axis", "dict", "--axis", "openai", "--axis", "flat").items():
+@pytest.mark.parametrize(
+    "place",
+    [("openai", "dict", "flat"), ("anthropic", "shelf", "helpers"), ("gemini", "table", "methods")],
+    ids="-".join,
+)
+def test_all_are_found_in(place: tuple[str, ...]) -> None:
+    for name, (found, of, twins) in run(*(part for value in place for part in ("--axis", value))).items():
         assert (found, twins) == (of, 0), name
 
 

@@ -123,7 +123,7 @@ class KeptElsewhere:
             any(given.is_read_again_after(saved) for _, given in (self._whole if with_calls else self._loads))
             or self._is_taken_up(call)
         ):
-            return ("outside", min([*saved.made, *saved.outside]))
+            return ("outside", min(saved.filled))
         return None
 
     @cached_property
@@ -228,12 +228,21 @@ class KeptElsewhere:
             self.facts.slots.of(value) in slots for value in self._sent
         )
 
+    def _histories_of(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
+        """What a call hands to a function of the project that this sends as a history."""
+        there, callee = body(self.anatomy, call) or (self.anatomy, None)
+        sent = [made.history for made in there.facts.calls.values() if made.history is not None]
+        slots = {there.facts.slots.of(part) for part in sent}
+        for slot, value in there.facts.slots.bindings(call, callee) if callee is not None else ():
+            if slot in slots or Kind.HISTORY in there.facts.of(slot):
+                yield value
+
     @cached_property
     def _sent(self) -> set[cst.BaseExpression]:
         """What requests are made with, here or by who is handed it."""
         functions = (f for f in self.anatomy.module.functions if f.kind == "function")
         asks = (call for function in functions for call in self.anatomy.turns.requests(function))
-        handed = {arg.value for call in asks if call not in self.facts.calls for arg in call.args}
+        handed = {value for call in asks if call not in self.facts.calls for value in self._histories_of(call)}
         return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
 
 

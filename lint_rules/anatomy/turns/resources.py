@@ -42,6 +42,7 @@ class Touched:
     """`outside`: keys and files; `read` and `made`: tables and classes of rows; `inside`: attributes and globals.
 
     `over`: tables of which rows are written over. That loses something only if it is more than a column of its own.
+    `put` and `got`: objects of packages that are handed something under a key, and that give it.
     """
 
     outside: frozenset[str] = frozenset()
@@ -49,6 +50,8 @@ class Touched:
     made: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     over: frozenset[str] = frozenset()
+    put: frozenset[str] = frozenset()
+    got: frozenset[str] = frozenset()
 
     @property
     def lies_outside(self) -> bool:
@@ -57,12 +60,19 @@ class Touched:
     @property
     def names(self) -> frozenset[str]:
         """Those of what lies outside."""
-        return self.outside | self.read | self.made
+        return self.outside | self.read | self.made | self.put | self.got
+
+    @property
+    def filled(self) -> frozenset[str]:
+        """Those into which something may go."""
+        return self.outside | self.made | self.put
 
     def is_read_again_after(self, save: Touched) -> bool:
         """Whether what this call gives may be what `save` has stored: as far as both tell where that is."""
         if self.read and save.made:  # in whatever file the tables lie
             return not self.read.isdisjoint(save.made)
+        if not self.got.isdisjoint(save.put):
+            return True
         if self.lies_outside and save.lies_outside:
             return not self.outside.isdisjoint(save.outside)
         return not self.inside.isdisjoint(save.inside)
@@ -129,6 +139,8 @@ def joined(touched: Iterable[Touched]) -> Touched:
         frozenset().union(*(part.made for part in parts)),
         frozenset().union(*(part.inside for part in parts)),
         frozenset().union(*(part.over for part in parts)),
+        frozenset().union(*(part.put for part in parts)),
+        frozenset().union(*(part.got for part in parts)),
     )
 
 
@@ -234,10 +246,10 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
         made.add(call.func.value)
     outside.update(lasting_places(anatomy, _opened(call)))
-    if base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call):
-        is_put = isinstance(anatomy.module.awaiting(call), cst.Expr)
-        (made if is_put else read).update(lasting_places(anatomy, [base], _is_of_library))
-    return Touched(frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over))
+    keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
+    objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
+    put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
+    return Touched(frozenset(outside), frozenset(read), frozenset(made), frozenset(), frozenset(over), put, objects - put)
 
 
 def _may_be_keyed(anatomy: Anatomy, call: cst.Call) -> bool:
