@@ -60,7 +60,8 @@ LangChain.
 
 ## Known problems
 Calls that come as messages of their own, of which the last one is run, are not seen. A message that a function of
-another file stores is not known to be stored.
+another file stores is known to be stored where that puts it into rows, under a key or into a list of its object, and a
+request reads it there again.
 
 ## Fix safety
 Shown only: the requests with tools say that they take one call at a time (`parallel_tool_calls=False`, and

@@ -116,9 +116,9 @@ The request is recognised in the calls of OpenAI (chat completions, responses), 
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 
 ## Known problems
-A store is asked for a reply only where it is told the question in the function that asks. A caller in another file,
-which may store the reply, is not seen: the method that asks would be reported. Messages deleted by a clean-up, and a
-list rebound to new messages in other ways, are not seen, nor is a summary that is kept beside the list.
+A caller in another file, which may store the reply, is not seen: the method that asks would be reported. Messages
+deleted by a clean-up, and a list rebound to new messages in other ways, are not seen, nor is a summary that is kept
+beside the list.
 
 ## Fix safety
 There is no fix: where the message belongs depends on what the path means.

@@ -249,7 +249,9 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
-    return Touched(frozenset(outside), frozenset(read), frozenset(made), frozenset(), frozenset(over), put, objects - put)
+    return Touched(
+        frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over), put=put, got=objects - put
+    )
 
 
 def _may_be_keyed(anatomy: Anatomy, call: cst.Call) -> bool:
