@@ -19,6 +19,7 @@ from lint_rules.anatomy.rounds.offers import Offer, offer_of_callers, offers
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -332,24 +333,12 @@ class _Reader:
         """Whether it goes into a history of which nobody takes calls, and which nobody gets behind that but a model."""
         outers = itertools.takewhile(lambda n: not isinstance(n, _AROUND_VALUES), self._module.ancestors(node))
         around = {node, *outers}
-        stored = self._anatomy.transcript.stored(self._function)
-        places = (one for one in stored if one.kind in GROWING and not around.isdisjoint(self._put_by(one)))
-        place = next(places, None)
+        puts = _puts(self._anatomy, self._function)
+        place = next((puts[part] for part in around if part in puts), None)
         if place is None or place.slot is None:
             return False
         read = read_back(self._anatomy, place.slot)
         return read is not None and all(self._is_over(node, place.node) for node in read)
-
-    def _put_by(self, stored: Stored) -> Iterator[cst.CSTNode]:
-        """What a place in the function puts there: the value of its own write, or what a store is handed."""
-        if stored.write is None:
-            given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
-            for value in given:
-                yield value
-                encoded = isinstance(value, cst.Call) and self._anatomy.facts.encoder(value) is not None
-                given += [arg.value for arg in value.args] if encoded and isinstance(value, cst.Call) else []
-        elif stored.write.function is self._function and stored.write.value is not None:
-            yield stored.write.value
 
     def _is_over(self, node: cst.CSTNode, write: cst.CSTNode) -> bool:
         """Whether what a node does is done before anything is written at another."""
@@ -411,6 +400,23 @@ class _Reader:
         ]
         found = sorted((*read, *nested), key=self._module.order.__getitem__) if nested else read
         yield from (node for node in found if not self._is_bound(node))
+
+
+@kept
+def _puts(anatomy: Anatomy, function: Scope) -> dict[cst.CSTNode, Stored]:
+    """What a function puts into histories, each with its place: the value of its own write, what a store is handed."""
+    found: dict[cst.CSTNode, Stored] = {}
+    for stored in anatomy.transcript.stored(function):
+        given: list[cst.CSTNode] = []
+        if stored.write is None and isinstance(stored.node, cst.Call):
+            given = [arg.value for arg in stored.node.args]
+            for value in given:
+                encoded = isinstance(value, cst.Call) and anatomy.facts.encoder(value) is not None
+                given += [arg.value for arg in value.args] if encoded and isinstance(value, cst.Call) else []
+        elif stored.write is not None and stored.write.function is function and stored.write.value is not None:
+            given = [stored.write.value]
+        found |= dict.fromkeys(given if stored.kind in GROWING else (), stored)
+    return found
 
 
 def _may_be(outer: cst.CSTNode, value: cst.CSTNode) -> bool:
