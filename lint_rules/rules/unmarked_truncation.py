@@ -38,12 +38,12 @@ name and description (a dict, a constructor, a decorator, a class), if it is off
 (`TABLE[name](**arguments)`), compares names of tools, or gives one of these its result: for all of that the files that
 import it are looked at as well. A slice from the front (`text[:n]`) on that way is reported, unless words beside it, or
 text of another script right behind it, say that, or how much, is missing, or words stand behind it only where it was
-cut, whatever they say (`if len(text) > n: text = text[:n] + "[snip]"`), or the same function keeps the end of the text,
-too. Slices for logs, titles (also where the model is asked for one, and may answer with a few tokens) and user
-interfaces are not reported; nor are lists (`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100
-characters, 600 where several texts are put together or an error is handled, the text of an error, a length that was
-asked for, and a place that was looked for in the text; in requests, nor are fewer than 1,500 characters, which may be
-enough for what is asked.
+cut, whatever they say (`if len(text) > n: text = text[:n] + "[snip]"`; not where a stored message is shortened, which
+is then gone), or the same function keeps the end of the text, too. Slices for logs, titles (also where the model is
+asked for one, and may answer with a few tokens) and user interfaces are not reported; nor are lists (`results[:5]`) and
+JSON text (AGL502). In tools, nor are fewer than 100 characters, 600 where several texts are put together or an error is
+handled, the text of an error, a length that was asked for, and a place that was looked for in the text; in requests,
+nor are fewer than 1,500 characters, which may be enough for what is asked.
 
 ## Known problems
 A text that another file puts into a request, and a cut by a function of another file, are not seen. Of who imports a
@@ -84,7 +84,13 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     seen: set[cst.CSTNode] = set()
     for text in texts(anatomy):
         for head in heads.within(text.content, text.function):
-            if head.node in seen or head.marked or heads.keeps_tail(head) or is_json(anatomy.facts, head):
+            if (
+                head.node in seen
+                or head.marked
+                or (head.noted and not text.changed)
+                or heads.keeps_tail(head)
+                or is_json(anatomy.facts, head)
+            ):
                 continue
             if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
                 continue

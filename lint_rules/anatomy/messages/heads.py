@@ -46,7 +46,8 @@ _DEEPEST = 8
 
 @record
 class Head:
-    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing.
+    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing; `noted`,
+    that there are any, which stand there only where something is.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
     one of several that are put together.
@@ -59,6 +60,7 @@ class Head:
     marked: bool
     calls: tuple[cst.Call, ...] = ()
     each: bool = False
+    noted: bool = False
 
 
 @record
@@ -67,6 +69,7 @@ class _Way:
 
     function: Scope
     marked: bool = False
+    noted: bool = False
     calls: tuple[cst.Call, ...] = ()
     each: bool = False
     seen: frozenset[Slot] = frozenset()
@@ -103,14 +106,14 @@ class Heads:
             head = _head(part)
             if head is not None:
                 if not self._is_list(head[0]) and not self._is_for_few(part, head[1]):
-                    yield Head(part, *head, way.function, way.marked, way.calls, way.each)  # type: ignore[arg-type]
+                    yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
                     yield from self._find(head[0], further)
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 told = self._tells(part)
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
-                        noted = _is_foreign(behind) or self._is_added_where_cut(part, piece, behind)
-                        yield from self._find(piece, further.told(told or noted))
+                        noted = further.noted or self._is_added_where_cut(part, piece, behind)
+                        yield from self._find(piece, replace(further.told(told or _is_foreign(behind)), noted=noted))
             elif isinstance(part, cst.Await):
                 yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
