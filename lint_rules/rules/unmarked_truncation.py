@@ -84,13 +84,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     seen: set[cst.CSTNode] = set()
     for text in texts(anatomy):
         for head in heads.within(text.content, text.function):
-            if (
-                head.node in seen
-                or head.marked
-                or (head.noted and not text.changed)
-                or heads.keeps_tail(head)
-                or is_json(anatomy.facts, head)
-            ):
+            told = head.marked or (head.noted and not text.changed) or heads.keeps_tail(head)
+            if head.node in seen or told or is_json(anatomy.facts, head):
                 continue
             if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
                 continue

@@ -46,8 +46,9 @@ _DEEPEST = 8
 
 @record
 class Head:
-    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing; `noted`,
-    that there are any, which stand there only where something is.
+    """`node` is `text[:size]`; `marked` says that words beside it tell the reader that, or how much, is missing.
+
+    `noted`: there are any, whatever they say, which stand there only where something is missing.
 
     `calls` are those by which the text comes from the function in which it is cut, the outermost first; `each`: it is
     one of several that are put together.
