@@ -117,7 +117,7 @@ class KeptElsewhere:
         """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
         kept = store_of(self.anatomy, call, function)
         if kept is not None:
-            return kept.slot if kept.grows else None
+            return kept.slot if kept.grows and (kept.told or kept.slot in self._asked_with) else None
         saved = self._resources.of(call)
         if saved.lies_outside and (
             any(given.is_read_again_after(saved) for _, given in (self._whole if with_calls else self._loads))
@@ -125,6 +125,14 @@ class KeptElsewhere:
         ):
             return ("outside", min(saved.filled))
         return None
+
+    @cached_property
+    def _asked_with(self) -> set[Slot]:
+        """What objects of other files keep that a model is asked with here."""
+        loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
+        scopes = self.anatomy.module.scope_of
+        given = (store_of(self.anatomy, call, scopes[call].function) for call in loads)
+        return {store.slot for store in given if store is not None and not store.grows}
 
     @cached_property
     def given(self) -> dict[cst.Call, frozenset[Slot]]:
