@@ -254,3 +254,13 @@ def test_how_a_file_is_written_tells_not_which() -> None:
     anatomy = Anatomy(SourceModule(source, "agent.py"), Vocabulary())
     calls = anatomy.module.nodes_of(cst.Call)
     assert set().union(*(Resources(anatomy).of(call).outside for call in calls)) == {"a:b"}
+
+
+def test_what_stands_in_the_body_of_a_class_comes_behind_no_test() -> None:
+    source = "import talk\n\nclass Desk:\n    if BUSY:\n        raise RuntimeError\n    first = talk.turn('hello')\n"
+    anatomy = Anatomy(SourceModule(source, "agent.py"), Vocabulary())
+    body = next(function for function in anatomy.module.classes if function.name == "Desk")
+    call = next(iter(body.nodes_of(cst.Call)))
+    flags = anatomy.unguarded.races.flags
+    assert list(flags.tests_before(call, body)) == []
+    assert not flags.guard(call, body)
