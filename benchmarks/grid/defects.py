@@ -69,7 +69,7 @@ def kept_newest(p: Parts) -> None:
 def newest_aligned(p: Parts) -> None:
     p.before = [
         f"shown = {p.history}[-20:]",
-        f"while shown and not ({p.is_user}):",
+        f"while shown and not ({p.provider.question}):",
         "    shown = shown[1:]",
     ]
     p.history = "shown"
@@ -114,55 +114,38 @@ def cut_marked(p: Parts) -> None:
     p.run = [*p.run, "if len(out) > 2000:", '    out = out[:2000] + " (cut)"']
 
 
+def arguments_first(p: Parts, handler: list[str]) -> None:
+    """The arguments are read before the tool runs, with a handler of its own."""
+    reading = ["try:", f"    given = {p.given}", *handler] if handler else [f"given = {p.given}"]
+    p.run = [*reading, *[line.replace(f"**{p.given}", "**given") for line in p.run]]
+
+
 def empty_arguments(p: Parts) -> None:
-    p.run = [
-        "try:",
-        f"    given = {p.given}",
-        "except json.JSONDecodeError:",
-        "    given = {}",
-        *[line.replace(f"**{p.given}", "**given") for line in p.run],
-    ]
+    arguments_first(p, ["except json.JSONDecodeError:", "    given = {}"])
 
 
 def arguments_told(p: Parts) -> None:
-    p.run = [
-        "try:",
-        f"    given = {p.given}",
-        "except json.JSONDecodeError as problem:",
-        *indented(p.answer_with("str(problem)")),
-        "    continue",
-        *[line.replace(f"**{p.given}", "**given") for line in p.run],
-    ]
+    told = indented([*p.answer_with("str(problem)"), "continue"])
+    arguments_first(p, ["except json.JSONDecodeError as problem:", *told])
+
+
+def repeat_stops(p: Parts, mark: str) -> None:
+    """A round whose calls have the same mark as those of the one before is the last."""
+    p.opening = [*p.opening, "latest = None"]
+    circles = indented([*p.close, 'return "It goes in circles."'])
+    p.compare = [f"mark = {mark}", "if mark == latest:", *circles, "latest = mark"]
 
 
 def first_key(p: Parts) -> None:
-    p.opening = [*p.opening, "latest = None"]
-    p.compare = [
-        f"mark = ({p.of('wanted[0]', 'called')}, str({p.of('wanted[0]', 'given')}))",
-        "if mark == latest:",
-        *indented([*p.close, 'return "It goes in circles."']),
-        "latest = mark",
-    ]
+    repeat_stops(p, f"({p.of('wanted[0]', 'called')}, str({p.of('wanted[0]', 'given')}))")
 
 
 def all_keys(p: Parts) -> None:
-    p.opening = [*p.opening, "latest = None"]
-    p.compare = [
-        f"mark = sorted(({p.called}, json.dumps({p.given}, sort_keys=True)) for one in wanted)",
-        "if mark == latest:",
-        *indented([*p.close, 'return "It goes in circles."']),
-        "latest = mark",
-    ]
+    repeat_stops(p, f"sorted(({p.called}, json.dumps({p.given}, sort_keys=True)) for one in wanted)")
 
 
 def names_only(p: Parts) -> None:
-    p.opening = [*p.opening, "latest = None"]
-    p.compare = [
-        f"mark = [{p.called} for one in wanted]",
-        "if mark == latest:",
-        *indented([*p.close, 'return "It goes in circles."']),
-        "latest = mark",
-    ]
+    repeat_stops(p, f"[{p.called} for one in wanted]")
 
 
 def cut_off(p: Parts) -> None:
@@ -204,7 +187,7 @@ def branches_and_rest(p: Parts) -> None:
 
 
 def unguarded_arguments(p: Parts) -> None:
-    p.run = [f"given = {p.given}", *[line.replace(f"**{p.given}", "**given") for line in p.run]]
+    arguments_first(p, [])
 
 
 def last_words(p: Parts) -> None:

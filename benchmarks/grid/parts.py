@@ -64,12 +64,10 @@ class Parts:
         self.history = home.every
         self.begin = [home.open] if home.open else []
         self.begin.append(home.put.format(m=provider.user.format(text="words")))
-        message = provider.plain if home.plain else provider.said
-        if provider.name == "responses":
-            message = provider.plain if home.plain else "said.output"
-        elif not home.plain:
-            message = "said"
-        self.store = [(home.put_all.format(ms=message) if provider.several else home.put.format(m=message))]
+        if provider.several:
+            self.store = [home.put_all.format(ms=provider.plain if home.plain else "said.output")]
+        else:
+            self.store = [home.put.format(m=provider.plain if home.plain else "said")]
         self.loop = ["for one in wanted:"]
         self.run = [
             "try:",
@@ -79,18 +77,6 @@ class Parts:
         ]
         self.stop = [*self.close, f"return {provider.words}"]
         self.end = [*self.close, 'raise RuntimeError("no end in sight")']
-
-    @property
-    def is_user(self) -> str:
-        return (
-            'shown[0]["role"] == "user" and not results_in(shown[0])'
-            if self.provider.wrap
-            else (
-                'not isinstance(shown[0], dict) or shown[0].get("role") == "user"'
-                if not self.home.plain
-                else 'shown[0].get("role") == "user"'
-            )
-        )
 
     def of(self, call: str, what: str) -> str:
         """The name or the arguments of a call."""
@@ -160,7 +146,7 @@ def files(p: Parts, layout: str, mark: str) -> dict[str, str]:
     if layout == "flat":
         body = turn(p, p.ask_lines(), carry, p.ask_lines(p.second_tools))
         main = text(function(p, "turn", "key, words", body))
-        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + main + answer(p)
+        made[f"main{mark}.py"] = door(p) + "".join(head) + main + answer(p)
         return made
     gives = "said, reason" if p.with_reason else "said"
     me, own = ("self.", "self, ") if layout == "methods" else ("", "")
@@ -179,14 +165,14 @@ def files(p: Parts, layout: str, mark: str) -> dict[str, str]:
     turns = function(p, "turn", own + "key, words", body)
     if layout == "methods":
         desk = ["", "", "class Desk:", *indented([*helpers[2:], *turns[1:]]), "", "", "desk = Desk()"]
-        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + text(desk) + answer(p, "desk.")
+        made[f"main{mark}.py"] = door(p) + "".join(head) + text(desk) + answer(p, "desk.")
     elif layout == "helpers":
-        made[f"main{mark}.py"] = "".join(door(p)) + "".join(head) + text([*helpers, *turns]) + answer(p)
+        made[f"main{mark}.py"] = door(p) + "".join(head) + text([*helpers, *turns]) + answer(p)
     else:
         made[f"parts{mark}.py"] = "".join(head) + text(helpers)
         names = bound(made[f"parts{mark}.py"]) & used(turns)
         start = f"from parts{mark} import {', '.join(sorted(names))}\n"
-        made[f"main{mark}.py"] = "import json\n" + "".join(door(p)) + start + text(turns) + answer(p)
+        made[f"main{mark}.py"] = "import json\n" + door(p) + start + text(turns) + answer(p)
     return made
 
 
@@ -210,9 +196,9 @@ def text(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def door(p: Parts) -> list[str]:
+def door(p: Parts) -> str:
     """How the program is reached: the imports."""
-    return ["from fastapi import FastAPI\n"] if p.aio else ["from flask import Flask, request as asked\n"]
+    return "from fastapi import FastAPI\n" if p.aio else "from flask import Flask, request as asked\n"
 
 
 def answer(p: Parts, of: str = "") -> str:

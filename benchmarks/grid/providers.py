@@ -28,6 +28,8 @@ class Provider:
     asks: str = ""  # the reason of a reply that asks for tools
     wrap: str = ""  # one message of all results, of `got`
     bare: str = ""  # the message without its calls
+    question: str = 'isinstance(shown[0], dict) and shown[0].get("role") == "user"'
+    """Whether a turn begins with `shown[0]`: it is what a user has said, and no results."""
     several: bool = False  # what stands for the message is a list of items
 
 
@@ -89,6 +91,7 @@ ANTHROPIC = Provider(
     CHAT_USER,
     wrap='{"role": "user", "content": got}',
     bare='{"role": "assistant", "content": "".join(part.text for part in said["content"] if part.type == "text")}',
+    question='shown[0]["role"] == "user" and isinstance(shown[0]["content"], str)',
     reason="reply.stop_reason",
     asks="tool_use",
 )
@@ -106,6 +109,7 @@ GEMINI = Provider(
     '{{"function_response": {{"name": {call}.name, "response": {{"result": {out}}}}}}}',
     '{{"role": "user", "parts": [{{"text": {text}}}]}}',
     wrap='{"role": "user", "parts": got}',
+    question='isinstance(shown[0], dict) and shown[0]["role"] == "user" and "text" in shown[0]["parts"][0]',
     bare='{"role": "model", "parts": [{"text": part.text} for part in said.parts if part.text]}',
 )
 BEDROCK = Provider(
@@ -123,6 +127,7 @@ BEDROCK = Provider(
     '{{"role": "user", "content": [{{"text": {text}}}]}}',
     wrap='{"role": "user", "content": got}',
     bare='{"role": "assistant", "content": [part for part in said["content"] if "text" in part]}',
+    question='shown[0]["role"] == "user" and "text" in shown[0]["content"][0]',
     reason='reply["stopReason"]',
     asks="tool_use",
 )
