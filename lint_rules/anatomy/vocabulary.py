@@ -126,8 +126,10 @@ SPEAKERS = frozenset({"assistant", "model", "ai", "bot"})
 ANSWERED = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
 """Under which keys a result says which call it is for."""
 ANSWERED_BLOCKS = frozenset({"tool_use_id", "toolUseId"})
-RESPONSES = ("function_response", "functionResponse")
+RESPONSES = frozenset({"function_response", "functionResponse"})
 """What a part of a message is called that answers a call by its name. Source: Gemini API, FunctionResponse."""
+RESULT_PARTS = RESPONSES | {"toolResult"}
+"""Parts of a message that hold the result of a call. Source: Gemini API, Bedrock (Converse)."""
 RESPONSE_MAKERS = frozenset({"from_function_response", "FunctionResponse"})
 
 MESSAGE_PARTS = frozenset(

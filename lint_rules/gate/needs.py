@@ -34,8 +34,7 @@ _COPIERS = frozenset(
 _ADDERS = ("add_", "append_", "extend", "aadd_")
 _CALL_WORDS = words.CALLS_ATTRIBUTES | words.CALL_TAGS | words.CALL_TYPES | {"function_calls", "partial_json"}
 _OTHER_CALLS = frozenset({"functionCall", "function_response", "functionResponse", "toolResult"})
-_RESULT_IDS = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})
-_ANSWERS = _RESULT_IDS | {
+_ANSWERS = words.ANSWERED | {
     "tool", "function", "TOOL", "FUNCTION", "toolResult", "functionResponse", "function_response", "tool_result",
     "function_call_output", "tool-result", "tool_response", "tool_message", "from_function_response",
     "tool_result_message",
@@ -328,14 +327,16 @@ class Needs(Surroundings):
         return self.repeats_calls() and self.asks_in_loop
 
     def takes_one_call(self) -> bool:
-        return self.calls or self.mentions(_OTHER_CALLS | _RESULT_IDS)
+        return self.calls or self.mentions(_OTHER_CALLS | words.ANSWERED)
 
     def runs_calls_again(self) -> bool:
         return self.calls and self.has(*_TRIES)
 
     def makes_ids(self) -> bool:
         """An id, or one dict that fills a list."""
-        return self.calls or self.mentions({*_RESULT_IDS, "id"}) or any(map(forms.is_repeated, self.nodes[ast.BinOp]))
+        return (
+            self.calls or self.mentions({*words.ANSWERED, "id"}) or any(map(forms.is_repeated, self.nodes[ast.BinOp]))
+        )
 
     def offers_tools(self) -> bool:
         offered = not {"tools", "functions"}.isdisjoint(self.keywords | self.texts)

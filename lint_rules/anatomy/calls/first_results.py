@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.uses import answered
 from lint_rules.anatomy.values.kinds import Kind
@@ -14,7 +15,6 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
 _LISTS = frozenset({"parts", "content"})
-_RESULTS = frozenset({"function_response", "functionResponse", "toolResult"})
 
 
 def first_results(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.CSTNode]]:
@@ -22,7 +22,7 @@ def first_results(anatomy: Anatomy) -> Iterator[tuple[cst.Subscript, cst.CSTNode
     taken: dict[tuple[Scope, str], list[cst.Subscript]] = {}
     for node in anatomy.module.nodes_of(cst.Subscript):
         pair = ex.member(anatomy.module.parent[node])
-        if pair is None or pair[0] is not node or pair[1] not in _RESULTS or ex.integer(ex.index(node)) != 0:
+        if pair is None or pair[0] is not node or pair[1] not in words.RESULT_PARTS or ex.integer(ex.index(node)) != 0:
             continue
         of = ex.member(node.value)
         if of is not None and of[1] in _LISTS:
@@ -49,7 +49,7 @@ def _looks_further(function: Scope, parts: str) -> bool:
     """Whether the function reads the results of other parts as well, or counts the parts."""
     for node in function.nodes:
         if isinstance(node, (cst.For, cst.CompFor)) and _iterated(node.iter) == parts:
-            if any((pair := ex.member(n)) is not None and pair[1] in _RESULTS for n in _uses(function, node)):
+            if any((pair := ex.member(n)) is not None and pair[1] in words.RESULT_PARTS for n in _uses(function, node)):
                 return True
         elif isinstance(node, cst.Call) and ex.dotted(node.func) == "len" and node.args:
             if ex.source(node.args[0].value, 200) == parts:

@@ -15,7 +15,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
-_RESULT_MAKERS = frozenset({"ToolMessage", "FunctionMessage", "from_function_response", "FunctionResponse"})
+_RESULT_MAKERS = words.RESPONSE_MAKERS | {"ToolMessage", "FunctionMessage"}
 _OF_A_CALL = frozenset({"input", "arguments", "function"})
 """Keys beside an id that make a dict a call, not a result."""
 _PURE = frozenset(
@@ -78,7 +78,7 @@ def _result_parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             ex.text(items["role"]) if "role" in items else None,
         )
         ids = [value for key, value in items.items() if key in words.ANSWERED]
-        response = items.keys() & {"function_response", "functionResponse"}
+        response = items.keys() & words.RESPONSES
         if ids:
             yield from ids
         elif response:

@@ -8,6 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, is_parameter, root_object
 from lint_rules.anatomy.vocabulary import is_request
 from lint_rules.syntax import expressions as ex
@@ -79,7 +80,7 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
     for value, number in anatomy.facts.unpacked(slot):
         run = run_elsewhere(anatomy, value) if isinstance(value, cst.Call) else None
         if run is not None:
-            for part in _parts_given(run[1], number):
+            for part in parts_given(run[1], number):
                 yield from _classes_at(run[0], part, asking)
     yield from _brought(anatomy, slot, asking)
     for call in _givers(anatomy, slot, set()):
@@ -109,16 +110,8 @@ def given_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.Bas
         found = body(anatomy, call) if isinstance(call, cst.Call) else None
         if found is not None:
             there, callee = found
-            for part in _parts_given(callee, number):
+            for part in parts_given(callee, number):
                 yield from ((there, made) for made in there.facts.values_of(part) or [part])
-
-
-def _parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
-    """What a function gives back in one place of a tuple."""
-    for node in function.nodes_of(cst.Return):
-        given = ex.inner(node.value) if node.value is not None else None
-        if isinstance(given, cst.Tuple) and number < len(given.elements):
-            yield given.elements[number].value
 
 
 def _classes_at(anatomy: Anatomy, value: cst.BaseExpression, asking: bool) -> Iterator[FoundClass]:
@@ -411,7 +404,7 @@ def _values(anatomy: Anatomy, slot: Slot) -> list[cst.BaseExpression]:
         return _under_key(anatomy, slot[1], slot[2])
     for value, number in anatomy.facts.unpacked(slot):
         callee = anatomy.facts.slots.callee(value) if isinstance(value, cst.Call) else None
-        given = [*given, *(_parts_given(callee, number) if callee is not None else ())]
+        given = [*given, *(parts_given(callee, number) if callee is not None else ())]
     if given or slot[0] != "var":
         return given
     if is_parameter(slot) and anatomy.elements.annotation(slot) is None:

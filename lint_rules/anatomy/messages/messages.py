@@ -13,6 +13,7 @@ from typing import Literal
 
 import libcst as cst
 
+from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys
 from lint_rules.anatomy.values.facts import Facts
@@ -35,7 +36,6 @@ _CLASSES: dict[str, Role] = {
     "FunctionExecutionResultMessage": "tool",
 }  # fmt: skip
 _ANSWERED = ("tool_call_id", "tool_use_id", "toolUseId", "call_id")
-_RESULT_PARTS = frozenset({"functionResponse", "function_response", "toolResult"})
 _ORIGIN = "origin"
 """The keyword under which constructors called `from_tool` take the call."""
 _DEEPEST = 5
@@ -78,7 +78,7 @@ class Messages:
     @cached_property
     def may_answer(self) -> bool:
         """Whether a message of the file could tell which calls it answers: whether it says any word for that."""
-        return any(word in self.facts.module.text for word in (*_ANSWERED, *_RESULT_PARTS, _ORIGIN))
+        return any(word in self.facts.module.text for word in (*_ANSWERED, *words.RESULT_PARTS, _ORIGIN))
 
     def of(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
         """The messages that a value may be, one for each way it is made; empty where nothing shows that it is one."""
@@ -323,7 +323,7 @@ class Messages:
         if isinstance(part, cst.Call) and "function_response" in ex.called_name(part):
             return [part]
         items = ex.made_of(part) if isinstance(part, cst.Call) else ex.dict_items(part)
-        wrapped = next((items[key] for key in _RESULT_PARTS if key in items), None)
+        wrapped = next((items[key] for key in words.RESULT_PARTS if key in items), None)
         if wrapped is not None:
             inside = ex.dict_items(wrapped)
             return [next((inside[key] for key in _ANSWERED if key in inside), part)]

@@ -7,7 +7,7 @@ sent to a model, a message is appended to it) also flow backwards, to where the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -232,10 +232,8 @@ class Known:
         for value, place in self.unpacked(slot):
             call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
             callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
-            for given in callee.nodes_of(cst.Return) if callee is not None else ():
-                parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
-                if place < len(parts) and callee is not None and isinstance(call, cst.Call):
-                    found.append((parts[place].value, callee, call))
+            if callee is not None and isinstance(call, cst.Call):
+                found += [(part, callee, call) for part in parts_given(callee, place)]
         return found
 
     def unpacked(self, slot: Slot) -> list[tuple[cst.BaseExpression, int]]:
@@ -311,6 +309,14 @@ class Known:
             if kind in CONTAINER and type(part) is cst.Subscript and ex.integer(ex.index(part)) is not None:
                 holds = Evidence(f"holds {kind.value}s", evidence.node, True, evidence)
                 self.use(part.value, CONTAINER[kind], holds)
+
+
+def parts_given(function: Scope, number: int) -> Iterator[cst.BaseExpression]:
+    """What a function gives back in one place of a tuple."""
+    for node in function.nodes_of(cst.Return):
+        given = ex.inner(node.value) if node.value is not None else None
+        if isinstance(given, cst.Tuple) and number < len(given.elements):
+            yield given.elements[number].value
 
 
 def sources(node: cst.BaseExpression) -> list[cst.BaseExpression]:
