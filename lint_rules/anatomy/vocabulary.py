@@ -73,7 +73,16 @@ _OF_RESPONSES = frozenset({"tools", "tool_choice", "previous_response_id", "trun
 """What stands beside `model` and `input` in a request of the Responses API, and not in one for vectors or speech."""
 
 
-SENT = frozenset({"messages", "input"})
+_OF_GEMINI = frozenset(
+    {
+        "system_instruction", "systemInstruction", "tools", "tool_config", "toolConfig", "generation_config",
+        "generationConfig", "safety_settings", "safetySettings", "cached_content", "cachedContent",
+    }
+)  # fmt: skip
+"""What stands beside `contents` in the body of a request to Gemini (Gemini API reference, `generateContent`)."""
+
+
+SENT = frozenset({"messages", "input", "contents"})
 """The names under which a request by keywords gets its history."""
 
 
@@ -81,6 +90,8 @@ def sent_under(names: Collection[str]) -> str | None:
     """The one of these names that a request to a model gives its history under; None where they are of no request."""
     if "messages" in names and not REQUEST_KEYWORDS.isdisjoint(names):
         return "messages"
+    if "contents" in names and not _OF_GEMINI.isdisjoint(names):
+        return "contents"
     is_response = "input" in names and "model" in names and not _OF_RESPONSES.isdisjoint(names)
     return "input" if is_response else None
 
@@ -269,6 +280,9 @@ TABLES = (
     "odmantic", "ormar", "pony",
 )  # fmt: skip
 """Packages of which the classes of rows come."""
+
+OF_UNITS = frozenset({"commit", "flush", "rollback", "refresh", "expunge"})
+"""What a unit of work does, and no list. Source: SQLAlchemy, the Session."""
 
 MAKERS = frozenset({"threads.create", "conversations.create"})
 """Ends of dotted names of calls that have the provider begin a conversation. Source: as of `CONVERSATIONS`."""

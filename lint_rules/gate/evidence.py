@@ -15,7 +15,7 @@ from lint_rules.gate.signs import Signs, called_name, dotted, items, last_name, 
 
 __all__ = ["Evidence", "is_endpoint", "may_ask"]
 
-_CALL_MEMBERS = words.CALLS_ATTRIBUTES | {"function_call", "toolUse", "partial_json"}
+_CALL_MEMBERS = words.CALLS_ATTRIBUTES | {"function_call", "functionCall", "toolUse", "partial_json"}
 _MEMBERS = _CALL_MEMBERS | {"tool_call_id", "choices", "message", "delta", "arguments"}
 _PARTS_OF_CALLS = _CALL_MEMBERS | {"function_calls", "arguments"}
 _CALL_OWNERS = frozenset({"function", "function_call"})

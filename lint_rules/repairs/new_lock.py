@@ -229,7 +229,9 @@ class _Regions:
         calls = [node for node in walk(statement) if isinstance(node, cst.Call)]
         run = {callee for call in calls if (callee := self.slots.callee(call)) is not None}
         inner = [call for callee in run for f in self.graph.reachable(callee) for call in f.nodes_of(cst.Call)]
-        return any(self.slots.callee(call) is None and is_waiting(call) for call in (*calls, *inner))
+        return any(
+            self.slots.callee(call) is None and is_waiting(call, self.module.imports) for call in (*calls, *inner)
+        )
 
     def _streams(self, loop: cst.For | cst.CompFor) -> bool:
         """Whether a loop is over the pieces of a reply."""

@@ -44,17 +44,15 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
             continue
         carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
         streams = answers or call in carriers.told_in_pieces
-        if not carried and not streams:
-            continue
         found = run_elsewhere(anatomy, call, asking=True)
         if found is not None:
             request = _by_body(call, *found, streams)
         else:
-            request = _by_use(anatomy, call, carried) if answers else None
+            request = _by_use(anatomy, call, carried) if answers and carried else None
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])
             yield request
-        elif found is None:
+        elif found is None and (carried or streams):
             unanswered.append(call)
     for call in unanswered if asked else ():
         if ex.source(call, _LONGEST) in asked:  # what asks there asks here, too, whatever is read of its reply
@@ -67,6 +65,15 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
         if call in facts.calls or facts.slots.callee(call) is not None or not _PARTS.isdisjoint(facts.kinds(call)):
             continue
+        if Kind.HISTORY not in facts.kinds(call) and not anatomy.module.is_statement(call):
+            there, function = run_elsewhere(anatomy, call) or (None, None)
+            if there is not None and function is not None and Kind.HISTORY in there.facts.of(("return", function)):
+                yield (
+                    ("call", call),
+                    Kind.HISTORY,
+                    Evidence(f"is what `{function.qualname}` of another file gives", call),
+                )
+                continue
         if any(not _TAKEN.isdisjoint(facts.kinds(arg.value)) for arg in call.args):
             there, function = run_elsewhere(anatomy, call) or (None, None)
             if there is not None and function is not None:
@@ -81,7 +88,7 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
     Or what it sends is kept there, and what it gives back is read as a reply here: it `answers`.
     """
     facts = there.facts
-    given = _SAID & facts.of(("return", function)).keys()
+    given = _SAID & _given(there, function)
     if not there.calls.reaches_llm(function) or _takes_turn(there, function):
         return None
     reason = f"runs `{function.qualname}` of another file, which asks a model"
@@ -89,6 +96,16 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
         if Kind.HISTORY in facts.of(slot) and given:
             return LLMCall(call, ex.called_name(call), reason, None, value, given)
     return LLMCall(call, ex.called_name(call), reason) if answers else None
+
+
+def _given(there: Anatomy, function: Scope) -> set[Kind]:
+    """What a function gives back, or yields, alone or beside what it is: `yield "done", turn`."""
+    back: Slot = ("return", function)
+    each: Slot = ("item", back)
+    yielded = (node.value for node in function.nodes_of(cst.Yield) if isinstance(node.value, cst.Tuple))
+    parts = {part.value for value in yielded for part in value.elements}
+    kinds = [there.facts.of(back), there.facts.of(each), *map(there.facts.kinds, parts)]
+    return {kind for known in kinds for kind in known}
 
 
 def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:

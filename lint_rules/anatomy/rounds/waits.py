@@ -10,6 +10,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Graph, Point
+from lint_rules.syntax.imports import Imports
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -26,12 +27,12 @@ _WAITS = frozenset(
 _DEEPEST = 3
 
 
-def is_waiting(call: cst.Call) -> bool:
-    """Whether a call of somebody else's function waits for a person or a message."""
-    name = ex.called_name(call)
+def is_waiting(call: cst.Call, imports: Imports) -> bool:
+    """Whether a call of somebody else's function, under whatever name, waits for a person or a message."""
+    owner, _, name = imports.resolve(ex.dotted(call.func) or ex.called_name(call)).rpartition(".")
     if name in _WAITS:
         return True
-    owner = (ex.dotted(call.func) or "").lower().rpartition(".")[0]
+    owner = owner.lower()
     if name == "get" and not ex.positional(call):
         return True  # of a queue: a dict's takes a key
     if name in {"get", "get_nowait", "popleft", "pop"}:
@@ -43,7 +44,7 @@ def is_waiting(call: cst.Call) -> bool:
     return False
 
 
-def is_input(call: cst.Call) -> bool:
+def is_input(call: cst.Call, _: Imports) -> bool:
     """`input()`: whoever has to answer sits there."""
     return type(call.func) is cst.Name and call.func.value == "input"
 
@@ -51,7 +52,7 @@ def is_input(call: cst.Call) -> bool:
 class Waits:
     """What a file waits for. `flow` gives the control-flow graph of a function; `waiting` knows the calls that wait."""
 
-    def __init__(self, calls: CallGraph, flow: Flow, waiting: Callable[[cst.Call], bool] = is_waiting) -> None:
+    def __init__(self, calls: CallGraph, flow: Flow, waiting: Callable[[cst.Call, Imports], bool] = is_waiting) -> None:
         self.calls = calls
         self.flow = flow
         self.module = calls.facts.module
@@ -102,7 +103,7 @@ class Waits:
     def _waits(self, call: cst.Call, depth: int = 0) -> bool:
         callee = self.slots.callee(call)
         if callee is None:
-            return self._waiting(call)
+            return self._waiting(call, self.module.imports)
         return depth < _DEEPEST and self._always_waits(callee, depth + 1)
 
     def before(self, call: cst.Call, function: Scope) -> bool:

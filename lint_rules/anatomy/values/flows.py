@@ -475,13 +475,14 @@ class Flows(Forms):
             self.use(sent, Kind.HISTORY, evidence)
         elif sent is not None and self._listlike(sent):
             self._sent_lists[sent] = evidence
+        key = found.keyword or "messages"
         for arg in node.args:
             if arg.star == "**":
                 slot = self.slots.of(arg.value)
-                if slot is not None:
-                    inside: Slot = ("member", slot, found.keyword or "messages")
-                    if self.of(inside) or self._has_key(slot, found.keyword or "messages"):
-                        self.learn(inside, Kind.HISTORY, evidence)
+                if slot is not None and (self.of(inside := ("member", slot, key)) or self._has_key(slot, key)):
+                    self.learn(inside, Kind.HISTORY, evidence)
+                for value in llm_calls.spread_under(arg.value, key, self) if key == "messages" else ():
+                    self.use(value, Kind.HISTORY, evidence)
 
     def _learn_sent(self) -> bool:
         """Lists that are sent under a keyword that takes texts, too, are histories; not those of prompts or answers."""
@@ -518,6 +519,19 @@ class Flows(Forms):
         given = {self.slots.parameter(f, param.name.value) for f in self.module.functions for param in parameters(f)}
         return given | {self.slots.of(base) for base in (*grown, *summed) if base is not None}
 
+    @cached_property
+    def _units_of_work(self) -> set[Slot | None]:
+        """The sessions of an object-relational mapper: by what they are asked for, or by annotation."""
+        bases = [ex.receiver(call) for call in self.module.nodes_of(cst.Call) if ex.called_name(call) in words.OF_UNITS]
+        told = (
+            self.slots.parameter(function, param.name.value)
+            for function in self.module.functions
+            for param in parameters(function)
+            if param.annotation is not None
+            and self.module.imports.resolve(ex.dotted(param.annotation.annotation) or "").startswith(words.TABLES)
+        )
+        return {*(self.slots.of(base) for base in bases if base is not None), *told}
+
     def _has_key(self, slot: Slot, key: str) -> bool:
         return any(key in ex.dict_items(value) for value in self.assigned(slot))
 
@@ -542,6 +556,8 @@ class Flows(Forms):
         slot = self.slots.of(base)
         if slot is None:
             return
+        if name == "add" and slot in self._units_of_work:
+            return  # `session.add(Row(...))`: it writes rows, and holds no list
         self._learn_list(slot)
         value = given[-1]
         kinds = self.kinds(value)

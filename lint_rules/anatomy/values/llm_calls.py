@@ -94,12 +94,17 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
     return None
 
 
-def _bodies(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[dict[str, cst.BaseExpression]]:
+def _bodies(value: cst.BaseExpression, facts: Forms) -> Iterator[dict[str, cst.BaseExpression]]:
     """The bodies of requests that a value may be: as JSON, under a name, given by callers, or by a function here."""
+    return (items for items in _dicts(value, facts) if words.is_request(items))
+
+
+def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[dict[str, cst.BaseExpression]]:
+    """The dicts that a value may be, as keys and values, as they are made anywhere in the file."""
     value = _written(value, facts)
     slot = facts.slots.of(value)
     items = ex.dict_items(value)
-    if words.is_request(items):
+    if items:
         yield items
     if depth >= _MOST_NAMES:
         return
@@ -107,7 +112,14 @@ def _bodies(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator
     returned = [n.value for n in maker.nodes if type(n) is cst.Return and n.value is not None] if maker else []
     named = [*facts.assigned(slot), *facts.given(slot)] if slot is not None else []
     for other in [*named, *returned]:
-        yield from _bodies(other, facts, depth + 1)
+        yield from _dicts(other, facts, depth + 1)
+
+
+def spread_under(spread: cst.BaseExpression, key: str, facts: Forms) -> Iterator[cst.BaseExpression]:
+    """What a request that gets `**spread` gets under a key, wherever in the file that is put into the dict."""
+    slot = facts.slots.of(spread)
+    yield from (items[key] for items in _dicts(spread, facts) if key in items)
+    yield from facts.given(("member", slot, key)) if slot is not None else ()
 
 
 def _written(value: cst.BaseExpression, facts: Forms) -> cst.BaseExpression:
