@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from lint_rules.anatomy.guards.guards import Guards
+from lint_rules.anatomy.messages.messages import Messages
 from lint_rules.anatomy.messages.transcript import Transcript
 from lint_rules.anatomy.messages.writes import Writes
 from lint_rules.anatomy.program.aliases import Aliases
@@ -24,6 +25,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 from lint_rules.syntax.reexports import definitions, home
+from lint_rules.syntax.ways import Ways
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
@@ -219,7 +221,13 @@ class Anatomy:
 
     @cached_property
     def transcript(self) -> Transcript:
-        return Transcript(self.writes, self.calls, lambda function: self.kept_elsewhere.of(function))
+        from lint_rules.anatomy.messages.classes import run_elsewhere
+
+        def elsewhere(call: cst.Call) -> tuple[Messages, Scope] | None:
+            found = run_elsewhere(self, call)
+            return (found[0].transcript.messages, found[1]) if found is not None else None
+
+        return Transcript(self.writes, self.calls, lambda function: self.kept_elsewhere.of(function), elsewhere)
 
     @cached_property
     def contents(self) -> Contents:
@@ -324,12 +332,13 @@ class Anatomy:
         return Guards(self.calls)
 
     def flow(self, function: Scope) -> control_flow.Graph:
-        """The control-flow graph of a function, lambda or the module body."""
+        """The control-flow graph of a function, lambda or the module body: its tests agree with each other."""
         graph = self._graphs.get(function)
         if graph is None:
             node = function.node
             assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
             graph = self._graphs[function] = control_flow.build(node, yields=bool(function.nodes_of(cst.Yield)))
+            Ways(self.module, function, graph).cut_contradictions()
         return graph
 
     def points(self, function: Scope, nodes: Iterable[cst.CSTNode]) -> list[control_flow.Point]:
@@ -451,14 +460,20 @@ class Anatomy:
     def _perhaps(self, name: str) -> list[tuple[str, str]]:
         """The modules of which all names are imported, where the file itself does not bind the name.
 
-        `store.memory` may stand in a file that has only imported from `store`: what it runs there was put here.
+        `store.memory` may stand in a file that has only imported from `store`: what it runs there was put here, and
+        what that had imported, by the whole path of its module.
         """
         head, _, rest = name.partition(".")
-        if not (rest or head).isidentifier() or head in (self._bound if rest else self.module.top.bound):
+        if head in (self._bound if rest else self.module.top.bound):
             return []
+        path, _, last = name.rpartition(".")
+        if not last.isidentifier():
+            return []
+        if not rest:
+            return [(module, head) for module in self.module.imports.whole]
         known = dict.fromkeys(module for module, _ in self.module.imports.origin.values())
-        modules = [m for m in known if m.rpartition(".")[2] == head] if rest else self.module.imports.whole
-        return [(module, rest or head) for module in modules]
+        modules = [module for module in known if module.rpartition(".")[2] == head] if path == head else []
+        return [(module, last) for module in dict.fromkeys((*modules, path))]
 
     @cached_property
     def _bound(self) -> set[str]:

@@ -353,5 +353,17 @@ def common_parts(packages: set[str]) -> frozenset[str]:
     return frozenset().union(*(row.common for row in FRAMEWORKS if not row.packages.isdisjoint(packages)))
 
 
+SESSION_KEEPERS = {
+    "streamlit": "Streamlit",
+    "chainlit": "Chainlit",
+    "nicegui": "NiceGUI",
+    "flask": "Flask",
+    "quart": "Quart",
+}
+"""Packages of which an object keeps things for each user (`st.session_state`), and which take errors of what they run.
+
+Source: the documentation of each.
+"""
+
 PACKAGES = frozenset().union(*(row.packages for row in FRAMEWORKS))
 """What the file of a handler imports, or a file that it gets its `app` from."""

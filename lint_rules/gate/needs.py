@@ -225,8 +225,9 @@ class Needs(Surroundings):
 
     @cached_property
     def _answers(self) -> bool:
-        """The result of a tool, in the form of a message or a part of one."""
-        return self.mentions(_ANSWERS) or any(word in name for name in self.called for word in _ANSWER_CLASSES)
+        """The result of a tool, in the form of a message or a part of one, here or where one is made for this file."""
+        made = any(word in name for name in self.called for word in _ANSWER_CLASSES)
+        return made or self.mentions(_ANSWERS) or self.answers_elsewhere()
 
     @cached_property
     def _says_calls(self) -> bool:
@@ -516,7 +517,7 @@ class Needs(Surroundings):
             not self.keywords.isdisjoint(_TOLD_OF)
             or not self.texts.isdisjoint(_TOLD_OF)
             or any(keyword.arg is None for keyword in self.nodes[ast.keyword])
-            or not self.names.isdisjoint(words.TOOL_DECORATORS)
+            or not self.names.isdisjoint(words.TOOL_DECORATORS | {"description"})  # which a class has
             or self.is_told_of
         )
 

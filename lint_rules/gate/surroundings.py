@@ -170,6 +170,12 @@ class Surroundings(Evidence):
             _DECODES.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
         )
 
+    def answers_elsewhere(self) -> bool:
+        """What is called here is defined in a file of the project that may answer tool calls."""
+        return any(
+            _ANSWERS.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
+        )
+
     def defined_elsewhere(self) -> set[str]:
         """The names of the functions of the modules of the project that this file imports."""
         return {name for _, source in self._sources() for name in _defined(source)}
@@ -428,6 +434,9 @@ _NOT_PLAIN = re.compile(rb"^[ \t]+(?:for|while|try|with|async|raise)\b", re.MULT
 _LONGEST = 1200
 """Bytes that a function may have which is looked into."""
 _DECODES = re.compile(rb"\b(?:%s)\(" % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS)))
+_ANSWERS = re.compile(
+    b"|".join(sorted(word.encode() for word in (*words.ANSWERED, *words.RESULT_TAGS, *words.RESPONSES)))
+)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _TAGS = frozenset({"role", "type"})
 

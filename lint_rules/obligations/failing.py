@@ -184,7 +184,7 @@ class Failing:
                 if type(node) is cst.Call:
                     yield from (replace(fault, node=node) for fault in self._own_errors(node, function))
                 if type(node) is cst.Subscript:
-                    if self._is_looked_up(hand, node) and not self._is_tested(function, node.value):
+                    if self._is_looked_up(hand, node) and not self._is_tested(function, node):
                         yield Fault(node, node, _UNKNOWN_TOOL, tool=True)
                     elif self._is_demanded(hand, node, function):
                         yield Fault(node, node, _UNKNOWN_TOOL)
@@ -337,8 +337,9 @@ class Failing:
         return isinstance(among, cst.GeneratorExp) and any(hand.mentions(each.test) for each in among.for_in.ifs)
 
     def _is_looked_up(self, hand: InHand, node: cst.Subscript) -> bool:
-        at = ex.index(node)
-        return at is not None and hand.mentions(at) and not hand.is_part(node)
+        at, outer = ex.index(node), self._anatomy.module.parent.get(node)
+        is_set = isinstance(outer, cst.AssignTarget) or (isinstance(outer, cst.AnnAssign) and outer.target is node)
+        return at is not None and not is_set and hand.mentions(at) and not hand.is_part(node)
 
     def _is_demanded(self, hand: InHand, node: cst.Subscript, function: Scope) -> bool:
         """`args["path"]` of the arguments, where nobody asks for it before: the model may have left it out."""
@@ -360,13 +361,16 @@ class Failing:
             self._asked[function] = {(self._facts.slots.of(base), name) for base, name in pairs}
         return self._asked[function]
 
-    def _is_tested(self, function: Scope, table: cst.BaseExpression) -> bool:
-        """Whether the function asks `name in table` before it looks a tool up."""
-        name = ex.dotted(table)
+    def _is_tested(self, function: Scope, node: cst.Subscript) -> bool:
+        """Whether the function asks, before it looks a tool up, if its name is in the table, or in one of the known."""
+        table, index = ex.dotted(node.value), ex.index(node)
+        key = ex.dotted(index) if index is not None else None
         return any(
-            isinstance(target.operator, (cst.In, cst.NotIn)) and ex.dotted(target.comparator) == name
-            for node in function.nodes_of(cst.Comparison)
-            for target in node.comparisons
+            isinstance(target.operator, (cst.In, cst.NotIn))
+            and (named := ex.dotted(target.comparator)) is not None
+            and (named == table or (key is not None and ex.dotted(test.left) == key))
+            for test in function.nodes_of(cst.Comparison)
+            for target in test.comparisons
         )
 
     # -- in a function that gets the call --------------------------------------------------------------------------

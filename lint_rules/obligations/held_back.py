@@ -62,8 +62,11 @@ def _filled(ends: OpenEnds, point: Point) -> Iterator[Slot]:
     value = ex.inner(node.value) if isinstance(node, cst.Expr) else None
     base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in GROWERS else None
     places = [base] if base is not None else []
-    if isinstance(node, cst.Assign) and isinstance(ex.inner(node.value), (cst.List, cst.ListComp)):
-        places = ex.targets(node)
+    if isinstance(node, cst.Assign):
+        made = ex.inner(node.value)
+        given = ends.anatomy.transcript.messages.many(made) if isinstance(made, cst.Call) else ()
+        if isinstance(made, (cst.List, cst.ListComp)) or any(message.role == "tool" for message in given):
+            places = ex.targets(node)
     for place in places:
         slot = slots.of(place)
         if slot is not None:
@@ -80,10 +83,16 @@ def _moved(ends: OpenEnds, slot: Slot, histories: Container[Slot | None]) -> set
         and not shown_only(module, name)
         and not isinstance(module.parent[name], cst.AssignTarget)
         and not _is_grown(module.parent[name])
+        and not _is_looked_over(ends, module.statement(name))
     ]
     points = {*anatomy.points(ends.function, read)}
     stored = (each.node for each in ends.stored if each.answers and each.slot in histories)
     return points if not points.isdisjoint(anatomy.points(ends.function, stored)) else set()
+
+
+def _is_looked_over(ends: OpenEnds, loop: cst.CSTNode) -> bool:
+    """Whether a loop only reads parts of what it goes through: `for result in results: show(result["name"])`."""
+    return isinstance(loop, cst.For) and bool(ends.anatomy.facts.parts_read(loop.target))
 
 
 def _is_grown(outer: cst.CSTNode) -> bool:

@@ -12,10 +12,11 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.values.slots import Slot, is_method, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.syntax import expressions as ex
@@ -292,7 +293,7 @@ class OpenEnds:
     def outlives(self, slot: Slot, function: Scope, depth: int = 0, *, surely: bool = False) -> bool:
         """Whether a history is there after the function has ended."""
         kind = slot[0]
-        if kind in {"attr", "outside"}:
+        if kind in {"attr", "outside"} or self.keeper(slot) is not None:
             return True
         if kind in {"member", "item"}:
             return self.outlives(slot[1], function, depth, surely=surely)
@@ -310,6 +311,13 @@ class OpenEnds:
         values = [(value, owner) for value in self.anatomy.facts.assigned(slot)]
         values += self.anatomy.aliases.given_back(slot) if depth < _DEEPEST else []
         return any(self._is_kept(value, of, depth) for value, of in values) or self._is_moved(slot, owner, depth)
+
+    def keeper(self, slot: Slot) -> str | None:
+        """The framework in whose object a history lies, and is there whatever becomes of the run."""
+        root, module = root_object(slot), self.anatomy.module
+        if root == slot or root[0] != "var" or root[1] is not module.top:
+            return None
+        return SESSION_KEEPERS.get(module.imports.full.get(root[2], "").partition(".")[0])
 
     def _is_moved(self, slot: Slot, owner: Scope, depth: int) -> bool:
         """Whether all messages of a local list are put into one that lives on."""

@@ -23,7 +23,7 @@ from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, made_in
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.held_back import Held, held_back
 from lint_rules.obligations.open_ends import BROKEN, OpenEnds
@@ -152,6 +152,8 @@ class WaysOut:
         """Errors that end in a handler around the loop while the stored call has no answer."""
         for fault, landed in sorted(self._faults(taken), key=_rarity):
             handler = landed.statement
+            if fault.parsing:
+                continue
             if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
                 how = self.ends.go_on(landed, surely=True)
                 if how is not None:
@@ -182,7 +184,9 @@ class WaysOut:
         takes = {first: how for first, how in served if not fault.stops or (how.stops and first.is_async)}
         server = next((how for first, how in takes.items() if self._is_kept_beyond(first)), None)
         if server is None:
-            return None
+            kept = [name for slot in self.ends.histories if (name := self.ends.keeper(slot)) is not None]
+            says = f"{kept[0]} catches the error, and keeps the history for the next turn" if kept else ""
+            return Taker(self.function.node, says, BROKEN) if kept and not fault.stops else None
         does = "stops the turn when its user wants that" if fault.stops else "catches the error"
         return Taker(server.node, f"{server.framework} {does}, and the chat goes on", BROKEN)
 
@@ -346,7 +350,7 @@ class WaysOut:
             how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
             return BROKEN if how is None and is_saved else how
-        handed = not ends.histories and self._hands_back(taken)
+        handed = self._hands_back(taken)
         for header in taken.headers:
             for target, kind in header.successors:
                 if kind == "false":
@@ -369,9 +373,11 @@ class WaysOut:
         return None
 
     def _hands_back(self, taken: Taken) -> bool:
-        """Whether the list of answers, or a list made of it, is given to the caller."""
+        """Whether the answers, in their list or one made of it, are given to the caller, and stored nowhere else."""
         slots = self.anatomy.facts.slots
         lists = {slot for p in taken.region.answering for slot in taken.region.grown(p)}
+        if any(slot not in lists or made_in(slot) is not self.function for slot in self.ends.histories):
+            return False
 
         def holds(value: cst.CSTNode) -> bool:
             return any(isinstance(node, cst.Name) and slots.of(node) in lists for node in walk(value))

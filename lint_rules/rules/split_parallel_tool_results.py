@@ -50,10 +50,11 @@ def run(client, messages, tools, execute):
 ## How it decides
 A loop or comprehension stores, for each thing it goes through, a message whose content is a list of exactly one tool
 result made of that thing: a `tool_result` block (Anthropic), a `toolResult` (Bedrock), a function response (Gemini).
-This includes adapters that turn tool messages of another form into these. Silent where results are joined: added to the
-last message, or merged by a function that gets the list and holds roles of neighbours against each other, or groups by
-role (whatever it is called; one that cannot be read may do so, if its result takes the list's place); where the loop
-ends with its first result, where each result has its own assistant message, and where parallel calls are switched off.
+The result may be made elsewhere: by a function of the project that gives back results, whatever else it does. This
+includes adapters that turn tool messages of another form into these. Silent where results are joined: added to the last
+message, or merged by a function that gets the list and holds roles of neighbours against each other, or groups by role
+(whatever it is called; one that cannot be read may do so, if its result takes the list's place); where the loop ends
+with its first result, where each result has its own assistant message, and where parallel calls are switched off.
 
 ## Known problems
 Messages that a method of an object from another file joins, in a list that it keeps itself, are reported.
@@ -73,6 +74,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.split_results import SplitResult, split_results
 from lint_rules.repairs.split_parallel_tool_results import repair
@@ -91,6 +94,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
 def _harm(split: SplitResult) -> str:
     """What the API does, told by the form of the result."""
     items = ex.dict_items(split.part)
+    if not isinstance(split.part, (cst.Dict, cst.Call)):
+        return "APIs that take results as parts want all of a round in one message, and some refuse anything else"
     if "toolResult" in items:
         return "Bedrock wants all results of a round in one message, and refuses several calls answered so"
     if "tool_use_id" in items or "ToolResultBlock" in ex.source(split.part, 60):

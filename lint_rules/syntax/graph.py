@@ -87,6 +87,15 @@ class Graph:
             point.successors.clear()
             point.predecessors.clear()
 
+    def cut(self, sides: Iterable[tuple[Point, Kind]]) -> None:
+        """Takes edges out: of each point those of a kind. What was worked out before is forgotten."""
+        for point, side in sides:
+            for target, _ in (edge for edge in point.successors if edge[1] == side):
+                target.predecessors.remove((point, side))
+            point.successors = [edge for edge in point.successors if edge[1] != side]
+        for worked_out in ("order", "loop_by_loop", "_spans"):
+            vars(self).pop(worked_out, None)
+
     def at(self, statement: cst.CSTNode) -> list[Point]:
         """The points of a statement: several when it stands in a `finally`, none when it is not of this body."""
         return self._at.get(statement, [])

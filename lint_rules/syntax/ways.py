@@ -39,6 +39,9 @@ _CHANGING = frozenset(
 )  # fmt: skip
 _FILLING = frozenset({"append", "add", "insert", "appendleft"})
 """What changes a list, and what leaves something in it."""
+_SIZES = frozenset({"len", "bool"})
+_READERS = _SIZES | {"getattr", "hasattr"}
+"""Functions that only look at what they get."""
 _IS, _IS_NOT = (cst.Equal, cst.Is), (cst.NotEqual, cst.IsNot)
 
 
@@ -110,6 +113,14 @@ class Ways:
             if test is not None and kind in {"true", "false"}:
                 known = self._learned(test, kind == "true", after)
             yield target, kind, known
+
+    def cut_contradictions(self) -> None:
+        """Takes those sides of tests out of the graph that no way can take, as all ways there have told the other."""
+        tests = [(point, point.statement.test, facts) for point, facts in self._before.items()
+                 if isinstance(point.statement, (cst.If, cst.While))]  # fmt: skip
+        told = [(point, outcome) for point, test, facts in tests if (outcome := self.outcome(test, facts)) is not None]
+        if told:
+            self.graph.cut([(point, "false" if outcome else "true") for point, outcome in told])
 
     # -- what is known on the way -----------------------------------------------------------------------------
 
@@ -247,7 +258,7 @@ def _told(test: cst.BaseExpression, value: bool) -> Iterator[tuple[str, bool | s
     if isinstance(test, cst.NamedExpr):
         yield from _told(test.target, value)
         return
-    if isinstance(test, cst.Call) and len(test.args) == 1 and ex.dotted(test.func) in {"len", "bool"}:
+    if isinstance(test, cst.Call) and len(test.args) == 1 and ex.dotted(test.func) in _SIZES:
         yield from _told(test.args[0].value, value)
         return
     equal = _equality(test)
@@ -295,13 +306,21 @@ def _names(part: cst.BaseExpression) -> frozenset[str] | None:
     """The names in a part of a test that is made of names, members and constants alone; None for others."""
     names: set[str] = set()
     for node in walk(part):
-        if isinstance(node, cst.Call) and ex.dotted(node.func) not in {"len", "bool"}:
+        if isinstance(node, cst.Call) and ex.dotted(node.func) not in _SIZES and not _reads_key(node):
             return None
         if isinstance(node, (cst.Lambda, cst.Await, cst.GeneratorExp, cst.ListComp, cst.NamedExpr, cst.IfExp)):
             return None
-        if isinstance(node, cst.Name) and node.value not in ex.CONSTANTS and node.value not in {"len", "bool"}:
+        if isinstance(node, cst.Name) and node.value not in ex.CONSTANTS | _READERS:
             names.add(node.value)
     return frozenset(names) if names else None
+
+
+def _reads_key(call: cst.Call) -> bool:
+    """`reply.get("tool_calls")`, `hasattr(reply, "tool_calls")`: what is read under a name that stands there."""
+    named = [ex.text(arg.value) for arg in call.args]
+    if ex.called_name(call) == "get":
+        return ex.receiver(call) is not None and len(named) > 0 and named[0] is not None
+    return ex.dotted(call.func) in _READERS and len(named) > 1 and named[1] is not None
 
 
 def _bound(node: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -61,10 +61,10 @@ def _single_result(anatomy: Anatomy, stored: Stored) -> cst.BaseExpression | Non
     element = content.elements[0]
     if isinstance(element, cst.StarredElement) or not _is_stored_here(anatomy, stored, content):
         return None
-    for value in (element.value, *_assigned(anatomy, element.value)):
-        if is_answer(value) and "role" not in ex.dict_items(value):
-            return value
-    return None
+    made = [value for value in (element.value, *_assigned(anatomy, element.value)) if is_answer(value)]
+    if made:
+        return next((value for value in made if "role" not in ex.dict_items(value)), None)
+    return element.value if anatomy.transcript.messages.answers(content) else None
 
 
 def _is_stored_here(anatomy: Anatomy, stored: Stored, content: cst.BaseExpression) -> bool:
@@ -187,7 +187,7 @@ def _ends_with_it(anatomy: Anatomy, loop: cst.For, stored: Stored) -> bool:
 def _has_own_call(anatomy: Anatomy, loop: cst.For, stored: Stored) -> bool:
     """Whether the loop stores an assistant message for each result, or with one call each: a result answers it."""
     return any(
-        _has_one_call(anatomy, other) or not _on_another_way(anatomy, other, stored)
+        _has_one_call(anatomy, other) or not _on_another_way(anatomy, other, stored, loop)
         for other in anatomy.transcript.stored(stored.function)
         if other.role == "assistant" and other.slot == stored.slot and anatomy.module.inside(other.node, loop.body)
     )
@@ -209,10 +209,9 @@ def _tag(anatomy: Anatomy, element: cst.BaseElement) -> str | None:
     return next((ex.text(kind) for kind in kinds if kind is not None), None)
 
 
-def _on_another_way(anatomy: Anatomy, other: Stored, stored: Stored) -> bool:
+def _on_another_way(anatomy: Anatomy, other: Stored, stored: Stored, loop: cst.For) -> bool:
     """Whether one time round never stores both: the branches of an adapter over messages."""
     graph = anatomy.flow(stored.function)
     here = graph.enclosing(stored.node, anatomy.module.parent)
     there = graph.enclosing(other.node, anatomy.module.parent)
-    loops = {p for p in graph.points if isinstance(p.statement, (cst.For, cst.While))}
-    return not graph.reaches(there, here, loops, exceptions=False)
+    return not graph.reaches(there, here, graph.at(loop))

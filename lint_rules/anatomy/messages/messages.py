@@ -6,7 +6,7 @@ objects, made in one expression or put together over several statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -22,7 +22,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import fields
+from lint_rules.syntax.module import Scope, fields
 from lint_rules.syntax.record import record
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -36,9 +36,10 @@ _CLASSES: dict[str, Role] = {
     "FunctionExecutionResultMessage": "tool",
 }  # fmt: skip
 _ANSWERED = ("tool_call_id", "tool_use_id", "toolUseId", "call_id")
+_OF_REPLIES = frozenset({Kind.CALL, Kind.CALLS, Kind.REPLY, Kind.MESSAGE})
 _ORIGIN = "origin"
 """The keyword under which constructors called `from_tool` take the call."""
-_DEEPEST = 5
+_DEEPEST = 8
 _MOST = 40
 """So many ways in which one name may be made are enough; names bound from one another have millions."""
 
@@ -67,13 +68,22 @@ def all_of(listed: cst.BaseExpression) -> cst.BaseExpression:
     return listed
 
 
-class Messages:
-    """Reads messages off the expressions of one file."""
+Elsewhere = Callable[[cst.Call], "tuple[Messages, Scope] | None"]
+"""The function of another file that a call runs, with the messages of that file."""
 
-    def __init__(self, facts: Facts) -> None:
+
+class Messages:
+    """Reads messages off the expressions of one file, and of what functions of other files give."""
+
+    def __init__(self, facts: Facts, elsewhere: Elsewhere) -> None:
         self.facts = facts
+        self._elsewhere = elsewhere
         self.dicts = Dicts(facts)
         self._read: dict[tuple[Slot, int], list[Message]] = {}
+        self._gives: dict[tuple[Scope, bool], bool] = {}
+        self._known_of: dict[
+            tuple[cst.BaseExpression, int, frozenset[tuple[Slot, cst.BaseExpression]]], list[Message]
+        ] = {}
 
     @cached_property
     def may_answer(self) -> bool:
@@ -84,9 +94,13 @@ class Messages:
         """The messages that a value may be, one for each way it is made; empty where nothing shows that it is one."""
         if depth > _DEEPEST:
             return []
-        found: list[Message] = []
-        for part in ex.alternatives(node):
-            found.extend(self._made(_given(self.facts.slots, part, arguments), arguments or {}, depth))
+        key = node, depth, frozenset(arguments.items()) if arguments else frozenset()
+        found = self._known_of.get(key)
+        if found is None:
+            found = []
+            for part in ex.alternatives(node):
+                found.extend(self._made(_given(self.facts.slots, part, arguments), arguments or {}, depth))
+            self._known_of[key] = found
         return found
 
     def many(self, node: cst.BaseExpression, arguments: Arguments | None = None, depth: int = 0) -> list[Message]:
@@ -96,6 +110,8 @@ class Messages:
         found: list[Message] = []
         for element, given in self._elements(node, arguments or {}, depth):
             found.extend(self.of(element, given, depth + 1))
+        for call in self._calls_in(node) if not found else ():
+            found.extend(self._answers_elsewhere(call, listed=True))
         whole = all_of(node)
         if not found and self.facts.is_kind(whole, Kind.CALLS):  # `input += response.output`
             found.append(Message(whole, "assistant", whole))
@@ -116,6 +132,9 @@ class Messages:
                         yield element.value, arguments
             elif isinstance(node, (cst.ListComp, cst.GeneratorExp)):
                 yield node.elt, arguments
+            elif type(node) is cst.Call and ex.called_name(node) == "gather":
+                for arg in node.args:
+                    yield from self._elements(arg.value, arguments, depth + 1) if arg.star else [(arg.value, arguments)]
             elif type(node) is cst.Call and (callee := self.facts.slots.callee(node)) is not None:
                 inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
                 for given in callee.nodes_of(cst.Return):
@@ -128,6 +147,12 @@ class Messages:
                         yield from self._elements(value, arguments, depth + 1)
                 grown = self.facts.appended(slot) if slot is not None else ()
                 yield from ((value, arguments) for value in grown if self._may_be_in(value, node))
+
+    def _calls_in(self, listed: cst.BaseExpression) -> list[cst.Call]:
+        """The calls whose lists a value may be: itself, or what its name stands for."""
+        slot = self.facts.slots.of(listed) if type(listed) is cst.Name else None
+        bound = self.facts.assigned(slot) if slot is not None else [listed]
+        return [node for value in bound for node in ex.alternatives(value) if type(node) is cst.Call]
 
     def _may_be_in(self, value: cst.BaseExpression, name: cst.Name) -> bool:
         """Whether a list may have got an element before it is read: not below, unless a loop comes back."""
@@ -176,7 +201,35 @@ class Messages:
             returned = [n.value for n in callee.nodes if type(n) is cst.Return and n.value is not None]
             return [replace(m, node=node) for value in returned for m in self.of(value, inside, depth + 1)]
         copied = [m for source in sources(node) for m in self.of(source, arguments, depth + 1)]
-        return copied or _told(node) or self._known(node)
+        return copied or _told(node) or self._known(node) or self._answers_elsewhere(node)
+
+    def made_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a function of another file answers calls that it is given, one by one or together."""
+        given = any(not _OF_REPLIES.isdisjoint(self.facts.kinds(arg.value)) for arg in call.args)
+        return given and bool(self._answers_elsewhere(call) or self._answers_elsewhere(call, listed=True))
+
+    def _answers_elsewhere(self, call: cst.Call, *, listed: bool = False) -> list[Message]:
+        """The results that a function of another file makes of calls: `run_tool(call)`, `run_all(calls)`."""
+        there, function = self._elsewhere(call) or (None, None)
+        if there is None or function is None or not there.gives_answer(function, listed=listed):
+            return []
+        return [Message(call, "tool", None, (call,), call)]
+
+    def gives_answer(self, function: Scope, *, listed: bool = False) -> bool:
+        """Whether a function of this file gives back the result of a tool call; with `listed`, a list of such.
+
+        Whatever it is given: one that puts parts of messages into another form may give a result as well.
+        """
+        known = self._gives.get((function, listed))
+        if known is None:
+            self._gives[function, listed] = False  # for a function that runs itself by way of other files
+            read = self.many if listed else self.of
+            given = [
+                read(each.value) for each in function.nodes_of(cst.Return) if each.value and not _is_nothing(each.value)
+            ]
+            known = bool(given) and all(made and all(m.role == "tool" for m in made) for made in given)
+            self._gives[function, listed] = known
+        return known
 
     def _named(self, node: cst.Name | cst.Attribute | cst.Subscript, arguments: Arguments, depth: int) -> list[Message]:
         slot = self.facts.slots.of(node)
@@ -200,9 +253,17 @@ class Messages:
         for part, callee, call in self.facts.given_apart(slot) if slot is not None and depth <= _DEEPEST else ():
             inside = {**arguments, **dict(self.facts.slots.bindings(call, callee))}
             found.extend(self.of(part, inside, depth + 1))
+        if not found and slot is not None and depth <= _DEEPEST:
+            found.extend(self._answers_in(slot, arguments, depth))
         if slot is not None and found:
             return [replace(m, node=node) for made in found for m in self._with_stores(made, slot, arguments, depth)]
         return self._known(node)
+
+    def _answers_in(self, slot: Slot, arguments: Arguments, depth: int) -> Iterator[Message]:
+        """The results that a loop takes out of a list of results alone: not out of a history."""
+        for listed in self.facts.gone_through(slot):
+            if not self.facts.is_kind(listed, Kind.HISTORY):
+                yield from (m for m in self.many(listed, arguments or None, depth + 1) if m.role == "tool")
 
     def _with_stores(self, message: Message, slot: Slot, arguments: Arguments, depth: int) -> list[Message]:
         """A message with what is set on it after it was made, `m["tool_calls"] = [...]`: one for each content."""
@@ -277,6 +338,10 @@ class Messages:
             return replace(message, calls=content)
         return message
 
+    def said(self, node: cst.BaseExpression, role: Role, content: cst.BaseExpression) -> Message:
+        """A message whose role and content are told apart, as arguments of a call."""
+        return self._with_content(Message(node, role), content, {}, 0)
+
     def answers(self, content: cst.BaseExpression) -> bool:
         """Whether a message with this content answers calls: its blocks are results."""
         return bool(self._results(content, {}, 0))
@@ -330,11 +395,12 @@ class Messages:
         return [a for m in self.of(part, arguments, depth + 1) if m.role == "tool" for a in m.answers]
 
     def _parts(self, content: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-        """The elements of a content; what a name stands for where it is bound once."""
+        """The elements of a content, or what the names in it stand for."""
         for part, _ in self._elements(content, {}, 0):
             slot = self.facts.slots.of(part) if type(part) is cst.Name else None
             values = self.facts.assigned(slot) if slot is not None else []
-            yield ex.inner(values[0]) if len(values) == 1 else part
+            shown = [value for value in map(ex.inner, values) if ex.is_dict(value) or len(values) == 1]
+            yield from shown or [part]
 
     def _text(self, node: cst.BaseExpression | None, arguments: Arguments) -> str | None:
         """The text that a role or type has, through parameters and plain constants of this file."""

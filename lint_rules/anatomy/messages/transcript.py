@@ -13,7 +13,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy.messages.messages import Message, Messages
+from lint_rules.anatomy.messages.messages import Elsewhere, Message, Messages
 from lint_rules.anatomy.messages.writes import HistoryWrite, WriteKind, Writes
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
@@ -66,12 +66,14 @@ class Stored:
 class Transcript:
     """What the functions of one file store, read on demand."""
 
-    def __init__(self, writes: Writes, graph: CallGraph, kept: Callable[[Scope], Iterable[Stored]]) -> None:
+    def __init__(
+        self, writes: Writes, graph: CallGraph, kept: Callable[[Scope], Iterable[Stored]], elsewhere: Elsewhere
+    ) -> None:
         """`kept` gives what a function hands to stores: rows, keys and files, objects of other files."""
         self.facts = writes.facts
         self._kept = kept
         self._own: dict[Scope, list[Stored]] = {}
-        self.messages = Messages(writes.facts)
+        self.messages = Messages(writes.facts, elsewhere)
         self._writes = writes
         self._graph = graph
         self._stored: dict[Scope, list[Stored]] = {}
@@ -83,6 +85,8 @@ class Transcript:
         if found is None:
             own = self._stored[function] = self.in_lists(function)
             kept = [*self._kept(function)] if function.kind in {"function", "module"} else []
+            rows = {each.node for each in kept}
+            own = [each for each in own if each.node not in rows] if rows else own
             found = self._stored[function] = self._in_order([*own, *kept]) if kept else own
         return found
 
@@ -121,7 +125,7 @@ class Transcript:
         if write.value is None:
             return [None]
         found: list[Message]
-        if write.kind in {"append", "insert"}:
+        if write.kind in {"append", "insert", "set"}:
             found = self.messages.of(write.value, arguments)
         elif write.kind == "extend":
             found = self.messages.many(write.value, arguments)

@@ -17,7 +17,8 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-WriteKind = Literal["append", "extend", "insert", "cut", "replace", "rebind"]
+WriteKind = Literal["append", "extend", "insert", "set", "cut", "replace", "rebind"]
+"""How; "set" puts a message in the place of another one: `history[-1] = message`."""
 
 _METHODS: dict[str, WriteKind] = {
     "append": "append",
@@ -104,6 +105,8 @@ class Writes:
             return []
         if type(target) is cst.Subscript and ex.slice_of(target) is not None:
             return self._made(target.value, node, function, "replace", value)
+        if type(target) is cst.Subscript and ex.key(target) is None and self.facts.is_kind(target.value, Kind.HISTORY):
+            return self._made(target.value, node, function, "set", value)
         return self._made(target, node, function, "rebind", value)
 
     def _made(

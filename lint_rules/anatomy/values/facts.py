@@ -47,6 +47,14 @@ class Facts(Flows):
                 found[slot].append(node)
         return found
 
+    def parts_read(self, target: cst.BaseExpression | None) -> list[cst.Subscript | cst.Attribute]:
+        """The parts that are read of what a name gets here, `talk["title"]`; none if more is done with it."""
+        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        names = self.names.get(slot, ()) if slot is not None else ()
+        uses = [self.module.parent[name] for name in names if name is not target]
+        read = [use for use in uses if isinstance(use, (cst.Subscript, cst.Attribute)) and ex.member(use) is not None]
+        return read if len(read) == len(uses) else []
+
     def _solve(self) -> None:
         """Takes the steps in source order, again and again: each only if a slot that it read has changed since."""
         self._learn_instances()
