@@ -109,6 +109,9 @@ class Storing:
             return None
         if self._reads_outside(call):
             return self._loaded(call)
+        stored = self._stored(call) if isinstance(self.anatomy.module.awaiting(call), cst.Expr) else None
+        if stored is not None and self._resources.of(call).outside and self._resources.is_read_again(call):
+            return stored
         named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
         if not named and (base is None or not self._gives_back(base, call)):
             return None

@@ -103,9 +103,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.turns import schedules
 from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.overlaps import Overlap, Overlaps
-from lint_rules.anatomy.values.slots import describe
+from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.finding import Confidence
 from lint_rules.rules.draft import Draft, Note, beside, started
+from lint_rules.syntax.module import Scope
 
 _HELP = "hold one lock from the user's message to the last result, or let one consumer of a queue run all turns"
 _ARM_LATER = "arm the timer when the turn has ended"
@@ -114,9 +115,14 @@ _ARM_LATER = "arm the timer when the turn has ended"
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     overlaps = list(Overlaps(anatomy).all())
     common = ServedToAll(anatomy) if any(map(_of_text, overlaps)) else ()
+    told: set[tuple[Scope, Scope, Slot]] = set()
     for found in overlaps:
+        same = found.start.function, found.turn.function, found.turn.slot
+        if same in told:
+            continue  # a turn that asks twice is one turn
         if _of_text(found) and found.turn.slot in common:
             continue
+        told.add(same)
         notes = [started(found.start)]
         if found.start.switch is not None:
             notes.append(Note(found.start.switch, "this lets several run at a time"))

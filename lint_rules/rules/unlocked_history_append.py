@@ -267,6 +267,7 @@ def _lost_update(anatomy: Anatomy, rewrite: Rewrite) -> Draft:
     if rewrite.there is not None:
         module, node = rewrite.there
         notes.append(Note(node, "written here", module))
+    notes += [Note(node, "and saved here") for node in rewrite.others[:3]]
     cure = "hold one lock for each key from the load to the save, or have the store append what is new"
     return Draft(rewrite.node, message, cure, beside(rewrite.node, notes), rewrite.confidence)
 

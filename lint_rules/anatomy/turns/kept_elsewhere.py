@@ -60,8 +60,8 @@ class KeptElsewhere:
             callee = self.facts.slots.callee(call)
             inside = [kept for kept in self.of(callee) if kept.message is not None] if callee is not None else []
             yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
-            if inside or call in known or not self._is_done(call):
-                continue
+            if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
+                continue  # `session.add(Row(...))` only looks like a list
             message = self._handed(call)
             about = message is not None and (message.calls is not None or bool(message.answers))
             slot = self.place(call, function, with_calls=about) if message is not None else None
@@ -88,7 +88,14 @@ class KeptElsewhere:
             carried = next((part for part in held if told is None or not self._is_within(part, told)), None)
             if carried is not None:
                 return Message(call, "assistant", carried)
-        return told or _told_apart(call)
+        return told or self._told_apart(call)
+
+    def _told_apart(self, call: cst.Call) -> Message | None:
+        """A message whose role is one argument of a call, and what it says another: `note(key, "user", text)`."""
+        said = [arg.value for arg in call.args if not arg.star]
+        role = next((ROLES[text] for value in said if (text := ex.text(value)) in ROLES), None)
+        texts = [value for value in said if not isinstance(value, (cst.SimpleString, cst.Integer))]
+        return self.anatomy.transcript.messages.said(call, role, texts[-1]) if role is not None and texts else None
 
     def _is_within(self, part: cst.CSTNode, message: Message) -> bool:
         """Whether a message shows what it has of the calls: its text, maybe, and no more."""
@@ -225,9 +232,12 @@ class KeptElsewhere:
     def _gives_history(self, call: cst.Call) -> bool:
         given: list[cst.BaseExpression] = [call]
         outer = self.anatomy.module.parent[call]
-        while isinstance(outer, _AROUND):
+        while isinstance(outer, _AROUND) or (isinstance(outer, cst.Arg) and self._makes_history(outer)):
             given += [outer] if isinstance(outer, cst.BaseExpression) else []
             outer = self.anatomy.module.parent[outer]
+            if isinstance(outer, cst.Call):
+                given.append(outer)
+                outer = self.anatomy.module.parent[outer]
         if isinstance(outer, cst.Expr):
             return False
         given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
@@ -235,6 +245,19 @@ class KeptElsewhere:
         return any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given) or any(
             self.facts.slots.of(value) in slots for value in self._sent
         )
+
+    def _makes_history(self, arg: cst.Arg) -> bool:
+        """Whether an argument is a history that a function of the project makes another one of: `packed(load(key))`."""
+        call = self.anatomy.module.parent[arg]
+        found = body(self.anatomy, call) if isinstance(call, cst.Call) else None
+        if found is None or not isinstance(call, cst.Call) or self.anatomy.turns.reaches_model(call):
+            return False
+        there, callee = found
+        taken = {slot for slot, value in there.facts.slots.bindings(call, callee) if value is arg.value}
+        if any(Kind.HISTORY in there.facts.of(slot) for slot in taken):
+            return True
+        gone_through = {there.facts.slots.of(loop.iter) for loop in callee.nodes_of(cst.For, cst.CompFor)}
+        return not taken.isdisjoint(gone_through) and Kind.HISTORY in there.facts.of(("return", callee))
 
     def _histories_of(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
         """What a call hands to a function of the project that this sends as a history."""
@@ -252,14 +275,6 @@ class KeptElsewhere:
         asks = (call for function in functions for call in self.anatomy.turns.requests(function))
         handed = {value for call in asks if call not in self.facts.calls for value in self._histories_of(call)}
         return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
-
-
-def _told_apart(call: cst.Call) -> Message | None:
-    """A message whose role is one argument of a call, and what it says another: `note(key, "user", text)`."""
-    said = [arg.value for arg in call.args if not arg.star]
-    role = next((ROLES[text] for value in said if (text := ex.text(value)) in ROLES), None)
-    texts = [value for value in said if not isinstance(value, (cst.SimpleString, cst.Integer))]
-    return Message(call, role, content=texts[-1]) if role is not None and texts else None
 
 
 def _closes(anatomy: Anatomy, function: Scope) -> bool:

@@ -238,13 +238,13 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
                     made.update(name.lower() for name in _INSERTED.findall(text))
                     over.update(name.lower() for name in _UPDATED.findall(text))
                     outside.update([text] if _is_key(text) and not (node in names and text.isidentifier()) else ())
-            elif isinstance(node, cst.Name) and _is_row(anatomy, node.value):
+            elif isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
                 is_made = isinstance(outer, cst.Call) and outer.func is node
-                (made if is_made else read).add(node.value)
+                (made if is_made else read).add(row)
                 if isinstance(outer, cst.Attribute):  # `Message.objects.create(...)`
-                    made.add(node.value)
-    if isinstance(call.func, cst.Name) and _is_row(anatomy, call.func.value):
-        made.add(call.func.value)
+                    made.add(row)
+    if (row := _row(anatomy, call.func)) is not None:
+        made.add(row)
     outside.update(lasting_places(anatomy, _opened(call)))
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
@@ -323,11 +323,13 @@ def _is_key(text: str) -> bool:
     return len(text) > 2 and _KEY.fullmatch(text) is not None
 
 
-def _is_row(anatomy: Anatomy, name: str) -> bool:
-    """Whether a name is that of a class of the project, as which rows of a table come."""
-    if not name[:1].isupper():
-        return False
+def _row(anatomy: Anatomy, node: cst.BaseExpression) -> str | None:
+    """The class of the project that an expression names, if rows of a table come as its objects."""
+    name = ex.dotted(node) or ""
+    last = name.rpartition(".")[2]
+    if not last[:1].isupper():
+        return None
     if anatomy.module.class_named(name) is not None:
-        return any(full.startswith(TABLES) for full in anatomy.module.imports.full.values())
+        return last if any(full.startswith(TABLES) for full in anatomy.module.imports.full.values()) else None
     found = anatomy.defined_elsewhere(name, "class")
-    return found is not None and any(table.encode() in found[0].source for table in TABLES)
+    return last if found is not None and any(table.encode() in found[0].source for table in TABLES) else None

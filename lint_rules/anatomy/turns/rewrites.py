@@ -35,7 +35,8 @@ class Rewrite:
     """`node` rewrites the history `name` from `read`, with `wait` in between, while `other` may write it.
 
     `other` is a write, or the start of which several runs overlap. Threads need no `wait`. `stored`: what was read is
-    what a store outside the program had, and the whole of it is saved there again; `there`, if `node` calls what does.
+    what a store outside the program had, and the whole of it is saved there again; `there`, if `node` calls what does,
+    and `others` save it, too, from the same `read`.
     """
 
     node: cst.CSTNode
@@ -50,6 +51,7 @@ class Rewrite:
     confidence: Confidence = "high"
     stored: bool = False
     there: tuple[SourceModule, cst.CSTNode] | None = None
+    others: tuple[cst.CSTNode, ...] = ()
 
 
 def rewrites(races: Races) -> Iterator[Rewrite]:
@@ -342,13 +344,19 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     many = [s for s in races.starts_reaching(function) if s.many and _comes_between(s, function)]
     if not many or races.overlapping(function) is None or races.locks.at_entry(function):
         return
-    told: set[cst.CSTNode] = set()
+    saved: set[cst.CSTNode] = set()
+    found: dict[cst.CSTNode, Rewrite] = {}
     for load, save, is_one in _saved_whole(races, function):
         start = next((s for s in many if s.kind == "handler" or is_one), None)
-        if start is not None and save.node not in told and not _kept_apart(races, function, load, save.node):
-            told.add(save.node)
-            name = ex.source(_unwrapped(save.value), 40)
-            yield Rewrite(save.node, function, None, name, load, load, "", start, "", "medium", True, save.there)
+        if start is None or save.node in saved or _kept_apart(races, function, load, save.node):
+            continue
+        saved.add(save.node)
+        name = ex.source(_unwrapped(save.value), 40)
+        made = Rewrite(save.node, function, None, name, load, load, "", start, "", "medium", True, save.there)
+        first = found.setdefault(load, made)
+        if first is not made:
+            found[load] = replace(first, others=(*first.others, save.node))
+    yield from found.values()
 
 
 _Saved = tuple[cst.BaseExpression, Save, bool]
