@@ -54,8 +54,9 @@ way of the used-up rounds one of them
 - still has the empty value (`""`, `[]`, `{}`) that it got before the loop, or is what the loop itself waits for (`while
   found is None and`), with something empty in its place (`found or {}`), or is an empty text of its own (`return ""`),
   where no caller of the file asks whether there is one;
-- is the text of the last reply, which asked for tools, or what rounds that went on have put there of the model's words
-  beside their calls. Another text for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
+- is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and
+  read its text alone, or what rounds that went on have put there of the model's words beside their calls. Another text
+  for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
 - is what the tools of the rounds have filled (`state["found"]`), where nothing beside it can be looked into, or the
   last message of the history (`history[-1]`): the result of a tool.
 

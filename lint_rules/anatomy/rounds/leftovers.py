@@ -73,7 +73,7 @@ class Leftovers:
             if self._is_first_value(leaf.value) or self._is_awaited(leaf.value):
                 return self._leftover(leaf, empty=True)
         for leaf in leaves:
-            if self._is_last_text(leaf.value) or self._is_text_of_rounds(leaf.value):
+            if self._is_last_text(leaf.value) or self._is_text_of_rounds(leaf.value) or self._is_last_reply(leaf.value):
                 return self._leftover(leaf, empty=False)
         return self._filled(leaves)
 
@@ -257,6 +257,38 @@ class Leftovers:
         asked = self._set_inside(slot)
         said = any(map(self._is_said, asked))
         return said and not any(map(self.limits.exits.leads_out, asked))
+
+    def _is_last_reply(self, part: cst.BaseExpression) -> bool:
+        """A whole reply that each round sets, and of which every caller, all in this file, reads the text alone."""
+        slot = self.slots.of(part) if isinstance(part, cst.Name) else None
+        sites = self.anatomy.calls.sites[self.loop.function] if slot is not None and self.leaves_without_calls else []
+        asked = self._set_inside(slot)
+        said = any(map(self._is_said, asked)) and not any(map(self.limits.exits.leads_out, asked))
+        return said and bool(sites) and all(self._reads_text(site.node) for site in sites)
+
+    def _reads_text(self, call: cst.Call) -> bool:
+        """Whether what a call gives is bound to a name of which the text is read, and no calls, nor is it handed on."""
+        bound = self.module.awaiting(call)
+        target = ex.targets(bound)[0] if isinstance(bound, cst.Assign) else None
+        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        names = [name for name in self.facts.names.get(slot, ()) if name is not target] if slot is not None else []
+        later = [name for name in names if self.module.before(call, name) and not self.module.inside(name, call)]
+        around = [self.module.parent[name] for name in later]
+        others = [outer for outer in around if not self._takes_text(outer)]
+        return len(others) < len(around) and all(map(self._is_unread, others))
+
+    def _takes_text(self, outer: cst.CSTNode) -> bool:
+        """`reply.content`, `reply["content"]`, `reply.get("content")`, by what stands around the name."""
+        pairs = [ex.member(node) for node in (outer, self.module.parent.get(outer, outer))]
+        return any(pair is not None and pair[1] in _TEXTS for pair in pairs)
+
+    def _is_unread(self, outer: cst.CSTNode) -> bool:
+        """Whether a name stands where a function of this file gets it that asks nothing of the calls of a reply."""
+        call = self.module.parent.get(outer) if isinstance(outer, cst.Arg) else None
+        callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+        nodes = callee.nodes if callee is not None else []
+        asks = (reads_calls(self.facts, node) for node in nodes if isinstance(node, cst.BaseExpression))
+        return callee is not None and not any(asks)
 
     def _is_last_message(self, value: cst.BaseExpression) -> bool:
         """`history[-1]`, by itself or by a name that it gets behind the loop: the result of the last tool."""
