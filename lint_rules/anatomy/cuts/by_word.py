@@ -9,7 +9,6 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.contents import Contents
-from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
@@ -136,19 +135,7 @@ def _shortens(anatomy: Anatomy, contents: Contents, call: cst.Call, cut_here: se
     callee = anatomy.facts.slots.callee(call)
     if callee is not None:
         reached = anatomy.calls.reachable(callee)
-        if any(anatomy.module.scope_of[node].function in reached for node in cut_here):
-            return True
-        return bool(_SHORTENS.search(callee.name)) and _has_history(anatomy, callee)
+        return any(anatomy.module.scope_of[node].function in reached for node in cut_here)
     if not _SHORTENS.search(ex.called_name(call)):
         return False
-    return any(contents.history(arg.value) is not None for arg in call.args) or _known_history(anatomy, call)
-
-
-def _has_history(anatomy: Anatomy, function: Scope) -> bool:
-    return any(write.kind in {"cut", "replace", "rebind"} for write in anatomy.writes.reached_from(function))
-
-
-def _known_history(anatomy: Anatomy, call: cst.Call) -> bool:
-    """`self.memory.compact()`, where `self.memory` is known to be the history."""
-    base = ex.receiver(call)
-    return base is not None and anatomy.facts.is_kind(base, Kind.HISTORY)
+    return any(contents.history(arg.value) is not None for arg in call.args)

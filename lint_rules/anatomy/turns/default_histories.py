@@ -155,38 +155,12 @@ def _of_made_default(anatomy: Anatomy, param: cst.Param, slot: Slot, default: cs
         if isinstance(target, cst.Attribute) and any(s in names for s in _holders(anatomy, target.value)):
             yield GrownDefault("default", param, slot, write.node, write.evidence)
             return
-    held = _history_in(*made) if made is not None else None
-    for call in anatomy.module.nodes_of(cst.Call) if held is not None else ():
-        base = ex.receiver(call)
-        if held is not None and isinstance(base, cst.Attribute) and _adds(call):
-            if any(s in names for s in _holders(anatomy, base)):
-                yield GrownDefault("default", param, slot, call, None)
-                return
 
 
 def _makes_state(default: cst.Call) -> bool:
     """`State()` of a class that is not at hand: what grows in it, the writes of this file show."""
     name = ex.called_name(default)
     return name[:1].isupper() and name not in _MARKERS and not default.args
-
-
-def _adds(call: cst.Call) -> bool:
-    return ex.called_name(call) in {"append", "extend", "insert"} or ex.called_name(call).startswith(
-        ("add_", "append_")
-    )
-
-
-def _history_in(where: Anatomy, cls: Scope, depth: int = 0) -> Evidence | None:
-    """Why objects of a class hold a message history: in a field, or in an object of a field's class."""
-    for slot, kinds in where.facts.all_known().items():
-        if slot[0] == "attr" and slot[1] is cls and Kind.HISTORY in kinds:
-            return kinds[Kind.HISTORY]
-    for node in cls.nodes if depth == 0 else ():
-        inner = where.facts.slots.annotated(node.annotation.annotation) if isinstance(node, cst.AnnAssign) else None
-        found = _history_in(where, inner, 1) if inner is not None else None
-        if found is not None:
-            return found
-    return None
 
 
 def _holders(anatomy: Anatomy, base: cst.BaseExpression) -> Iterator[Slot]:

@@ -60,16 +60,7 @@ class Lasting:
         root = root_object(slot)
         if root[0] == "attr" or root[2] in self.anatomy.module.top.bound:
             return True
-        if self.anatomy.facts.assigned(slot):
-            return True
-        return any(self._sets(call, slot) for call in self.anatomy.module.nodes_of(cst.Call))
-
-    def _sets(self, call: cst.Call, slot: Slot) -> bool:
-        """`session.set("history", [])`."""
-        base = ex.receiver(call)
-        if ex.called_name(call) != "set" or base is None or len(call.args) < 2 or slot[0] != "member":
-            return False
-        return bool(ex.text(call.args[0].value) == slot[2] and self.anatomy.facts.slots.of(base) == slot[1])
+        return bool(self.anatomy.facts.assigned(slot))
 
     def happens_once(self, function: Scope) -> bool:
         """Whether a function runs for one turn only: from the top of the program, or on an object made for it."""
