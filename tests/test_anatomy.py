@@ -9,6 +9,7 @@ import pytest
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.drawing import draw
+from lint_rules.anatomy.rounds.waits import Waits
 from lint_rules.anatomy.turns.resources import Resources
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.output.maps.text import render
@@ -104,6 +105,49 @@ def test_a_round_loop_has_its_limit_and_a_prompt_loop_is_none() -> None:
     loops = text.partition("round loops\n")[2].partition("\n\n")[0].splitlines()
     heads = [line for line in loops if not line.startswith("    ")]
     assert heads == ["  line 3: in `rounds`, asks in line 4, limit `range(9)`"]
+
+
+def test_who_sits_there_is_asked_under_any_name() -> None:
+    source = """
+        from prompt_toolkit import prompt as pt_ask
+
+        def talk(client, log):
+            while True:
+                log.append({"role": "user", "content": pt_ask("you: ")})
+                log.append(client.chat.completions.create(model="m", messages=log).choices[0].message)
+    """
+    anatomy = Anatomy(SourceModule(textwrap.dedent(source), "agent.py"), Vocabulary())
+    loop = anatomy.module.nodes_of(cst.While)[0]
+    assert Waits(anatomy.calls, anatomy.flow).in_each_round(loop, anatomy.module.scope_of[loop].function) is not None
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "client.chat.completions.create(**packed(rows))",
+        "attempt(**packed(rows))",
+        "attempt(model='m', messages=rows)",
+    ],
+    ids=["spread", "spread twice", "keywords kept"],
+)
+def test_what_is_spread_into_a_request_is_its_history(way: str) -> None:
+    text = outline(
+        f"""
+        from openai import OpenAI
+        client = OpenAI()
+
+        def packed(things):
+            order = {{"model": "m", "messages": things}}
+            return order
+
+        def attempt(**order):
+            return client.chat.completions.create(**order)
+
+        def ask(rows):
+            return {way}
+        """
+    )
+    assert "rows" in values(text, "history")
 
 
 @pytest.mark.parametrize(
@@ -264,3 +308,53 @@ def test_what_stands_in_the_body_of_a_class_comes_behind_no_test() -> None:
     flags = anatomy.unguarded.races.flags
     assert list(flags.tests_before(call, body)) == []
     assert not flags.guard(call, body)
+
+
+@pytest.mark.parametrize(
+    ("handler", "fails"),
+    [("return None", False), ("raise", True), ("log(1)\n                raise ValueError from None", True)],
+    ids=["taken", "raised again", "raised otherwise"],
+)
+def test_the_error_of_a_request_may_leave_what_asks(handler: str, fails: bool) -> None:
+    source = f"""
+        def ask(client, rows):
+            try:
+                return client.chat.completions.create(model="m", messages=rows)
+            except Exception:
+                {handler}
+
+        def turn(client, rows):
+            return ask(client, rows)
+    """
+    anatomy = Anatomy(SourceModule(textwrap.dedent(source), "agent.py"), Vocabulary())
+    turn = next(function for function in anatomy.module.functions if function.name == "turn")
+    [request] = anatomy.turns.requests(turn)
+    assert anatomy.turns.may_fail(request) is fails
+
+
+@pytest.mark.parametrize(
+    ("between", "leads"),
+    [
+        ("log(reply)", False),
+        ("reply = ask()", True),
+        ("reply['calls'] = []", True),
+        ("reply.pop('calls')", True),
+        ("for reply in replies: log(reply)", True),
+    ],
+    ids=["read", "bound anew", "part set", "part taken out", "bound by a loop"],
+)
+def test_a_side_that_all_ways_contradict_is_no_way(between: str, leads: bool) -> None:
+    source = f"""
+        def turn(reply, replies, ask, log):
+            if not reply.get("calls"):
+                return None
+            {between}
+            if reply.get("calls"):
+                return 1
+            return 2
+    """
+    anatomy = Anatomy(SourceModule(textwrap.dedent(source), "agent.py"), Vocabulary())
+    turn = next(function for function in anatomy.module.functions if function.name == "turn")
+    last = turn.nodes_of(cst.Return)[-1]
+    graph = anatomy.flow(turn)
+    assert graph.reaches(graph.entry, graph.at(last), exceptions=False) is leads

@@ -405,7 +405,7 @@ def _stored_at_once(anatomy: Anatomy, function: Scope) -> Iterator[_Source]:
 def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, str | None]]:
     """The blocks that handle an error of a request, and the name of the error there."""
     taking = {guard: [*filter(_takes_failures, guard.handlers)] for guard in function.nodes_of(cst.Try)}
-    requests = anatomy.turns.requests(function) if any(taking.values()) else []
+    requests = [*filter(anatomy.turns.may_fail, anatomy.turns.requests(function))] if any(taking.values()) else []
     for guard, handlers in taking.items():
         request = guarded_request(anatomy, guard, requests.__contains__) if handlers and requests else None
         if request is not None:

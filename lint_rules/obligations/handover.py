@@ -15,7 +15,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
@@ -286,8 +286,12 @@ class _Search:
             return False
         if own is not None and self._is_never_taken_from(own):
             return False
-        if self.anatomy.facts.slots.callee(node) is not None:
-            return self._callee_stores(node, slot) or bool(self.resources.of(node).made)
+        run = body(self.anatomy, node)
+        if run is not None:
+            if run[0] is not self.anatomy and self.anatomy.kept_elsewhere.keeps_whole(node, function):
+                return True
+            inserts = run[0] is self.anatomy and bool(self.resources.of(node).made)
+            return inserts or self._callee_stores(node, *run, slot)
         return stores_by_name(node) and (
             _WHOLE.search(ex.called_name(node)) is not None
             or is_store(base)
@@ -313,21 +317,20 @@ class _Search:
             return not isinstance(outer.operator, (cst.In, cst.NotIn))
         return not isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.NameItem))
 
-    def _callee_stores(self, call: cst.Call, slot: Slot) -> bool:
-        """Whether a function of this file stores the list elsewhere: not one that only edits it."""
+    def _callee_stores(self, call: cst.Call, there: Anatomy, callee: Scope, slot: Slot) -> bool:
+        """Whether a function of the project stores the list elsewhere: not one that only edits it."""
         views = self._views(slot)
         stored = self.anatomy.transcript.at(call)
         if any(one.slot is not None and one.slot not in views and one.kind != "cut" for one in stored):
             return True
-        callee = self.anatomy.facts.slots.callee(call)
-        assert callee is not None
-        got = {s for s, value in self.anatomy.facts.slots.bindings(call, callee) if self._holds(value, slot)}
+        got = {s for s, value in there.facts.slots.bindings(call, callee) if self._holds(value, slot)}
         for node in callee.nodes:
-            if type(node) is cst.Call and stores_by_name(node) and not is_logging(node):
-                if any(self._mentions(arg.value, got) for arg in node.args):
-                    return self.anatomy.facts.slots.of(ex.receiver(node) or node) not in got
+            made = type(node) is cst.Call and ex.called_name(node)[:1].isupper()
+            if type(node) is cst.Call and stores_by_name(node) and not (made or is_logging(node)):
+                if any(_mentions(there, arg.value, got) for arg in node.args):
+                    return there.facts.slots.of(ex.receiver(node) or node) not in got
             elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, (cst.Attribute, cst.Subscript)):
-                if self._mentions(node.value, got):
+                if _mentions(there, node.value, got):
                     return True
         return False
 
@@ -365,9 +368,6 @@ class _Search:
         if isinstance(value, cst.ListComp):
             return self._is_view(value.for_in.iter, views)
         return self.anatomy.facts.slots.of(value) in views or any(self._is_view(s, views) for s in sources(value))
-
-    def _mentions(self, value: cst.BaseExpression, slots: set[Slot]) -> bool:
-        return any(type(n) is cst.Name and self.anatomy.facts.slots.of(n) in slots for n in walk(value))
 
     def _lost(
         self,
@@ -564,17 +564,28 @@ class _Search:
         return found
 
     def _given_back(self, function: Scope, slot: Slot) -> set[Point]:
-        """Where a caller gets the list, or some function that may keep it."""
-        parent = self.anatomy.module.parent
+        """Where a caller gets the list, alone or in an object that is made of it, or some function that may keep it."""
+        parent, packed = self.anatomy.module.parent, {slot, *self._packed(function, slot)}
         ways_out = [node for node in function.nodes if isinstance(node, (cst.Return, cst.Raise, cst.Yield))]
         handed = [
             node
             for node in ways_out
             for name in walk(node)
-            if type(name) is cst.Name and self.anatomy.facts.slots.of(name) == slot
+            if type(name) is cst.Name and self.anatomy.facts.slots.of(name) in packed
             if not (isinstance(parent[name], cst.Subscript) and ex.slice_of(parent[name]) is None)  # `new[-1].content`
         ]
         return set(self.anatomy.points(function, handed))
+
+    def _packed(self, function: Scope, slot: Slot) -> Iterator[Slot]:
+        """The names of objects and displays that a list is put into: `result = Result(done, messages=messages)`."""
+        for node in function.nodes_of(cst.Assign):
+            value = ex.inner(node.value)
+            made = isinstance(value, (cst.Dict, cst.Tuple)) or (
+                isinstance(value, cst.Call) and ex.called_name(value)[:1].isupper()
+            )
+            if made and self._holds(value, slot):
+                names = map(self.anatomy.facts.slots.of, ex.targets(node))
+                yield from (name for name in names if name is not None)
 
     @staticmethod
     def _leaves(path: list[Point], exceptions: bool) -> cst.CSTNode | None:
@@ -584,3 +595,7 @@ class _Search:
             return next((s for s in reversed(statements) if isinstance(s, cst.ExceptHandler)), None)
         jumps = (cst.Return, cst.Break)
         return next((s for s in reversed(statements) if isinstance(s, jumps)), None)
+
+
+def _mentions(anatomy: Anatomy, value: cst.BaseExpression, slots: set[Slot]) -> bool:
+    return any(type(n) is cst.Name and anatomy.facts.slots.of(n) in slots for n in walk(value))

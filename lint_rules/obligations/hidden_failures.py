@@ -12,6 +12,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.storing import Storing, Transfer
 from lint_rules.syntax import exceptions
@@ -78,6 +79,8 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 
 
 def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
+    if transfer.way == "load" and _is_looked_over(anatomy, transfer):
+        return None
     handling = handlers.handle(anatomy.module, guard, handler)
     emptied = transfer.way == "load" and not _is_set_aside(anatomy, guard, handler)
     for target, value in _emptied(anatomy, handling) if emptied else ():
@@ -98,6 +101,17 @@ def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transf
     ):
         return HiddenFailure(handler, transfer, False)
     return None
+
+
+def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
+    """Whether a loop over many stores reads only parts of each that are no history: titles, for a list of talks."""
+    statement, facts = anatomy.module.statement(transfer.node), anatomy.facts
+    named = {node.value for node in walk(transfer.node) if isinstance(node, cst.Name)}
+    loops = (outer for outer in anatomy.module.ancestors(transfer.node) if isinstance(outer, cst.For))
+    if not any(named.intersection(ex.target_names(loop.target)) for loop in loops):
+        return False
+    read = facts.parts_read(ex.targets(statement)[0]) if isinstance(statement, cst.Assign) else []
+    return bool(read) and not any(Kind.HISTORY in facts.kinds(part) for part in read)
 
 
 def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:

@@ -209,17 +209,25 @@ class _Search:
             return False
         if any(full.startswith(words.AWAITED) for full in self._makers(owner)):
             return True
-        return stores_by_name(call) and (ex.called_name(call), owner) in self._awaited
+        awaited = self._awaited.get((ex.called_name(call), owner), ()) if stores_by_name(call) else ()
+        return base is not None and any(self._may_be_same(base, other) for other in awaited)
+
+    def _may_be_same(self, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+        """Whether two expressions for one slot may stand for one object: a name may have been bound anew between."""
+        if not isinstance(one, cst.Name) or not isinstance(other, cst.Name):
+            return True
+        bound = self.anatomy.definitions(one), self.anatomy.definitions(other)
+        return not all(bound) or not set(bound[0]).isdisjoint(bound[1])
 
     @cached_property
-    def _awaited(self) -> set[tuple[str, Slot]]:
-        """The methods that are awaited somewhere in the file, with the slots of their objects."""
-        found: set[tuple[str, Slot]] = set()
+    def _awaited(self) -> dict[tuple[str, Slot], list[cst.BaseExpression]]:
+        """The objects whose methods are awaited somewhere in the file, by the method and the object's slot."""
+        found: dict[tuple[str, Slot], list[cst.BaseExpression]] = {}
         for call in self.anatomy.module.nodes_of(cst.Call):
             base = ex.receiver(call) if type(self.anatomy.module.parent[call]) is cst.Await else None
             owner = self.slots.of(base) if base is not None else None
-            if owner is not None:
-                found.add((ex.called_name(call), owner))
+            if owner is not None and base is not None:
+                found.setdefault((ex.called_name(call), owner), []).append(base)
         return found
 
     def _makers(self, slot: Slot) -> Iterator[str]:

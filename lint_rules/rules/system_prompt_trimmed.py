@@ -46,9 +46,10 @@ class Chat:
 This file puts a system message at the front of the list (or appends one to it), or one that imports it hands over such
 a list, or begins its own object with such a message; and the list is cut by position with nothing of its front kept: a
 slice (`h[-n:]`, `h[k:]`), `del h[:n]`, `h.pop(0)` while something is too large, or a bound (`deque(maxlen=n)`). What is
-left is stored as the history or sent. Silent where the front is kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`,
-`h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too, the same cut is also
-orphaned-tool-result (AGL602): another harm, with another cure.
+left is stored as the history or sent. Silent where the instructions are put there behind the cut, or by each run into a
+list of its own, of which only a rest is stored; where what is left gets instructions of its own; where the front is
+kept or put back (`[h[0], *h[-n:]]`, `del h[1:n]`, `h.insert(0, ...)`), and where a role is asked for. Where the list
+may hold tool results, too, the same cut is also orphaned-tool-result (AGL602): another harm, with another cure.
 
 ## Known problems
 System messages that another file puts into the list later than in `__init__` are not seen.
@@ -70,6 +71,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Contents
+from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
 
@@ -84,6 +86,8 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue  # what is put in front of messages that were picked is not looked for
         system = trimming.contents.system_message(trim.cut.base)
         if system is None or _keeps_front(anatomy, trimming.contents, trim) or alignment.of(trim.cut, system=True):
+            continue
+        if _comes_again(anatomy, trim, system.node) or _gets_another(anatomy, trimming.contents, trim):
             continue
         name = ex.source(trim.cut.base, 40)
         cut = (
@@ -116,6 +120,31 @@ def _keeps_front(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
         return True
     return any(_is_taken_off(contents, node) for site in anatomy.calls.sites[trim.function]
                for node in site.caller.nodes)  # fmt: skip
+
+
+def _comes_again(anatomy: Anatomy, trim: Trim, system: cst.CSTNode) -> bool:
+    """Whether each run puts the instructions into a list of its own: behind the cut, or always, and stores a rest."""
+    slot, function = anatomy.facts.slots.of(trim.cut.base), trim.function
+    put = anatomy.points(function, [system]) if slot is not None and slot[:2] == ("var", function) else []
+    graph, cut = anatomy.flow(function), anatomy.points(function, [trim.node])
+    if not put or slot is None or not graph.reaches(put, cut):
+        return bool(put)
+    target = anatomy.module.statement(trim.at)
+    elsewhere = trim.fate == "stored" and not (
+        isinstance(target, cst.Assign) and slot in map(anatomy.facts.slots.of, ex.targets(target))
+    )
+    own = not is_parameter(slot) and isinstance(trim.node, cst.Subscript)
+    return elsewhere and own and not graph.reaches(graph.entry, cut, put)
+
+
+def _gets_another(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
+    """Whether what is left gets instructions of its own: `recent = h[-2:]`, `recent + [{"role": "system", ...}]`."""
+    bound = anatomy.module.statement(trim.node)
+    names = [*map(anatomy.facts.slots.of, ex.targets(bound))] if isinstance(bound, cst.Assign) else []
+    sums = trim.function.nodes_of(cst.BinaryOperation) if names and None not in names else []
+    added = [each.right for each in sums if anatomy.facts.slots.of(each.left) in names]
+    lists = [each for each in added if isinstance(each, cst.List)]
+    return any(contents.is_system(part.value) for each in lists for part in each.elements)
 
 
 def _is_taken_off(contents: Contents, node: cst.CSTNode) -> bool:

@@ -288,8 +288,24 @@ def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether the call that a model wrote is lost with the error: nothing else is tried, and it would be used."""
     return (
         handling.ending is Ending.DROPS
+        and not _ends_in_error(anatomy, call, handling)
         and not is_tried_otherwise(anatomy, call, handling)
         and _is_put_to_use(anatomy, call)
+    )
+
+
+def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """Whether a function that gives back what it parses raises in the end, if it makes nothing else of the text."""
+    function = anatomy.module.scope_of[handling.guard].function
+    raising = anatomy.points(function, function.nodes_of(cst.Raise))
+    graph = anatomy.flow(function)
+    start = graph.at(handling.handler)
+    given = (node for node in function.nodes_of(cst.Return) if not handlers.is_neutral(node.value))
+    return (
+        bool(raising)
+        and _hands_back(anatomy, call, function)
+        and graph.reaches(start, raising, exceptions=False)
+        and not graph.reaches(start, graph.exit, anatomy.points(function, given), exceptions=False)
     )
 
 

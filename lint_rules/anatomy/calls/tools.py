@@ -123,10 +123,19 @@ class _Told:
             if not {"name", "description"} <= set(self._parts(cls)):
                 continue
             used = {node.attr for method in cls.methods.values() for node in _own_attributes(method)}
+            left_open = self._left_open(cls)
             for name, method in cls.methods.items():
                 takes = method.parameters or getattr(method.node.args, "kwarg", None)
+                if left_open and not left_open.intersection((name, *(node.attr for node in _own_attributes(method)))):
+                    continue
                 if takes and name not in used and not method.decorators and name != "__init__":
                     yield method
+
+    def _left_open(self, cls: ClassFrame) -> set[str]:
+        """The methods that a class, or one that it inherits from, leaves to others: what a tool does, and not how it
+        is shown, has no default."""
+        every = [(name, method) for each in (cls, *self._values.bases(cls)) for name, method in each.methods.items()]
+        return {name for name, method in every if "abstractmethod" in method.decorators}
 
     def _parts(self, cls: ClassFrame) -> Iterator[str]:
         """What a class has, has in an object that tells of it, or tells the class that it inherits from."""

@@ -201,7 +201,8 @@ class _Handing:
         if not told:
             return
         used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
-        mended = self._alignment.of_result(call, function)
+        is_taken = not isinstance(anatomy.module.awaiting(call), cst.Expr)
+        mended = is_taken and self._alignment.of_result(call, function)
         for path, name in run:
             where = os.path.abspath(path), name
             yield from (_said(anatomy, where, each, call, used=used, mended=mended, sent=sent) for each in told)

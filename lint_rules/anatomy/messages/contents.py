@@ -302,11 +302,19 @@ class Contents:
     def _looked_for(self, node: cst.BaseExpression) -> Proof | None:
         """Where this file asks of the elements of a list, or of a part of it, whether they belong to a tool call."""
         lists = set(self.lists_in(node)) if self._looked_at else set()
-        for looked, listed in self._looked_at if lists else ():
+        for looked, listed in self._looked_at if lists and not all(map(self._is_all_known, lists)) else ():
             made_of = set(self.flowing_into(listed))
             if not lists.isdisjoint(made_of) and made_of.isdisjoint(self._stored):  # else they are asked for those
                 return Proof(looked, "its messages are asked here whether they belong to a tool call")
         return None
+
+    def _is_all_known(self, slot: Slot) -> bool:
+        """Whether a list begins empty, and each message that gets into it is made in this file."""
+        begun = [value for value in self.facts.assigned(slot) if slot not in map(self.facts.slots.of, sources(value))]
+        put = [one for one in self._put.get(slot, ()) if one.kind not in {"rebind", "cut", "replace"}]
+        empty = all(isinstance(value, cst.List) and not value.elements for value in begun)
+        made = all(one.message is not None and one.message.content is not None for one in put)
+        return bool(begun and put) and empty and made
 
     @cached_property
     def _looked_at(self) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
@@ -330,10 +338,10 @@ class Contents:
         for slot in slots:
             for value in self.facts.assigned(slot):
                 first = _first(value)
-                if first is not None and self._is_system(first):
+                if first is not None and self.is_system(first):
                     return Proof(first, "the system message is put at its front here")
             for write in self.anatomy.writes.by_slot.get(slot, ()):
-                if write.kind in {"append", "insert"} and write.value is not None and self._is_system(write.value):
+                if write.kind in {"append", "insert"} and write.value is not None and self.is_system(write.value):
                     if _at_front(write.node) if write.kind == "insert" else not self._comes_later(write, slot):
                         return Proof(write.node, "the system message is put into it here")
         return None
@@ -342,7 +350,7 @@ class Contents:
         """Why a list may hold a system message behind other messages."""
         for slot in self.flowing_into(node):
             for write in self.anatomy.writes.by_slot.get(slot, ()):
-                if write.kind == "append" and write.value is not None and self._is_system(write.value):
+                if write.kind == "append" and write.value is not None and self.is_system(write.value):
                     if self._comes_later(write, slot):
                         return Proof(write.node, "another system message is put behind the first here")
         return None
@@ -367,7 +375,7 @@ class Contents:
         flow = self.anatomy.flow(function)
         return bool(put) and not flow.reaches(flow.entry, self.anatomy.points(function, [node]), put)
 
-    def _is_system(self, node: cst.BaseExpression) -> bool:
+    def is_system(self, node: cst.BaseExpression) -> bool:
         """Whether a message holds instructions: a summary with the role of the system is no such thing."""
         if isinstance(node, cst.Name) and "summar" in node.value:
             return False

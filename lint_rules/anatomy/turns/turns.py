@@ -11,6 +11,7 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import (
+    body,
     declares_request,
     methods_elsewhere,
     own_class,
@@ -84,6 +85,7 @@ class Turns:
         self._apart: dict[Turn, bool] = {}
         self._run: dict[cst.Call, bool] = {}
         self._requests: dict[Scope, list[cst.Call]] = {}
+        self._failing: dict[Scope, bool] = {}
 
     def of(self, function: Scope) -> list[Turn]:
         """The turns that a function runs, but for those of which it only calls a function that runs them."""
@@ -166,6 +168,26 @@ class Turns:
         if function not in self._requests:
             self._requests[function] = [call for call in function.nodes_of(cst.Call) if self.reaches_model(call)]
         return self._requests[function]
+
+    def may_fail(self, request: cst.Call) -> bool:
+        """Whether the error of a request may leave what a call runs for it: not where a handler there takes all.
+
+        The body in this project tells; what is not at hand may fail.
+        """
+        found = body(self.anatomy, request)
+        return found is None or found[0].turns.fails_out(found[1])
+
+    def fails_out(self, function: Scope) -> bool:
+        """Whether the error of a request that a function of this file makes may leave it."""
+        if function not in self._failing:
+            self._failing[function] = True  # of functions that run each other
+            graph = self.anatomy.flow(function)
+            places = self.anatomy.points(function, [ask for ask in self.requests(function) if self.may_fail(ask)])
+            failed = [target for point in places for target, kind in point.successors if kind in {"exception", "raise"}]
+            self._failing[function] = not self.requests(function) or (
+                graph.raises in failed or graph.reaches(failed, graph.raises, exceptions=False)
+            )
+        return self._failing[function]
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""
