@@ -26,7 +26,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, made_in
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.held_back import Held, held_back
-from lint_rules.obligations.open_ends import BROKEN, OpenEnds
+from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
 from lint_rules.obligations.takers import Taker, takers
 from lint_rules.obligations.unanswered import Escape, Region
 from lint_rules.obligations.waiting import (
@@ -152,11 +152,9 @@ class WaysOut:
         """Errors that end in a handler around the loop while the stored call has no answer."""
         for fault, landed in sorted(self._faults(taken), key=_rarity):
             handler = landed.statement
-            if fault.parsing:
-                continue
             if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
                 how = self.ends.go_on(landed, surely=True)
-                if how is not None:
+                if how is not None and (how == REFUSED or not fault.parsing):  # AGL501 reports those that end a turn
                     yield Failure(handler, fault.cause, how, fault.stops)
 
     def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:

@@ -97,9 +97,9 @@ question is), rows that are rolled back or deleted, histories that go through a 
 calls among others (whatever it is called; one that cannot be read may mend the list, if its result takes the list's
 place; not one that only leaves out results without a call, or drops what stands at the front, nor one that is run on a
 way out of the turn, for the others), tools that end the conversation (one that ends what was asked for does so where
-each question begins a history of its own), and errors of parsing arguments, which AGL501 reports. Known are the results
-of OpenAI (chat completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and constructors that say
-that they hold one.
+each question begins a history of its own), and errors of parsing arguments that end the turn, which AGL501 reports.
+Known are the results of OpenAI (chat completions, responses, assistants), Anthropic, Gemini, Bedrock and LangChain, and
+constructors that say that they hold one.
 
 ## Known problems
 A function of another file that gets the id of the call may answer it: such paths are silent. Results that are lost in
