@@ -114,7 +114,7 @@ class Anatomy:
         self._tools = tools
         self._serves = serves
         self.names = names
-        self._graphs: dict[Scope, control_flow.Graph] = {}
+        self._ways: dict[Scope, Ways] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
         self._neighbours: dict[tuple[str, str], Neighbour | None] = {}
@@ -124,8 +124,8 @@ class Anatomy:
 
         Nothing can be asked afterwards. Its module, and what lies nearby, others may share.
         """
-        for graph in self._graphs.values():
-            graph.close()
+        for ways in self._ways.values():
+            ways.graph.close()
         vars(self).clear()
 
     @cached_property
@@ -333,13 +333,18 @@ class Anatomy:
 
     def flow(self, function: Scope) -> control_flow.Graph:
         """The control-flow graph of a function, lambda or the module body: its tests agree with each other."""
-        graph = self._graphs.get(function)
-        if graph is None:
+        return self.ways(function).graph
+
+    def ways(self, function: Scope) -> Ways:
+        """The ways through a function, lambda or the module body, with what its tests have told on them."""
+        ways = self._ways.get(function)
+        if ways is None:
             node = function.node
             assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
-            graph = self._graphs[function] = control_flow.build(node, yields=bool(function.nodes_of(cst.Yield)))
-            Ways(self.module, function, graph).cut_contradictions()
-        return graph
+            graph = control_flow.build(node, yields=bool(function.nodes_of(cst.Yield)))
+            ways = self._ways[function] = Ways(self.module, function, graph)
+            ways.cut_contradictions()
+        return ways
 
     def points(self, function: Scope, nodes: Iterable[cst.CSTNode]) -> list[control_flow.Point]:
         """The points of a function's statements that hold these nodes."""

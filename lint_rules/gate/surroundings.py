@@ -166,14 +166,16 @@ class Surroundings(Evidence):
 
     def decodes_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that decodes JSON."""
-        return any(
-            _DECODES.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
-        )
+        return self._calls_where(_DECODES)
 
     def answers_elsewhere(self) -> bool:
         """What is called here is defined in a file of the project that may answer tool calls."""
+        return self._calls_where(_ANSWERS)
+
+    def _calls_where(self, sign: re.Pattern[bytes]) -> bool:
+        """Whether what is called here is defined in a file of the project whose source has a sign."""
         return any(
-            _ANSWERS.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
+            sign.search(source) and not self.called.isdisjoint(_defined(source)) for _, source in self._sources()
         )
 
     def defined_elsewhere(self) -> set[str]:

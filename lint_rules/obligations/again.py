@@ -81,7 +81,7 @@ class Again:
 
     @cached_property
     def _ways(self) -> Ways:
-        return Ways(self.module, self.function, self.graph)
+        return self.anatomy.ways(self.function)
 
     def preceded(self, then: cst.CSTNode, first: Container[Point], avoiding: Container[Point]) -> bool:
         """`follows` without exceptions, asked from behind: for one place and the points of many before it."""

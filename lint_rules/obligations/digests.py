@@ -23,7 +23,6 @@ from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
-from lint_rules.syntax.ways import Ways
 
 _HOPS = 3
 _DEEPEST = 5
@@ -119,8 +118,8 @@ class _Search:
 
     def _without(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> cst.CSTNode | None:
         """What leads to a place where a request has failed or given nothing, if nothing leads there with its text."""
-        module, graph = self.anatomy.module, self.anatomy.flow(function)
-        ways, goal = Ways(module, function, graph), set(self.anatomy.points(function, [node]))
+        module, ways = self.anatomy.module, self.anatomy.ways(function)
+        goal = set(self.anatomy.points(function, [node]))
         start = self.anatomy.points(function, [request])
         asked = (*function.nodes_of(cst.If, cst.While), *function.nodes_of(cst.IfExp))
         tests = [test for test in asked if module.before(request, test)]
@@ -255,7 +254,7 @@ def _tests(
     there: Anatomy, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode
 ) -> list[Shown] | None:
     """The tests of a text on a way to a place; None where one of them keeps from it what is nothing."""
-    ways, order = Ways(there.module, function, there.flow(function)), there.module.order
+    ways, order = there.ways(function), there.module.order
     asked = [
         test
         for test in (*function.nodes_of(cst.If, cst.While), *function.nodes_of(cst.IfExp))

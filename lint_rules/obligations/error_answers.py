@@ -29,7 +29,6 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
-from lint_rules.syntax.ways import Ways
 
 _MOST_HOPS = 4
 _CONTAINERS = (cst.DictElement, cst.Dict, cst.Element, cst.List, cst.Arg)
@@ -292,7 +291,7 @@ class ErrorAnswers:
             return True
         asked = [t.request for t in source.texts if not t.leaves and t.function is function]  # gives another answer
         again = anatomy.points(function, asked)
-        return Ways(anatomy.module, function, anatomy.flow(function)).path(start, goals, again) is not None
+        return anatomy.ways(function).path(start, goals, again) is not None
 
 
 def _gets_answers(anatomy: Anatomy, function: Scope, call: cst.Call) -> bool:

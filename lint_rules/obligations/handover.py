@@ -327,10 +327,10 @@ class _Search:
         for node in callee.nodes:
             made = type(node) is cst.Call and ex.called_name(node)[:1].isupper()
             if type(node) is cst.Call and stores_by_name(node) and not (made or is_logging(node)):
-                if any(_mentions(there, arg.value, got) for arg in node.args):
+                if any(there.facts.slots.names_any(arg.value, got) for arg in node.args):
                     return there.facts.slots.of(ex.receiver(node) or node) not in got
             elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, (cst.Attribute, cst.Subscript)):
-                if _mentions(there, node.value, got):
+                if there.facts.slots.names_any(node.value, got):
                     return True
         return False
 
@@ -595,7 +595,3 @@ class _Search:
             return next((s for s in reversed(statements) if isinstance(s, cst.ExceptHandler)), None)
         jumps = (cst.Return, cst.Break)
         return next((s for s in reversed(statements) if isinstance(s, jumps)), None)
-
-
-def _mentions(anatomy: Anatomy, value: cst.BaseExpression, slots: set[Slot]) -> bool:
-    return any(type(n) is cst.Name and anatomy.facts.slots.of(n) in slots for n in walk(value))

@@ -22,7 +22,6 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate, truth
-from lint_rules.syntax.ways import Ways
 
 Test = cst.If | cst.While
 Says = Callable[[cst.BaseExpression], "bool | None"]
@@ -69,7 +68,7 @@ class _Led:
         self._anatomy = anatomy
         self._told = ToldByReply(anatomy, function)
         self._graph = anatomy.flow(function)
-        self._ways = Ways(anatomy.module, function, self._graph)
+        self._ways = anatomy.ways(function)
         stored = anatomy.transcript.stored(function)
         kept = set(anatomy.points(function, [s.node for s in stored if s.calls is not None]))
         self._over = {p for p in self._graph.points if p in kept or self._told.asks(p) or self._told.settles(p)}

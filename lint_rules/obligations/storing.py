@@ -315,7 +315,7 @@ class Storing:
         slots, storage, functions = self.anatomy.facts.slots, self.anatomy.storage, self.anatomy.module.functions
         savers = [slot[1] for slot in held if slot[0] == "var"]
         saves = [save for function in dict.fromkeys(savers) for save in storage.saves(function)]
-        places = [s.place for s in saves if any(slots.of(n) in held for n in walk(s.value) if isinstance(n, cst.Name))]
+        places = [save.place for save in saves if slots.names_any(save.value, held)]
         for function in functions if places else ():
             read = (storage.read_at(node, function) for node in function.nodes_of(cst.Call))
             if any(at is not None and at.is_rewritten_at(place) for at in read for place in places):

@@ -377,14 +377,11 @@ class WaysOut:
         if any(slot not in lists or made_in(slot) is not self.function for slot in self.ends.histories):
             return False
 
-        def holds(value: cst.CSTNode) -> bool:
-            return any(isinstance(node, cst.Name) and slots.of(node) in lists for node in walk(value))
-
         for node in self.function.nodes:
-            if isinstance(node, cst.Assign) and holds(node.value):
+            if isinstance(node, cst.Assign) and slots.names_any(node.value, lists):
                 lists.update(slot for target in node.targets if (slot := slots.of(target.target)) is not None)
         given = (node for node in self.function.nodes if isinstance(node, (cst.Return, cst.Yield)))
-        return any(node.value is not None and holds(node.value) for node in given)
+        return any(node.value is not None and slots.names_any(node.value, lists) for node in given)
 
     # -- what speaks against it -------------------------------------------------------------------------------
 

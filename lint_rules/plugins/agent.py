@@ -200,11 +200,9 @@ class Agent:
 
         On it, tests agree with each other: behind `if not calls: return` there are calls.
         """
-        from lint_rules.syntax.ways import Ways
-
         scope = self._module.scope_of[start].function
         points = self._anatomy.points
-        ways = Ways(self._module, scope, self._anatomy.flow(scope))
+        ways = self._anatomy.ways(scope)
         path = ways.path(points(scope, [start]), set(points(scope, goal)), set(points(scope, avoiding)))
         return None if path is None else [point.statement for point in path if point.statement is not None]
 

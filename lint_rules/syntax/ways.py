@@ -121,6 +121,7 @@ class Ways:
         told = [(point, outcome) for point, test, facts in tests if (outcome := self.outcome(test, facts)) is not None]
         if told:
             self.graph.cut([(point, "false" if outcome else "true") for point, outcome in told])
+            del self._before  # fewer ways may tell more
 
     # -- what is known on the way -----------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
-from lint_rules.syntax.ways import Ways
 
 _NONE_TRIED: tuple[tuple[cst.Call, str], ...] = ()
 _NO_SLOTS: frozenset[Slot] = frozenset()
@@ -78,8 +77,7 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         return evaluate(node.test, fails.get) if isinstance(node, (cst.If, cst.While)) else None  # type: ignore[arg-type]
 
     graph = anatomy.flow(function)
-    ways = Ways(anatomy.module, function, graph)
-    return ways.path([graph.entry], set(anatomy.points(function, [call])), says=says) is None
+    return anatomy.ways(function).path([graph.entry], set(anatomy.points(function, [call])), says=says) is None
 
 
 @once(circular=_NONE_TRIED)

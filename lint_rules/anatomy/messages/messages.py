@@ -22,6 +22,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, fields
 from lint_rules.syntax.record import record
 
@@ -80,7 +81,6 @@ class Messages:
         self._elsewhere = elsewhere
         self.dicts = Dicts(facts)
         self._read: dict[tuple[Slot, int], list[Message]] = {}
-        self._gives: dict[tuple[Scope, bool], bool] = {}
         self._known_of: dict[
             tuple[cst.BaseExpression, int, frozenset[tuple[Slot, cst.BaseExpression]]], list[Message]
         ] = {}
@@ -220,16 +220,16 @@ class Messages:
 
         Whatever it is given: one that puts parts of messages into another form may give a result as well.
         """
-        known = self._gives.get((function, listed))
-        if known is None:
-            self._gives[function, listed] = False  # for a function that runs itself by way of other files
-            read = self.many if listed else self.of
-            given = [
-                read(each.value) for each in function.nodes_of(cst.Return) if each.value and not _is_nothing(each.value)
-            ]
-            known = bool(given) and all(made and all(m.role == "tool" for m in made) for made in given)
-            self._gives[function, listed] = known
-        return known
+        return self._gives_answer((function, listed))
+
+    @once(circular=False)
+    def _gives_answer(self, asked: tuple[Scope, bool]) -> bool:
+        function, listed = asked
+        read = self.many if listed else self.of
+        given = [
+            read(each.value) for each in function.nodes_of(cst.Return) if each.value and not _is_nothing(each.value)
+        ]
+        return bool(given) and all(made and all(m.role == "tool" for m in made) for made in given)
 
     def _named(self, node: cst.Name | cst.Attribute | cst.Subscript, arguments: Arguments, depth: int) -> list[Message]:
         slot = self.facts.slots.of(node)

@@ -65,20 +65,15 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
         if call in facts.calls or facts.slots.callee(call) is not None or not _PARTS.isdisjoint(facts.kinds(call)):
             continue
-        if Kind.HISTORY not in facts.kinds(call) and not anatomy.module.is_statement(call):
-            there, function = run_elsewhere(anatomy, call) or (None, None)
-            if there is not None and function is not None and Kind.HISTORY in there.facts.of(("return", function)):
-                yield (
-                    ("call", call),
-                    Kind.HISTORY,
-                    Evidence(f"is what `{function.qualname}` of another file gives", call),
-                )
-                continue
-        if any(not _TAKEN.isdisjoint(facts.kinds(arg.value)) for arg in call.args):
-            there, function = run_elsewhere(anatomy, call) or (None, None)
-            if there is not None and function is not None:
-                evidence = Evidence(f"is what `{function.qualname}` of another file gives", call)
-                given = there.facts.of(("return", function))
+        may_be_history = Kind.HISTORY not in facts.kinds(call) and not anatomy.module.is_statement(call)
+        takes_part = any(not _TAKEN.isdisjoint(facts.kinds(arg.value)) for arg in call.args)
+        there, function = (run_elsewhere(anatomy, call) if may_be_history or takes_part else None) or (None, None)
+        if there is not None and function is not None:
+            evidence = Evidence(f"is what `{function.qualname}` of another file gives", call)
+            given = there.facts.of(("return", function))
+            if may_be_history and Kind.HISTORY in given:
+                yield ("call", call), Kind.HISTORY, evidence
+            elif takes_part:
                 yield from ((("call", call), kind, evidence) for kind in given if kind in _PARTS)
 
 

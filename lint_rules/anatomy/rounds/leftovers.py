@@ -254,6 +254,10 @@ class Leftovers:
         slot = self.slots.of(root) if root is not None else None
         if slot is None or Kind.HISTORY in self.facts.of(slot):
             return False
+        return self._is_said_on(slot)
+
+    def _is_said_on(self, slot: Slot | None) -> bool:
+        """Whether rounds set something to what the model says, and none of these leaves the loop with it."""
         asked = self._set_inside(slot)
         said = any(map(self._is_said, asked))
         return said and not any(map(self.limits.exits.leads_out, asked))
@@ -262,9 +266,7 @@ class Leftovers:
         """A whole reply that each round sets, and of which every caller, all in this file, reads the text alone."""
         slot = self.slots.of(part) if isinstance(part, cst.Name) else None
         sites = self.anatomy.calls.sites[self.loop.function] if slot is not None and self.leaves_without_calls else []
-        asked = self._set_inside(slot)
-        said = any(map(self._is_said, asked)) and not any(map(self.limits.exits.leads_out, asked))
-        return said and bool(sites) and all(self._reads_text(site.node) for site in sites)
+        return self._is_said_on(slot) and bool(sites) and all(self._reads_text(site.node) for site in sites)
 
     def _reads_text(self, call: cst.Call) -> bool:
         """Whether what a call gives is bound to a name of which the text is read, and no calls, nor is it handed on."""

@@ -157,11 +157,7 @@ def _made_within(slot: tuple[object, ...], node: cst.While | cst.For, graph: Cal
     return slot[0] == "var" and any(
         slot in [graph.facts.slots.of(t) for t in ex.targets(inside)]
         and inside.value is not None
-        and not _mentions(inside.value, slot, graph)
+        and not graph.facts.slots.names_any(inside.value, {slot})
         for nodes in assigned
         for inside in module.those_inside(nodes, node.body)
     )
-
-
-def _mentions(value: cst.BaseExpression, slot: tuple[object, ...], graph: CallGraph) -> bool:
-    return any(isinstance(n, cst.Name) and graph.facts.slots.of(n) == slot for n in walk(value))

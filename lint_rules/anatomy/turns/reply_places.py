@@ -27,7 +27,7 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk, walk_scope
-from lint_rules.syntax.ways import Says, Ways
+from lint_rules.syntax.ways import Says
 
 _STORING = re.compile(
     r"append|dump|save|store|record|remember|persist|insert|extend|commit|upsert|histor|memor|transcript|conversation"
@@ -220,7 +220,7 @@ class ReplyPlaces:
         Last ones first. Where the request was refused, what is shown is no reply.
         """
         taken = self.derived(function, call)
-        ways, says = Ways(self.anatomy.module, function, self.anatomy.flow(function)), self._is_there(taken)
+        ways, says = self.anatomy.ways(function), self._is_there(taken)
         held = self._held(function, call, barred)
         refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):

@@ -31,6 +31,7 @@ from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -85,7 +86,6 @@ class Turns:
         self._apart: dict[Turn, bool] = {}
         self._run: dict[cst.Call, bool] = {}
         self._requests: dict[Scope, list[cst.Call]] = {}
-        self._failing: dict[Scope, bool] = {}
 
     def of(self, function: Scope) -> list[Turn]:
         """The turns that a function runs, but for those of which it only calls a function that runs them."""
@@ -177,17 +177,13 @@ class Turns:
         found = body(self.anatomy, request)
         return found is None or found[0].turns.fails_out(found[1])
 
+    @once(circular=True)
     def fails_out(self, function: Scope) -> bool:
         """Whether the error of a request that a function of this file makes may leave it."""
-        if function not in self._failing:
-            self._failing[function] = True  # of functions that run each other
-            graph = self.anatomy.flow(function)
-            places = self.anatomy.points(function, [ask for ask in self.requests(function) if self.may_fail(ask)])
-            failed = [target for point in places for target, kind in point.successors if kind in {"exception", "raise"}]
-            self._failing[function] = not self.requests(function) or (
-                graph.raises in failed or graph.reaches(failed, graph.raises, exceptions=False)
-            )
-        return self._failing[function]
+        requests, graph = self.requests(function), self.anatomy.flow(function)
+        places = self.anatomy.points(function, [ask for ask in requests if self.may_fail(ask)])
+        failed = [target for point in places for target, kind in point.successors if kind in {"exception", "raise"}]
+        return not requests or graph.raises in failed or graph.reaches(failed, graph.raises, exceptions=False)
 
     def _asks_elsewhere(self, call: cst.Call) -> bool:
         """`complete(messages)`, `self.model.complete(messages)` of another file, by what that does."""

@@ -13,7 +13,7 @@ A slot is a tuple, compared by value:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ import libcst as cst
 from lint_rules.anatomy.vocabulary import VALIDATORS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, is_property, parameters
+from lint_rules.syntax.walk import walk
 
 Slot = tuple[Any, ...]
 
@@ -133,6 +134,10 @@ class Slots:
     def attribute(self, cls: Scope, name: str) -> Slot:
         """An attribute of the objects of a class."""
         return ("attr", self._declaring(cls, name), name)
+
+    def names_any(self, part: cst.CSTNode, slots: Container[object]) -> bool:
+        """Whether a name in a part of the program stands for one of these slots."""
+        return any(type(node) is cst.Name and self.of(node) in slots for node in walk(part))
 
     def parameter(self, function: Scope, name: str) -> Slot:
         return ("var", function, name)
