@@ -29,7 +29,12 @@ def run(*options: str) -> dict[str, tuple[int, int, int]]:
 
 @pytest.mark.parametrize(
     "place",
-    [("openai", "dict", "flat"), ("anthropic", "shelf", "helpers"), ("gemini", "table", "methods")],
+    [
+        ("openai", "dict", "flat"),
+        ("anthropic", "shelf", "helpers"),
+        ("gemini", "table", "methods"),
+        ("openai", "talk", "helpers"),
+    ],
     ids="-".join,
 )
 def test_all_are_found_in(place: tuple[str, ...]) -> None:
@@ -37,7 +42,7 @@ def test_all_are_found_in(place: tuple[str, ...]) -> None:
         assert (found, twins) == (of, 0), name
 
 
-@pytest.mark.skipif(os.environ.get("LOOPLINT_HEAVY") != "1", reason="checks 8,000 programs: LOOPLINT_HEAVY=1 runs it")
+@pytest.mark.skipif(os.environ.get("LOOPLINT_HEAVY") != "1", reason="checks 11,000 programs: LOOPLINT_HEAVY=1 runs it")
 def test_nothing_is_lost() -> None:
     known, now = figures((GRID / "figures.txt").read_text(encoding="utf-8")), run()
     assert now.keys() == known.keys()

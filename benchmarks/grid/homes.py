@@ -1,4 +1,7 @@
-"""Where a history lives between two turns, and how a message gets there."""
+"""Where a history lives between two turns, and how a message gets there.
+
+A home may tell apart who speaks: then its file, made for the provider, makes the messages.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Home:
-    """Texts of Python: `{m}` is a message, `{ms}` a list of them, `key` names the talk."""
+    """Texts of Python: `{m}` is a message, `{ms}` a list of them, `key` names the talk.
+
+    In `heard` and `answered`, `{text}`, `{call}` and `{out}` stand for what `{m}` is made of; in `beside`, `USER`,
+    `ANSWER` and `WRAP` for the provider's messages.
+    """
 
     name: str
     module: str  # what the module needs
@@ -19,6 +26,8 @@ class Home:
     close: str = ""  # what a turn does before it leaves
     keep: str = ""  # only the last `{n}`
     beside: str = ""  # a second file, `shelf.py`
+    heard: str = ""
+    answered: str = ""
     plain: bool = False  # messages must be JSON
     lives: bool = True  # what was put stays when the turn fails
 
@@ -124,4 +133,51 @@ REDIS = Home(
     keep="POOL.ltrim(key, -{n}, -1)",
     plain=True,
 )
-HOMES = (DICT, HELD, SHELF, FILE, TABLE, REDIS)
+TALK = Home(
+    "talk",
+    "from shelf{i} import Talk\n\nTALKS = {{}}\n",
+    "talk = TALKS.setdefault(key, Talk())",
+    "talk.spoke({m})",
+    "talk.all()",
+    "talk",
+    put_all="talk.spoke_all({ms})",
+    heard="talk.heard({text})",
+    answered="talk.answered({call}, {out})",
+    beside="""import time
+
+
+class Talk:
+    def __init__(self):
+        self.rows = []
+        self.touched = time.time()
+
+    def heard(self, text):
+        if text:
+            self.rows.append(USER)
+        self.touched = time.time()
+
+    def spoke(self, said):
+        self.rows.append(said)
+        self.touched = time.time()
+        return len(self.rows)
+
+    def spoke_all(self, items):
+        for item in items:
+            self.rows.append(item)
+        self.touched = time.time()
+
+    def answered(self, one, out):
+        self.rows.append(ANSWER)
+        self.touched = time.time()
+
+    def answered_all(self, got):
+        if not got:
+            return
+        self.rows.append(WRAP)
+        self.touched = time.time()
+
+    def all(self):
+        return list(self.rows)
+""",
+)
+HOMES = (DICT, HELD, SHELF, FILE, TABLE, REDIS, TALK)

@@ -63,11 +63,11 @@ class Parts:
         self.given = provider.given.format(call="one")
         self.history = home.every
         self.begin = [home.open] if home.open else []
-        self.begin.append(home.put.format(m=provider.user.format(text="words")))
+        self.begin.append(self.put_question("words"))
         if provider.several:
             self.store = [home.put_all.format(ms=provider.plain if home.plain else "said.output")]
         else:
-            self.store = [home.put.format(m=provider.plain if home.plain else "said")]
+            self.store = [home.put.format(m=provider.plain if home.plain or provider.rebuilt else "said")]
         self.loop = ["for one in wanted:"]
         self.run = [
             "try:",
@@ -82,10 +82,48 @@ class Parts:
         """The name or the arguments of a call."""
         return str(getattr(self.provider, what)).format(call=call)
 
+    def put_question(self, text: str) -> str:
+        """The statement by which what a user says gets into the history."""
+        if self.home.heard:
+            return self.home.heard.format(text=text)
+        return self.home.put.format(m=self.provider.user.format(text=text))
+
     def answer_with(self, out: str) -> list[str]:
         """The statements that give a call its result."""
         answer = self.provider.answer.format(call="one", out=out)
-        return [f"got.append({answer})"] if self.provider.wrap else [self.home.put.format(m=answer)]
+        if self.provider.wrap:
+            return [f"got.append({answer})"]
+        if self.home.answered:
+            return [self.home.answered.format(call="one", out=out)]
+        return [self.home.put.format(m=answer)]
+
+    def put_results(self) -> str:
+        """The statement by which the results in `got` get there, of a provider that takes them together."""
+        if self.home.answered:
+            return "talk.answered_all(got)"
+        return self.home.put.format(m=self.provider.wrap)
+
+    def beside(self) -> str:
+        """The second file of the home, with the messages of the provider."""
+        told = {
+            "USER": self.provider.user.format(text="text"),
+            "ANSWER": self.provider.answer.format(call="one", out="out"),
+            "WRAP": self.provider.wrap or "got",
+        }
+        text = self.home.beside
+        for word, message in told.items():
+            text = text.replace(word, message)
+        return text
+
+    def wire(self) -> str:
+        """The file that asks, of a program that makes the reply its own."""
+        form = (
+            {"{A}": "Async", "{w}": "await ", "{d}": "async def"} if self.aio else {"{A}": "", "{w}": "", "{d}": "def"}
+        )
+        text = self.provider.beside
+        for word, written in form.items():
+            text = text.replace(word, written)
+        return text
 
     def request(self, tools: bool = True) -> str:
         """The expression that asks."""
@@ -110,7 +148,7 @@ class Parts:
         loop = [*self.loop, *indented(body)] if self.loop[-1].endswith(":") else [*self.loop, *body]
         if not self.provider.wrap:
             return loop
-        return ["got = []", *loop, self.home.put.format(m=self.provider.wrap)]
+        return ["got = []", *loop, self.put_results()]
 
 
 def turn(p: Parts, ask: list[str], carry: list[str], again: list[str]) -> list[str]:
@@ -137,11 +175,13 @@ def files(p: Parts, layout: str, mark: str) -> dict[str, str]:
     head = [
         "import json\n",
         "import httpx\n" * (p.provider.name != "raw"),
-        p.provider.head.format(A="Async" if p.aio else "", C="Async" if p.aio else ""),
+        p.provider.head.format(A="Async" if p.aio else "", C="Async" if p.aio else "", i=mark),
         p.home.module.format(i=mark) if p.home.beside else p.home.module,
         "\n" + ABLE + TOOLS,
     ]
-    made: dict[str, str] = {f"shelf{mark}.py": p.home.beside} if p.home.beside else {}
+    made: dict[str, str] = {f"shelf{mark}.py": p.beside()} if p.home.beside else {}
+    if p.provider.beside:
+        made[f"wire{mark}.py"] = p.wire()
     carry = p.carry_out()
     if layout == "flat":
         body = turn(p, p.ask_lines(), carry, p.ask_lines(p.second_tools))

@@ -31,6 +31,8 @@ class Provider:
     question: str = 'isinstance(shown[0], dict) and shown[0].get("role") == "user"'
     """Whether a turn begins with `shown[0]`: it is what a user has said, and no results."""
     several: bool = False  # what stands for the message is a list of items
+    rebuilt: bool = False  # the program makes the message of its own reply anew
+    beside: str = ""  # a file of the program that makes it its own, `wire.py`
 
 
 CHAT_ANSWER = '{{"role": "tool", "tool_call_id": {call}.id, "content": {out}}}'
@@ -162,4 +164,54 @@ RESPONSES = Provider(
     bare='{"role": "assistant", "content": said.output_text}',
     several=True,
 )
-PROVIDERS = (OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, OLLAMA, LITELLM, RAW)
+OWN = Provider(
+    "own",
+    "from wire{i} import Wire\n\nline = Wire()\n",
+    "{w}line.ask({h}{tools})",
+    ", KIT",
+    "reply",
+    "said.wanted",
+    "said.text",
+    """{"role": "assistant", "content": said.text, "tool_calls": [
+        {"id": each.key, "type": "function", "function": {"name": each.tool, "arguments": json.dumps(each.given)}}
+        for each in said.wanted
+    ]}""",
+    "{call}.tool",
+    "{call}.given",
+    '{{"role": "tool", "tool_call_id": {call}.key, "content": {out}}}',
+    CHAT_USER,
+    bare='{"role": "assistant", "content": said.text}',
+    rebuilt=True,
+    beside="""import json
+from dataclasses import dataclass, field
+
+from openai import {A}OpenAI
+
+
+@dataclass
+class Want:
+    key: str
+    tool: str
+    given: dict
+
+
+@dataclass
+class Said:
+    text: str
+    wanted: list[Want] = field(default_factory=list)
+
+
+class Wire:
+    def __init__(self):
+        self.far = {A}OpenAI()
+
+    {d} ask(self, rows, kit=None):
+        made = {w}self.far.chat.completions.create(model="gpt-5-mini", max_tokens=900, messages=rows, tools=kit or [])
+        one = made.choices[0].message
+        wanted = []
+        for each in one.tool_calls or []:
+            wanted.append(Want(each.id, each.function.name, json.loads(each.function.arguments)))
+        return Said(one.content or "", wanted)
+""",
+)
+PROVIDERS = (OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, OLLAMA, LITELLM, RAW, OWN)
