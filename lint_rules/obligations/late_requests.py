@@ -7,7 +7,7 @@ from collections.abc import Container
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, run_elsewhere
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again
@@ -60,11 +60,6 @@ class LateRequests:
             base = ex.receiver(one.node) if isinstance(one.node, cst.Call) else None
             if one.answers:
                 found.append((one.node, one.slot or (slots.of(base) if base is not None else None)))
-        for call in function.nodes_of(cst.Call):
-            other = run_elsewhere(there, call) if there.module.is_statement(call) else None
-            if other is not None and not there.turns.reaches_model(call):
-                stored = (one.slot for one in other[0].transcript.stored(other[1]) if one.answers)
-                found += [(call, seen_from(there, call, *other, slot)) for slot in stored if slot is not None]
         return found
 
     def runs_tools(self, call: cst.Call) -> bool:

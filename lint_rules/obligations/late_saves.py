@@ -88,7 +88,7 @@ class _Search:
     ) -> Iterator[LateSave]:
         """The turns that leave the function past what would save them, and not to the loop, where the next one does."""
         module, function = self.anatomy.module, again.function
-        ran = [one for one in self.anatomy.transcript.stored(function) if one.answers]
+        ran = [one for one in self.anatomy.transcript.stored(function) if one.answers and one.node not in asks]
         ends, head = {again.graph.raises, again.graph.exit}, {*again.graph.at(loop)}
         for ask in asks:
             here = self.late.points(again, ask)

@@ -13,13 +13,16 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import walk
 
 Identity = tuple[str, str]
 """The role of a message, or "", and what it says, as code."""
@@ -84,7 +87,27 @@ class Places:
         self._called: dict[Scope, Places] = {}
         self._identities: dict[Stored, dict[Identity, Same]] = {}
         stored = anatomy.transcript.stored(function)
-        self.all = [place for place in stored if place.slot is not None and self.again.grows(place)]
+        grown = [place for place in stored if place.slot is not None and self.again.grows(place)]
+        self.all = [place for place in grown if not self._may_decline(place)]
+
+    def _may_decline(self, place: Stored) -> bool:
+        """Whether what runs at a place stores nothing, where a test of what it has set itself the last time says so.
+
+        `if self.last == kind: return`, and `self.last = kind` behind the append.
+        """
+        there, callee = (body(self.anatomy, place.node) if isinstance(place.node, cst.Call) else None) or (None, None)
+        if there is None or callee is None or callee.kind != "function":
+            return False
+        slots = there.facts.slots
+        made = (slots.of(each) for node in callee.nodes_of(cst.Assign, cst.AugAssign) for each in ex.targets(node))
+        kept = {slot for slot in made if slot is not None and slot[:2] != ("var", callee)}
+        return bool(kept) and any(
+            slots.of(part) in kept
+            for each in there.transcript.stored(callee)
+            for tested, _ in conditions.passed(there.module, each.node, callee.node)
+            for part in walk(tested.test)
+            if isinstance(part, cst.BaseExpression)
+        )
 
     @cached_property
     def stored_by_calls(self) -> set[Slot | None]:

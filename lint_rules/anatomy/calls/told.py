@@ -35,6 +35,8 @@ _PLAIN = frozenset({"text", "type", "thinking"})
 _HOLDERS = (cst.Tuple, cst.List, cst.Dict, cst.Call, cst.IfExp, cst.BooleanOperation, cst.Await)
 LOOKING = frozenset({"len", "bool", "print", "hasattr", "isinstance", "type", "id"})
 """Functions that only look at what they get. Source: standard library."""
+_GIVING_AGAIN = frozenset({"next", "anext", "iter", "aiter", "list", "tuple", "enumerate", "reversed", "sorted"})
+"""Functions that give what they get, or its elements, and run none of it. Source: standard library."""
 _HANDED = frozenset({Kind.CALLS, Kind.CALL, Kind.REPLY, Kind.MESSAGE})
 GROWERS = frozenset({"append", "extend", "insert"})
 """Methods that put a message into a list, and settle none of its calls."""
@@ -247,7 +249,7 @@ class ToldByReply:
             for inside in walk(part):
                 if inside in self._stored:
                     continue
-                if type(inside) is cst.Call and ex.called_name(inside) not in LOOKING | GROWERS:
+                if type(inside) is cst.Call and ex.called_name(inside) not in LOOKING | GROWERS | _GIVING_AGAIN:
                     if any(self._is_handed(arg.value) for arg in inside.args) and not self._only_reads(inside):
                         return True
                 elif isinstance(inside, cst.CompFor) and Kind.CALLS in self.anatomy.facts.kinds(inside.iter):

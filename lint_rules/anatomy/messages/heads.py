@@ -327,8 +327,11 @@ class Heads:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
         return head.each and self._is_under(head, _LABEL)
 
-    def is_shortened(self, head: Head) -> bool:
-        """Whether it is a text of some length, which no model has written, that is cut to more than a page."""
+    def is_shortened(self, head: Head, content: cst.BaseExpression) -> bool:
+        """Whether it is a text of some length, which no model has written, that is cut to more than a page.
+
+        `content` is what the message says in which it is.
+        """
         if self._is_under(head, _PAGE) or self._is_error(head) or not self._is_limit(head.size):
             return False
         values = self._values(head.text, head.calls)
@@ -336,7 +339,8 @@ class Heads:
         if any(self._is_given(part, given) for value in values for part in ex.alternatives(value)):
             return False
         outer = self.module.parent[head.node]
-        if isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or self._is_said(head):
+        shown = isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or self._is_said(head)
+        if shown or (head.node is content and isinstance(outer, cst.Arg)):
             return True
         return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
 

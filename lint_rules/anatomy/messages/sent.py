@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 
 
@@ -93,4 +93,19 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
             if slot[0] == "var":
                 for site in anatomy.calls.sites.get(slot[1], ()):
                     queue.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
+    return found | _of_callers(anatomy, found)
+
+
+def _of_callers(anatomy: Anatomy, lists: Iterable[Slot]) -> set[Slot]:
+    """Lists of objects that a function is handed, as its callers have them: `talk.rows` of `ask(talk)`."""
+    slots, queue = anatomy.facts.slots, [*lists]
+    found: set[Slot] = set()
+    for slot in queue:
+        root = root_object(slot)
+        sites = anatomy.calls.sites.get(root[1], ()) if slot != root and is_parameter(root) else ()
+        given = (v for site in sites for p, v in slots.bindings(site.node, site.callee) if p == root)
+        for here in (held for value in given if (held := slots.of(value)) is not None):
+            new = {moved(slot, root, place) for place in (here, anatomy.aliases.of(here))} - found
+            found |= new
+            queue += new
     return found

@@ -241,6 +241,8 @@ class Transcript:
     def call_id(self, call: cst.Call) -> cst.BaseExpression | None:
         """The id of a tool call among the arguments of `call`, also inside a message that is made there."""
         for arg in call.args:
+            if _arguments_of(arg.value) and Kind.CALL in self.facts.kinds(arg.value):
+                continue  # the call itself, made of its parts
             for part in (arg.value, *(a.value for a in _arguments_of(arg.value))):
                 pair = ex.member(part)
                 if pair is not None and pair[1] in _IDS and Kind.CALL in self.facts.kinds(pair[0]):

@@ -56,6 +56,23 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     return _done_to(anatomy, call, slot, place, depth) if outlives else None
 
 
+def seen_from(anatomy: Anatomy, call: cst.Call, function: Scope, slot: Slot) -> Slot | None:
+    """A part of the object of which a method of another file is called, as `function` has it; None if it goes with it.
+
+    `slot` is its attribute there.
+    """
+    base = ex.receiver(call)
+    here = anatomy.facts.slots.of(base) if base is not None else None
+    if here is None or base is None:
+        return None
+    own = own_class(anatomy, base)
+    if own is not None:
+        return _of_class(anatomy, as_part_of(slot, here), here, own)
+    place = anatomy.aliases.of(here)
+    outlives = anatomy.aliases.is_lasting(place, function) or is_parameter(root_object(place))
+    return as_part_of(slot, place) if outlives else None
+
+
 def grows_what_it_is_given(anatomy: Anatomy, function: Scope, parameter: Slot) -> bool:
     """Whether a function makes a history longer that is kept by the object that a parameter gets: `talk.say(text)`."""
     for call in function.nodes_of(cst.Call):
@@ -90,7 +107,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
     given = [where.facts.slots.of(part) for value in values for part in (value, *sources(value))]
     for kept in where.facts.put_into:
         if kept not in where.writes.by_slot and root_object(kept)[0] == "attr" and root_object(kept)[1] in line:
-            if any(_is_given(where, call, method) for call in where.facts.put(kept)):
+            if any(_is_given(where, call, method) for call in where.facts.grown(kept)):
                 yield Store(as_part_of(kept, place), True, told=False)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False, told=False)

@@ -21,6 +21,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.resources import Touched
+from lint_rules.anatomy.turns.substituted import substituted
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
@@ -62,7 +63,9 @@ class KeptElsewhere:
             yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
             if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
-            message = self._handed(call)
+            told = [*substituted(self.anatomy, call, function)]
+            yield from told
+            message = self._handed(call) if not told else None
             about = message is not None and (message.calls is not None or bool(message.answers))
             slot = self.place(call, function, with_calls=about) if message is not None else None
             if slot is not None:
@@ -126,12 +129,24 @@ class KeptElsewhere:
         if kept is not None:
             return kept.slot if kept.grows and (kept.told or kept.slot in self._asked_with) else None
         saved = self._resources.of(call)
-        if saved.lies_outside and (
-            any(given.is_read_again_after(saved) for _, given in (self._whole if with_calls else self._loads))
-            or self._is_taken_up(call)
+        if (
+            saved.lies_outside
+            and not self._only_looks_up(call, saved)
+            and (
+                any(given.is_read_again_after(saved) for _, given in (self._whole if with_calls else self._loads))
+                or self._is_taken_up(call)
+            )
         ):
             return ("outside", min(saved.filled))
         return None
+
+    def _only_looks_up(self, call: cst.Call, touched: Touched) -> bool:
+        """Whether what a call gives is used, and its body writes nothing where it names keys or files."""
+        found = body(self.anatomy, call)
+        if found is None or self.anatomy.module.is_statement(call) or touched.made or touched.put:
+            return False
+        there, callee = found
+        return not any(there.storage.saves(here) for here in there.calls.reachable(callee))
 
     @cached_property
     def _asked_with(self) -> set[Slot]:
@@ -139,7 +154,8 @@ class KeptElsewhere:
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
         scopes = self.anatomy.module.scope_of
         given = (store_of(self.anatomy, call, scopes[call].function) for call in loads)
-        return {store.slot for store in given if store is not None and not store.grows}
+        sent = {slot for value in self._sent if (slot := self.facts.slots.of(value)) is not None}
+        return sent | {store.slot for store in given if store is not None and not store.grows}
 
     @cached_property
     def given(self) -> dict[cst.Call, frozenset[Slot]]:
@@ -240,7 +256,10 @@ class KeptElsewhere:
                 outer = self.anatomy.module.parent[outer]
         if isinstance(outer, cst.Expr):
             return False
-        given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign) else []
+        added = self.anatomy.module.parent[outer] if isinstance(outer, cst.Arg) else None
+        longer = ex.receiver(added) if isinstance(added, cst.Call) and ex.called_name(added) == "extend" else None
+        given += [longer] if longer is not None else []
+        given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign | cst.AugAssign) else []
         slots = {self.facts.slots.of(value) for value in given} - {None}
         return any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given) or any(
             self.facts.slots.of(value) in slots for value in self._sent

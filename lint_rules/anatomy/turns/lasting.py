@@ -9,7 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
@@ -37,9 +37,10 @@ class Lasting:
             return None
         if root[1] is self.anatomy.module.top:
             return slot if root is not slot or root[2] in self.anatomy.module.top.bound else None
-        if root is not slot or root[2] in {p.name.value for p in parameters(root[1])}:
+        if root[2] in {p.name.value for p in parameters(root[1])}:
             return None
-        return self._alias(root, depth)
+        kept = self._alias(root, depth)
+        return moved(slot, root, kept) if kept is not None else None
 
     def _alias(self, slot: Slot, depth: int) -> Slot | None:
         """What a local name stands for, where every value it is given is such a place (or an empty default)."""
@@ -56,11 +57,11 @@ class Lasting:
         return found if found is None or self._is_set(found) else None
 
     def _is_set(self, slot: Slot) -> bool:
-        """Whether this file puts something there: the body of a request is read only."""
+        """Whether this file puts something there, or another one of the project: the body of a request is read only."""
         root = root_object(slot)
         if root[0] == "attr" or root[2] in self.anatomy.module.top.bound:
             return True
-        return bool(self.anatomy.facts.assigned(slot))
+        return bool(self.anatomy.facts.assigned(slot)) or self.anatomy.defined_elsewhere(root[2], "") is not None
 
     def happens_once(self, function: Scope) -> bool:
         """Whether a function runs for one turn only: from the top of the program, or on an object made for it."""

@@ -26,6 +26,7 @@ TWO_WAY = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 """Kinds that a use gives back to where the value came from: what can be changed in place."""
 
 _NOTHING: Kinds = {}
+_PUTTING = frozenset({"append", "add"})
 
 _COPIERS = frozenset({"list", "tuple", "sorted", "reversed", "deque", "copy", "deepcopy", "iter", "set", "cast"})
 _COPY_METHODS = frozenset({"copy", "model_copy", "__copy__", "__deepcopy__"})
@@ -188,6 +189,10 @@ class Known:
 
     def put(self, slot: Slot) -> list[cst.Call]:
         """The calls anywhere in the file that put one value into a list or set: `xs.append(v)`, `seen.add(v)`."""
+        return [call for call in self.grown(slot) if ex.called_name(call) in _PUTTING]
+
+    def grown(self, slot: Slot) -> list[cst.Call]:
+        """The same, with those that put several values there: `xs.extend(vs)`."""
         return self._puts.get(slot, [])
 
     @property
@@ -200,7 +205,7 @@ class Known:
         found: dict[Slot, list[cst.Call]] = {}
         for node in self.module.nodes_of(cst.Call):
             base = ex.receiver(node)
-            if base is not None and ex.called_name(node) in {"append", "add"} and len(node.args) == 1:
+            if base is not None and ex.called_name(node) in {*_PUTTING, "extend"} and len(node.args) == 1:
                 slot = self.slots.of(base)
                 if slot is not None:
                     found.setdefault(slot, []).append(node)
