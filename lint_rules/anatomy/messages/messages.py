@@ -23,7 +23,7 @@ from lint_rules.anatomy.values.slots import Slot, Slots
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, fields
+from lint_rules.syntax.module import Scope, fields, parameters
 from lint_rules.syntax.record import record
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -201,7 +201,20 @@ class Messages:
             returned = [n.value for n in callee.nodes if type(n) is cst.Return and n.value is not None]
             return [replace(m, node=node) for value in returned for m in self.of(value, inside, depth + 1)]
         copied = [m for source in sources(node) for m in self.of(source, arguments, depth + 1)]
-        return copied or _told(node) or self._known(node) or self._answers_elsewhere(node)
+        return (
+            copied
+            or _told(node)
+            or self._in_another_form(node, arguments, depth)
+            or self._known(node)
+            or self._answers_elsewhere(node)
+        )
+
+    def _in_another_form(self, node: cst.Call, arguments: Arguments, depth: int) -> list[Message]:
+        """`reply.message.to_json()`: what a method of a message gives that is told nothing, whatever it is called."""
+        base = ex.receiver(node) if not node.args else None
+        if base is None or Kind.MESSAGE not in self.facts.kinds(base):
+            return []
+        return [replace(message, node=node) for message in self.of(base, arguments, depth + 1)]
 
     def made_elsewhere(self, call: cst.Call) -> bool:
         """Whether a function of another file answers calls that it is given, one by one or together."""
@@ -349,7 +362,8 @@ class Messages:
     def _has_calls(self, content: cst.BaseExpression) -> bool:
         if self.holds_calls(content):
             return True
-        for source in sources(content):
+        whole = all_of(content)
+        for source in [whole] if whole is not content else sources(content):
             if self._has_calls(source):
                 return True
         return any(
@@ -416,7 +430,7 @@ class Messages:
         if isinstance(node, cst.Attribute):  # an enum: `Role.TOOL`
             return node.attr.value.lower()
         slot = self.facts.slots.of(node)
-        values = self.facts.assigned(slot) if slot is not None else []
+        values = [*self.facts.assigned(slot), *_default(slot)] if slot is not None else []
         return ex.text(values[0]) if len(values) == 1 else None
 
 
@@ -432,6 +446,12 @@ def _given(slots: Slots, node: cst.BaseExpression, arguments: Arguments | None) 
             break
         node = ex.inner(given)
     return node
+
+
+def _default(slot: Slot) -> Iterator[cst.BaseExpression]:
+    """What a parameter is, where its function is not told."""
+    named = parameters(slot[1]) if slot[0] == "var" and slot[1].kind == "function" else ()
+    yield from (each.default for each in named if each.name.value == slot[2] and each.default is not None)
 
 
 def _told(call: cst.Call) -> list[Message]:

@@ -19,6 +19,8 @@ from lint_rules.syntax.names import written
 from lint_rules.syntax.word import meaning
 
 _COPIED = TWO_WAY | {Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
+_WHOLE = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALL, Kind.FUNCTION})
+_FILLERS = frozenset({"model_validate", "parse_obj", "from_dict", "structure"})
 _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS) | words.DECODING_METHODS
 _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
@@ -31,6 +33,7 @@ _TELLING = frozenset(
     | words.TEXT_FUNCTIONS
     | COPYING
     | _DECODERS
+    | _FILLERS
 )
 _TELLING_STARTS = (*_TEXT_STARTS, *_MODEL_STARTS)
 _TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
@@ -111,8 +114,11 @@ class Forms(Known):
             return shown(Kind.ARGUMENTS, "is the parsed input of a tool call", of.get(Kind.CALL))
         if name in {"message", "delta"} and self._is_one_of(base, "choices"):
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
-        if (_is_reply_message(base, name) and Kind.REPLY in self._asked(base)) or self._is_content(base, name):
-            return {**shown(Kind.MESSAGE, "is the message of a reply"), **shown(Kind.REPLY, "is a model's message")}
+        whole = self._part_named(base)
+        asked = self._asked(whole).get(Kind.REPLY)
+        if (_is_reply_message(whole, name) and asked is not None) or self._is_content(base, name):
+            told = shown(Kind.REPLY, "is a model's message", asked)
+            return {**shown(Kind.MESSAGE, "is the message of a reply"), **told}
         if name in {"content", "text", "output_text"} and Kind.REPLY in of:
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
         if name == "content" and Kind.CALL in of and self._is_one_of(base, "output"):
@@ -147,6 +153,13 @@ class Forms(Known):
         if slot[0] == "member":
             return bool(slot[2] == field)
         return any(_is_member(part, field) for value in self.assigned(slot) for part in ex.alternatives(value))
+
+    def _part_named(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """`reply.get("output")`, of a name for it; where that is a part of another name."""
+        slot = self.slots.of(node) if type(node) is cst.Name else None
+        values = self.assigned(slot) if slot is not None else []
+        pair = ex.member(values[0]) if len(values) == 1 else None
+        return values[0] if pair is not None and type(pair[0]) is cst.Name and self.slots.of(pair[0]) != slot else node
 
     def _asked(self, node: cst.BaseExpression) -> Kinds:
         """What is known of the reply that `node` is a part of: `response` in `response["output"]["message"]`."""
@@ -216,6 +229,10 @@ class Forms(Known):
         for source in sources(node):
             kinds = self.kinds(source)
             found.update({k: e for k, e in kinds.items() if k in _COPIED})
+        filled = _filled_with(node)
+        if filled is not None:
+            kinds = self.kinds(filled)
+            found.update({k: Evidence("is filled with", node, False, e) for k, e in kinds.items() if k in _WHOLE})
         if name in words.TEXT_FUNCTIONS or (name.startswith(_TEXT_STARTS) and not found):
             found.update(self._text_of(node))
         elif name == "json" and base is not None and Kind.REPLY in (kinds := self.kinds(base)):
@@ -285,6 +302,19 @@ class Forms(Known):
     def endpoint_names(self) -> frozenset[str]:
         """The last names by which the file may call an endpoint."""
         return written(words.ENDPOINT_ENDS, self.module.imports.full)
+
+
+def _filled_with(node: cst.Call) -> cst.BaseExpression | None:
+    """What an object has all its fields from, under their own names: `Reply(**body)`, `Reply.model_validate(body)`.
+
+    Source: the pydantic documentation, "Models" ("Validating data").
+    """
+    only = node.args[0] if len(node.args) == 1 else None
+    if only is None or not (
+        ex.called_name(node)[:1].isupper() if only.star == "**" else ex.called_name(node) in _FILLERS
+    ):
+        return None
+    return only.value if only.star in {"", "**"} else None
 
 
 @lru_cache(maxsize=4096)
