@@ -48,7 +48,9 @@ test. What such a thing is called does not matter, and no name makes a limit: `m
 counter of attempts that each round sets back, nor the length of the history where it is only shortened. A bound of
 `inf`, `sys.maxsize` or `10**15`, also as a parameter's default, is no limit; a test after which the loop goes on is
 none either, nor what the loop overwrites before anybody reads it. What code that cannot be read here decides in each
-round, or counts in an object that it gets, may be a limit.
+round, or counts in an object that it gets, may be a limit, and so may what is told a counter there. A limit past which
+the loop comes from one request to the next is none: where the reply decides whether anybody is waited for (`listening =
+not calls`), the loop is reported if rounds with calls meet no other limit.
 
 A function that ends by calling itself, also through one helper, is a loop. One that goes on after such a call is
 reported at the call, where the model's reply decides about it, in whichever function of the file that stands; a number
@@ -110,7 +112,7 @@ def _called_again(found: Recursion) -> Draft:
 
 def _judge(anatomy: Anatomy, loop: RoundLoop) -> Draft | None:
     limits = Limits(anatomy, loop.node, loop.function)
-    said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None)
+    said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), limits.rest)
     if said is None or limits.limit is not None or limits.waits is not None:
         return None
     return _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))

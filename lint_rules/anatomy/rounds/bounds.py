@@ -57,7 +57,14 @@ class Bounds:
             elif isinstance(node, (cst.Name, cst.Attribute)):
                 if self.is_counter(node) and self._stands_alone(node):
                     return node
+            elif isinstance(node, cst.Call) and self._is_told_of_rounds(node):
+                return node
         return None
+
+    def _is_told_of_rounds(self, call: cst.Call) -> bool:
+        """`policy.next(turn, reply)`: somebody else's code gets a counter, whatever it gets besides."""
+        counters = (arg.value for arg in call.args if isinstance(arg.value, cst.Name | cst.Attribute))
+        return any(map(self.is_counter, counters)) and self._is_elsewhere(call)
 
     def verdict_in(self, tested: list[cst.CSTNode]) -> cst.CSTNode | None:
         """What somebody else's code decides, in each round anew: `budget.is_used_up()`, `plan.done`."""

@@ -15,6 +15,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.bounds import COMPARES, OUTSIDE, Bounds, comparisons, sides_of
 from lint_rules.anatomy.rounds.exits import Exits, Loop
 from lint_rules.anatomy.rounds.slices import Slice
@@ -108,7 +109,50 @@ class Limits:
         if isinstance(self.node, cst.For) and not self._never_ends(self.node.iter):
             return self.node.iter
         found = next((d.limit for d in self.decisions if d.limit is not None), None)
-        return found or self._elsewhere()
+        return found if found is not None and not self._goes_past(self._limiting) else self._elsewhere()
+
+    @cached_property
+    def _limiting(self) -> set[Point]:
+        """Where a limit is tested."""
+        tests = (decision.node for decision in self.decisions if decision.limit is not None)
+        return {point for test in tests for point in self.exits.graph.at(test)}
+
+    def _goes_past(self, met: set[Point]) -> bool:
+        """Whether the loop comes from a request whose reply has calls to the next one, and meets none of these."""
+        ways, says = self.anatomy.ways(self.function), ToldByReply(self.anatomy, self.function).outcome
+        return any(ways.path([ask], {ask}, met, says=says) is not None for ask in self._asking - met)
+
+    @cached_property
+    def _asking(self) -> set[Point]:
+        """Where the loop asks: itself, not in a loop within it."""
+        calls = self.anatomy.calls.calls_within(self.node, self.function)
+        asks = (call for call in calls if self.anatomy.calls.asks(call) and self._is_innermost(call))
+        return {point for call in asks for point in self.exits.graph.enclosing(call, self.module.parent)}
+
+    def _is_innermost(self, node: cst.CSTNode) -> bool:
+        loops = (outer for outer in self.module.ancestors(node) if isinstance(outer, cst.While | cst.For))
+        return next(loops, None) is self.node
+
+    @cached_property
+    def rest(self) -> Decision | None:
+        """A branch by which a reply decides whether somebody is waited for, or a limit tested, before the next request.
+
+        `if not reply.tool_calls: listening = True`: on the other side the rounds go on by themselves.
+        """
+        if isinstance(self.node, cst.FunctionDef):
+            return None
+        met = self._limiting | Waits(self.anatomy.calls, self.anatomy.flow).points(self.node, self.function)
+        if not met or not self._goes_past(met):
+            return None
+        ways, asking = self.anatomy.ways(self.function), self._asking - met
+        for test in self.module.nodes_inside(self.node.body, self.function, cst.If):
+            points = [point for point in self.exits.graph.at(test) if point not in met]
+            if points and self.slice.hold_reply(list(self.slice.of([test.test]))):
+                sides = [target for point in points for target, kind in point.successors if kind in {"true", "false"}]
+                again = [side in asking or ways.path([side], asking, met) is not None for side in sides]
+                if any(again) and not all(again):
+                    return Decision(test, Cause.REPLY)
+        return None
 
     @cached_property
     def waits(self) -> cst.Call | None:

@@ -73,6 +73,11 @@ class Waits:
         past = not heads & met and graph.reaches([p for p in begins if p not in met], heads, met, exceptions=False)
         return None if past else waiting[0]
 
+    def points(self, node: cst.While | cst.For, function: Scope) -> set[Point]:
+        """Where a loop waits, on whatever ways."""
+        waiting = [call for call in self.calls.calls_within(node, function) if self._waits(call)]
+        return self._points(self.flow(function), waiting)
+
     def _loops_over_calls(
         self, graph: Graph, node: cst.While | cst.For, function: Scope, waiting: list[cst.Call]
     ) -> set[Point]:

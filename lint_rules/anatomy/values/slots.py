@@ -13,7 +13,7 @@ A slot is a tuple, compared by value:
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ import libcst as cst
 from lint_rules.anatomy.vocabulary import VALIDATORS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, is_property, parameters
+from lint_rules.syntax.threads import IN_THREAD
 from lint_rules.syntax.walk import walk
 
 Slot = tuple[Any, ...]
@@ -116,9 +117,21 @@ class Slots:
         if cls is not None:
             return self.attribute(cls, name)
         slot = self.of(base)
+        named = self._imported.get(name, {}).get(ex.dotted(base) or "") if name in self._imported else None
+        if named is not None:  # `shelf.ROOMS`, of what is put here of another function, is `ROOMS` from there
+            return ("var", self.module.top, named)
         if slot is not None and name in self.module.top.bound and self._is_request(slot):
             return ("var", self.module.top, name)  # `request.app` is the `app` of this file
         return None if slot is None else ("member", slot, name)
+
+    @cached_property
+    def _imported(self) -> dict[str, dict[str, str]]:
+        """By a name of another module, and by that module: the name under which this one has it."""
+        found: dict[str, dict[str, str]] = {}
+        for bound, (module, name) in self.module.imports.origin.items():
+            if name is not None:
+                found.setdefault(name, {})[module.lstrip(".")] = bound
+        return found
 
     def _is_request(self, slot: Slot) -> bool:
         """Whether a parameter is what a web framework calls a request."""
@@ -229,8 +242,22 @@ class Slots:
     # -- functions that calls lead to -------------------------------------------------------------------------
 
     def callee(self, call: cst.Call) -> Scope | None:
-        """The function or method of this file that `call` runs; for a class its `__init__`."""
-        return self.function(call.func)
+        """The function or method of this file that `call` runs; for a class its `__init__`.
+
+        So does who waits for a thread that runs it: `await to_thread(self.ask, talk)`.
+        """
+        found = self.function(call.func)
+        given = self._in_thread(call) if found is None else ()
+        return self.function(given[0].value) if given else found
+
+    def _in_thread(self, call: cst.Call) -> Sequence[cst.Arg]:
+        """What a call that is waited for hands to a thread: the function, and what that gets."""
+        place = IN_THREAD.get(ex.called_name(call))
+        awaited = place is not None and type(self.module.parent[call]) is cst.Await
+        given = call.args[place:] if awaited else ()
+        if given and type(made := given[0].value) is cst.Call and ex.called_name(made) == "partial":
+            given = (*made.args, *given[1:])
+        return given
 
     def getter(self, node: cst.CSTNode) -> Scope | None:
         """The method of this file that runs where an attribute is read: a property."""
@@ -277,8 +304,8 @@ class Slots:
         names = [p.name.value for p in listed]
         if is_method(callee) and names:
             names = names[1:]
-        positions = iter(names)
-        for arg in call.args:
+        positions, in_thread = iter(names), self._in_thread(call)
+        for arg in in_thread[1:] if in_thread else call.args:
             if arg.star:
                 if arg.star == "**" and rest is not None:
                     yield self.parameter(callee, rest), arg.value
