@@ -16,7 +16,7 @@ from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import COPYING, sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.obligations.error_answers import ErrorAnswers, made_with
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -158,7 +158,7 @@ class _Search:
         """
         for write in self.anatomy.writes.by_function[function]:
             place = self.anatomy.aliases.of(write.slot)
-            if write.kind == "replace" or (write.kind == "rebind" and self.lasting.keeps(place) is not None):
+            if write.kind == "replace" or (write.kind == "rebind" and self._lasts(place)):
                 if write.value is not None:
                     parts = list(_parts(self.anatomy, function, write.value))
                     yield _Way(write.node, place, write.slot, self.anatomy, parts)
@@ -172,6 +172,10 @@ class _Search:
         for call in function.nodes_of(cst.Call):
             yield from self._by_callee(call)
 
+    def _lasts(self, place: Slot) -> bool:
+        """Whether a list is there when its function has ended: so is one of an object that it was handed."""
+        return self.lasting.keeps(place) is not None or (place[0] == "member" and is_parameter(root_object(place)))
+
     def _by_callee(self, call: cst.Call) -> Iterator[_Way]:
         """`talk.shrink(digest)`: by a method, maybe of another file."""
         found, base = body(self.anatomy, call), ex.receiver(call)
@@ -182,6 +186,7 @@ class _Search:
             if write.kind in {"rebind", "replace"} and write.slot[0] == "attr" and place is not None:
                 if write.value is not None:
                     parts = list(_parts(there, write.function, write.value))
+                    parts = parts or list(_added(there, write.function, write.slot, 0))
                     yield _Way(call, place, write.slot, there, parts, callee)
 
     def _takes(self, way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
@@ -374,13 +379,24 @@ def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: in
     elif isinstance(value, cst.Name) and made and depth < _DEEPEST:
         for each in made:
             yield from _parts(there, function, each, depth + 1)
-        for put in there.facts.put(slot) if slot is not None else ():
-            yield put.args[0].value
+        yield from _added(there, function, slot, depth)
     elif (parts := sources(value)) and not isinstance(value, cst.Subscript):
         for part in parts:
             yield from _parts(there, function, part, depth + 1)
     else:
         yield cst.StarredElement(value)
+
+
+def _added(there: Anatomy, function: Scope, slot: Slot | None, depth: int) -> Iterator[_Part]:
+    """What a function adds to a list that it has begun."""
+    for call in there.facts.grown(slot) if slot is not None else ():
+        added = call.args[0].value
+        if there.module.scope_of[call].function is not function:
+            continue
+        if ex.called_name(call) == "extend":
+            yield from _parts(there, function, added, depth + 1)
+        else:
+            yield added
 
 
 def _is_picked(value: cst.CSTNode, kept: set[str]) -> bool:

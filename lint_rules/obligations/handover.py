@@ -27,6 +27,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests, leaves
+from lint_rules.syntax import conditions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
@@ -389,6 +390,7 @@ class _Search:
         loops = self._loops_over(slot, handovers)
         ends.update(self.anatomy.points(function, loops))
         around, given_back = self._around(function, handovers, stored, loops), self._given_back(function, slot)
+        around |= self._if_longer(function, handovers, slot)
         barred = ends | around | given_back | (told or set())
         path = again.path(starts, {flow.exit}, barred, exceptions=False)
         passed = self._leaves(path, exceptions=False) if path is not None else None
@@ -562,6 +564,17 @@ class _Search:
                 if asked and not any(module.inside(s.node, outer) for s in stored):
                     found.update(self.anatomy.flow(function).at(outer))
         return found
+
+    def _if_longer(self, function: Scope, handovers: list[cst.CSTNode], slot: Slot) -> set[Point]:
+        """The tests of the list before a hand-over: `if len(new) <= before: continue`, as nothing has come."""
+        tested = {each for node in handovers for each, _ in conditions.passed(self.anatomy.module, node, function.node)}
+        asked = (each for each in tested if isinstance(each, cst.If))
+        about = [
+            each
+            for each in asked
+            if any(isinstance(part, cst.Name) and self._is_of(part, self._views(slot)) for part in walk(each.test))
+        ]
+        return {point for each in about for point in self.anatomy.flow(function).at(each)}
 
     def _given_back(self, function: Scope, slot: Slot) -> set[Point]:
         """Where a caller gets the list, alone or in an object that is made of it, or some function that may keep it."""

@@ -60,15 +60,15 @@ class Chat:
 
 ## How it decides
 For a reply, three facts: a user's message is stored in a list that lives on (an attribute, a global, an entry of a
-session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place
-that shows or returns the reply and on to the end of the turn, past everything that could store it: a list of the
-function's own that gets nowhere else stores nothing. Helpers and callers of the file are followed. An `if` around the
-append counts as the program's own wish, unless it asks for tool calls.
-In place of the list may stand a store: an object of this file or another, or a table, which is told the question, gives
-what is sent, and is told nothing but questions anywhere in the file. Or the list is given back beside the answer, to a
-caller that begins the next turn with it, and puts nothing there.
-A list that begins anew in each turn, an object made for one task, a question beside the conversation
-(`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
+session, or a list of a loop that waits for input), that list is sent, and a path leads from the request to a place that
+shows or returns the reply and on to the end of the turn, past everything that could store it: a list of the function's
+own that gets nowhere else stores nothing. Helpers and callers of the file are followed, and functions of other files
+that ask with the list, or with the object that has it. A reply that says itself that it failed is none. An `if` around
+the append counts as the program's own wish, unless it asks for tool calls. In place of the list may stand a store: an
+object of this file or another, or a table, which is told the question, gives what is sent, and is told nothing but
+questions anywhere in the file. Or the list is given back beside the answer, to a caller that begins the next turn with
+it, and puts nothing there. A list that begins anew in each turn, an object made for one task, a question beside the
+conversation (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
 
 For waiting messages: the list holds replies, or what a run of an agent gives one by one, also one of another file, and
 is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
@@ -97,9 +97,10 @@ the last word that the run yields counts as its end.
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
 all the messages. That the reply may be nothing is seen in a default (`or ""`), in a stream of pieces, in what a handler
-or a helper of the project gives back, or in a test of it that does not keep the messages. Silent: a test of the text
-between the request and the loss, also in the helper, by which it returns or raises; a text that the program makes of
-the messages themselves where the model gives none.
+or a helper of the project gives back, or in a test of it that does not keep the messages. A list that is emptied and
+filled again is another one in its place. Silent: a test of the text between the request and the loss, also in the
+helper, by which it returns or raises; a text that the program makes of the messages themselves where the model gives
+none.
 
 For coroutines: the function, of this file or another, adds to a history, or to a table, key or attribute that is read
 again. Of a store whose code is not at hand, the same method is awaited elsewhere in the file, or it is one of a library

@@ -14,6 +14,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.growth import reads, reset_places
 from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
@@ -21,7 +22,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.detached import is_put_nowhere
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
-from lint_rules.anatomy.values.slots import Slot, root_object
+from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
@@ -68,7 +69,9 @@ def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
     search = _Search(anatomy)
     told: set[cst.CSTNode] = set()
     for function in anatomy.module.functions:
-        if function.kind in {"function", "module"} and anatomy.calls.reaches_llm(function):
+        if function.kind in {"function", "module"} and any(
+            map(anatomy.turns.reaches_model, function.nodes_of(cst.Call))
+        ):
             for found in search.in_turn(function):
                 if found.asks not in told and found.leaves not in told:
                     told.update((found.asks, found.leaves))
@@ -82,6 +85,7 @@ class _Search:
         self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
         self._pending: dict[tuple[Scope, Slot, frozenset[Slot]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
+        self._elsewhere: dict[Anatomy, _Search] = {}
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
@@ -339,23 +343,43 @@ class _Search:
     def _asks(self, call: cst.Call, slot: Slot, depth: int, storing: frozenset[Slot]) -> list[_Pending]:
         """The replies that a call gives to requests with the history: its own, or what its function has pending."""
         found = self.anatomy.facts.calls.get(call)
-        if found is not None:
-            if found.history is None or is_kept_by_server(call):
-                return []
+        if found is not None and is_kept_by_server(call):
+            return []
+        if found is not None and found.history is not None:
             if any(self._stores_there(arg.value, slot, storing) or self._adds(arg.value, slot) for arg in call.args):
                 return []
             sent = how_sent(self.anatomy, found.history, slot)
             return [_Pending(call, call, self.anatomy.module.scope_of[call].function, True, sent)] if sent else []
-        callee = self.anatomy.facts.slots.callee(call)
-        if callee is None or depth > _DEEPEST or not self.anatomy.calls.reaches_llm(callee):
+        there, callee = body(self.anatomy, call) or (None, None)
+        if there is None or callee is None or depth > _DEEPEST or not there.calls.reaches_llm(callee):
             return []
-        given = list(self.anatomy.facts.slots.bindings(call, callee))
-        inside = [there for there, value in given if how_sent(self.anatomy, value, slot, 1) == "whole"]
+        given = list(there.facts.slots.bindings(call, callee))
+        inside = [parameter for parameter, value in given if how_sent(self.anatomy, value, slot, 1) == "whole"]
+        inside += [held for parameter, value in given if (held := self._part_of(slot, value, parameter)) is not None]
         root = root_object(slot)
-        if root[0] in {"attr", "outside"} or (root[0] == "var" and root[1] is self.anatomy.module.top):
+        is_own = root[0] == "attr" or (root[0] == "var" and root[1] is self.anatomy.module.top)
+        if root[0] == "outside" or (is_own and there is self.anatomy):
             inside.append(slot)
-        passed = frozenset(there for there, value in given if self._stores_there(value, slot, storing))
-        return [pending for there in inside for pending in self._of_callee(callee, there, depth, passed)]
+        passed = frozenset(parameter for parameter, value in given if self._stores_there(value, slot, storing))
+        pending = [each for held in inside for each in self._in(there)._of_callee(callee, held, depth, passed)]
+        if there is self.anatomy:
+            return pending
+        function = self.anatomy.module.scope_of[call].function
+        return [_Pending(call, call, function, True, each.sent) for each in pending[:1] if each.returned]
+
+    def _in(self, there: Anatomy) -> _Search:
+        """The search in the file of a function that is run."""
+        if there is self.anatomy:
+            return self
+        if there not in self._elsewhere:
+            self._elsewhere[there] = _Search(there)
+        return self._elsewhere[there]
+
+    def _part_of(self, slot: Slot, value: cst.BaseExpression, parameter: Slot) -> Slot | None:
+        """The history as a part of what a parameter is, where it is one of the object that is handed over."""
+        here = self.anatomy.facts.slots.of(value)
+        place = self.anatomy.aliases.of(here) if here is not None else None
+        return moved(slot, place, parameter) if place in {*whole_of(slot)} - {slot} and place is not None else None
 
     def _is_beside(self, function: Scope, pending: _Pending) -> bool:
         """Whether a request with more than the history is a question beside the conversation: others are made too."""

@@ -23,7 +23,7 @@ from lint_rules.syntax.truth import evaluate
 _SERVED = 200
 _STATUS = frozenset({"status_code", "status"})
 _SAYS = {"ok": True, "is_success": True, "is_error": False, "error": False}
-"""What parts of a response give where the request was served."""
+"""What parts of a response give where the request was served; an error goes by more names, `api_error`."""
 _COMPARED: dict[type[cst.BaseCompOp], Callable[[Any, Any], bool]] = {
     cst.Equal: operator.eq, cst.NotEqual: operator.ne, cst.LessThan: operator.lt, cst.LessThanEqual: operator.le,
     cst.GreaterThan: operator.gt, cst.GreaterThanEqual: operator.ge,
@@ -39,7 +39,8 @@ class Refusals:
 
     def __init__(self, module: SourceModule, is_response: Holds) -> None:
         self._module = module
-        self._served = partial(_served, is_response)
+        self.served = partial(_served, is_response)
+        """What a part of a test gives where the request was served; None where it does not say."""
         self._told: dict[cst.CSTNode, bool | None] = {}
 
     def __contains__(self, node: cst.CSTNode) -> bool:
@@ -48,7 +49,7 @@ class Refusals:
 
     def _tells(self, tested: conditions.Tested) -> bool | None:
         if tested not in self._told:
-            self._told[tested] = evaluate(tested.test, self._served)
+            self._told[tested] = evaluate(tested.test, self.served)
         return self._told[tested]
 
 
@@ -57,7 +58,9 @@ def _served(is_response: Holds, part: cst.BaseExpression) -> bool | None:
     if isinstance(part, cst.Comparison):
         return _of_key(is_response, part) if ex.text(part.left) == "error" else _of_status(is_response, part)
     pair = ex.member(part)
-    return _SAYS.get(pair[1]) if pair is not None and is_response(pair[0]) else None
+    if pair is None or not is_response(pair[0]):
+        return None
+    return _SAYS.get(pair[1], False if pair[1].endswith("_error") else None)
 
 
 def _of_key(is_response: Holds, test: cst.Comparison) -> bool | None:

@@ -220,9 +220,9 @@ class ReplyPlaces:
         Last ones first. Where the request was refused, what is shown is no reply.
         """
         taken = self.derived(function, call)
-        ways, says = self.anatomy.ways(function), self._is_there(taken)
         held = self._held(function, call, barred)
         refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
+        ways, says = self.anatomy.ways(function), self._is_there(taken, refused)
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
             points = [
                 point
@@ -281,11 +281,11 @@ class ReplyPlaces:
                 names = names.difference(target.value for target in targets if isinstance(target, cst.Name))
         return names
 
-    def _is_there(self, taken: set[str]) -> Says:
+    def _is_there(self, taken: set[str], refused: Refusals) -> Says:
         """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty."""
 
         def atom(part: cst.BaseExpression) -> bool | None:
-            return True if isinstance(part, cst.Name) and part.value in taken else None
+            return True if isinstance(part, cst.Name) and part.value in taken else refused.served(part)
 
         def says(node: cst.CSTNode) -> bool | None:
             if not isinstance(node, (cst.If, cst.While)) or self.about_calls(node):

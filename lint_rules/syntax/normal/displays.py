@@ -10,19 +10,24 @@ from lint_rules.syntax.word import Word
 
 
 def normalize(scopes: list[Scope], nodes: Nodes) -> bool:
-    """`dict(a=1)` as `{"a": 1}`; `x = {}` and `x["a"] = 1` as `x = {"a": 1}`; `x += [a]` as `x.append(a)`."""
-    changed = False
+    """`dict(a=1)` as `{"a": 1}`; `x = {}` and `x["a"] = 1` as `x = {"a": 1}`; `x += [a]` as `x.append(a)`.
+
+    And `x.clear()`, behind which `x` is filled again, as `x[:] = [a, *more]`.
+    """
+    changed, clears = False, False
     for node in nodes.get(ast.Call, ()):
         kind = type(node.func)
         if kind is ast.Attribute:
             changed |= node.func.attr == "extend" and _appends(node)
+            clears |= node.func.attr == "clear" and not node.args
         elif kind is ast.Name:
             changed |= node.func.id == "dict" and _is_display(node)
     puts = any(type(node.ctx) is ast.Store for node in nodes.get(ast.Subscript, ()))
     grows = bool(nodes.get(ast.AugAssign))
-    for scope in scopes if puts or grows else ():
+    for scope in scopes if puts or grows or clears else ():
         for block in scope.blocks:
             changed |= puts and _put_together(block)
+            changed |= clears and _filled_again(block)
             for place, line in enumerate(block) if grows else ():
                 if type(line) is ast.AugAssign and (grown := _grown(line)) is not None:
                     block[place] = grown
@@ -89,6 +94,44 @@ def _put_together(block: list[ast.stmt]) -> bool:
             del block[place + 1 : end]
             changed = True
     return changed
+
+
+def _filled_again(block: list[ast.stmt]) -> bool:
+    """A list that is emptied, and what the next lines put into it."""
+    changed = False
+    for place in range(len(block) - 2, -1, -1):
+        emptied = _method(block[place], "clear")
+        if emptied is None or type(emptied.func.value) not in (ast.Name, ast.Attribute):
+            continue
+        target, end, parts = emptied.func.value, place + 1, list[ast.expr]()
+        while end < len(block) and (part := _added(block[end], ast.unparse(target))) is not None:
+            parts.append(part)
+            end += 1
+        if parts:
+            whole = ast.copy_location(ast.Subscript(target, ast.Slice(), ast.Store()), target)
+            filled = ast.copy_location(ast.List(parts, ast.Load()), emptied)
+            block[place:end] = [ast.copy_location(ast.Assign([whole], filled), block[place])]
+            changed = True
+    return changed
+
+
+def _method(line: ast.stmt, name: str) -> Any:
+    """The call of a method of this name that a statement is."""
+    call = line.value if type(line) is ast.Expr else None
+    is_one = type(call) is ast.Call and type(call.func) is ast.Attribute and call.func.attr == name
+    return call if is_one else None
+
+
+def _added(line: ast.stmt, target: str) -> ast.expr | None:
+    """What a statement adds to a list, as an element of it, where that does not look at the list."""
+    one, more = _method(line, "append"), _method(line, "extend")
+    call = one or more
+    if call is None or len(call.args) != 1 or call.keywords or ast.unparse(call.func.value) != target:
+        return None
+    value = call.args[0]
+    if type(value) is ast.Starred or target in ast.unparse(value):
+        return None
+    return value if one is not None else ast.copy_location(ast.Starred(value, ast.Load()), value)
 
 
 def _annotated(line: ast.AnnAssign) -> str:
