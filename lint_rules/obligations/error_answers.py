@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 import libcst as cst
 
@@ -18,7 +19,7 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
-from lint_rules.anatomy.rounds.quiet_ends import CLIENT_ERROR, guarded_request
+from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
 from lint_rules.anatomy.values.kinds import Kind
@@ -31,6 +32,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
 
 _MOST_HOPS = 4
+_MOST_PARTS = 40
 _CONTAINERS = (cst.DictElement, cst.Dict, cst.Element, cst.List, cst.Arg)
 _WORDED = (cst.FormattedString, cst.ConcatenatedString)
 _BINDING = (cst.Assign, cst.AnnAssign, cst.AugAssign)
@@ -403,17 +405,13 @@ def _stored_at_once(anatomy: Anatomy, function: Scope) -> Iterator[_Source]:
 
 def _handlers(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, str | None]]:
     """The blocks that handle an error of a request, and the name of the error there."""
-    taking = {guard: [*filter(_takes_failures, guard.handlers)] for guard in function.nodes_of(cst.Try)}
+    takes = partial(takes_failures, anatomy)
+    taking = {guard: [*filter(takes, guard.handlers)] for guard in function.nodes_of(cst.Try)}
     requests = [*filter(anatomy.turns.may_fail, anatomy.turns.requests(function))] if any(taking.values()) else []
     for guard, handlers in taking.items():
         request = guarded_request(anatomy, guard, requests.__contains__) if handlers and requests else None
         if request is not None:
             yield from ((handler.body, request, exceptions.bound_name(handler)) for handler in handlers)
-
-
-def _takes_failures(handler: cst.ExceptHandler) -> bool:
-    """Whether a handler takes what a failed request raises."""
-    return any(CLIENT_ERROR.match(name) for name in exceptions.caught(handler))
 
 
 def _refusals(anatomy: Anatomy, function: Scope) -> Iterator[tuple[cst.CSTNode, cst.Call, None]]:
@@ -569,7 +567,14 @@ def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> 
 
 
 def _is_given(anatomy: Anatomy, call: cst.Call, slot: Slot) -> bool:
-    return any(anatomy.facts.slots.of(arg.value) == slot for arg in call.args)
+    """Whether a call gets a list, alone or in a document, which may be encoded or have a name."""
+    facts, queue = anatomy.facts, [arg.value for arg in call.args]
+    for value in islice(queue, _MOST_PARTS):
+        if facts.encoder(value) is not None:
+            queue += [arg.value for arg in value.args]  # type: ignore[attr-defined]
+        whole = [made for made in (value, *facts.values_of(value)) if ex.is_dict(made)]
+        queue += [part for made in whole for part in ex.dict_items(made).values()]
+    return any(facts.slots.of(value) == slot for value in queue)
 
 
 def _sends_own(text: ErrorText) -> bool:

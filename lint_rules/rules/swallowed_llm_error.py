@@ -64,13 +64,14 @@ every error, or one of a client library, and neither logs, raises, counts nor ca
 `break` or `return` of its own, or because the value that it leaves is tested and the loop then ends, as silently.
 Attempts that are made again and other models that are asked instead are no finding.
 
-A text of an error is what stands where a request has failed, in a handler or behind a test of the response's status:
-words, or the error itself as text. It is followed to where it is stored as the assistant's message: put into a history
-that is sent, or handed to a store (of which the code is read) with the role, or by the call by which answers are
-stored, whatever marks them there. What is stored must be sent again: the request is made with that history, or with
-what the same table, key or object gives. Silent where the two are told apart on the way: a flag beside the text, a test
-of the text for its own words, an exception; and where it is only shown. Where there is no text at all (`""`, `None`),
-it is followed as long as nothing is done with it, and any test of it is enough.
+A text of an error is what stands where a request has failed, in a handler of all errors or of those of a library, or
+behind a test of the response's status: words, or the error itself as text. It is followed to where it is stored as the
+assistant's message: put into a history that is sent, or handed to a store (of which the code is read) with the role, or
+by the call by which answers are stored, whatever marks them there. What is stored must be sent again: the request is
+made with that history, or with what the same table, key or object gives; a list that was loaded is stored when it is
+saved, alone or in a document. Silent where the two are told apart on the way: a flag beside the text, a test of the
+text for its own words, an exception; and where it is only shown. Where there is no text at all (`""`, `None`), it is
+followed as long as nothing is done with it, and any test of it is enough.
 
 ## Known problems
 A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at. A text

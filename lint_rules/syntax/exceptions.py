@@ -43,6 +43,12 @@ def caught(handler: cst.ExceptHandler) -> frozenset[str]:
     return frozenset((ex.dotted(t) or "").rpartition(".")[2] for t in types)
 
 
+def classes(handler: cst.ExceptHandler) -> list[str]:
+    """The exception classes that a handler names, as they are written."""
+    types = [e.value for e in handler.type.elements] if isinstance(handler.type, cst.Tuple) else [handler.type]
+    return [name for each in types if each is not None and (name := ex.dotted(each)) is not None]
+
+
 def stops(name: str) -> bool:
     """Whether a handler of this class takes what somebody stops a run with."""
     return name in _STOPS

@@ -7,6 +7,7 @@ its own function or in a caller.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 
@@ -24,10 +25,12 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
 
-CLIENT_ERROR = re.compile(
+_CLIENT_ERROR = re.compile(
     r"^(Base)?Exception$|^(API|OpenAI|Anthropic|RateLimit|LLM|Model|Provider|HTTP|Request|BadRequest|Connection|Service"
     r"|Timeout|Authentication|Gemini|Google|Bedrock|Client|Ollama|Response)\w*(Error|Exception|Timeout)?$"
 )
+_OF_VALUES = frozenset({"pydantic", "pydantic_core", "jsonschema", "marshmallow", "yaml"})
+"""Packages whose errors are about the form of a value, and no request."""
 _LOOPS = (cst.For, cst.While)
 
 _Rounds = Collection[cst.CSTNode | None]
@@ -82,10 +85,21 @@ def guarded_request(
     return None
 
 
+def takes_failures(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
+    """Whether a handler takes what a failed request raises: an error of a library, or what is called like one."""
+    if any(_CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
+        return True
+    imports = anatomy.module.imports
+    known = (name for name in exceptions.classes(handler) if name.partition(".")[0] in imports.full)
+    foreign = (name for name in known if anatomy.defined_elsewhere(name, "class") is None)
+    packages = {imports.resolve(name).partition(".")[0] for name in foreign}
+    return bool(packages - sys.stdlib_module_names - _OF_VALUES - {""})
+
+
 def _silent(anatomy: Anatomy, guard: cst.Try) -> Iterator[cst.ExceptHandler]:
     """The handlers that catch what a request raises and leave no trace of it: no log, no call, no telling value."""
     for handler in guard.handlers:
-        if any(CLIENT_ERROR.match(name) for name in exceptions.caught(handler)):
+        if takes_failures(anatomy, handler):
             if handlers.handle(anatomy.module, guard, handler).ending in {Ending.NEUTRAL, Ending.DROPS}:
                 if not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body)):
                     yield handler
