@@ -138,8 +138,15 @@ class _Told:
         return {name for name, method in every if "abstractmethod" in method.decorators}
 
     def _parts(self, cls: ClassFrame) -> Iterator[str]:
-        """What a class has, has in an object that tells of it, or tells the class that it inherits from."""
+        """What a class has, has in an object that tells of it, tells the class that it inherits from, or says if asked:
+        `def spec(self): return Spec(name=..., description=...)`.
+        """
         yield from (*cls.bound, *cls.attributes)
+        said = (value for method in cls.methods.values() if not method.parameters for value in method.returned)
+        for node in said:
+            made = _items(node) if isinstance(node, ast.Call | ast.Dict) else {}
+            inner = made.get("function")
+            yield from (*made, *(_items(inner) if isinstance(inner, ast.Dict) else ()))
         for bound in (bound for bounds in (*cls.bound.values(), *cls.attributes.values()) for bound in bounds):
             if bound.how == "value" and type(bound.node) in {ast.Call, ast.Dict}:  # `about = About(name=..., ...)`
                 yield from _items(bound.node)
