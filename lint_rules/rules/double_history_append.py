@@ -74,9 +74,9 @@ without its last message, before it was stored, or by a query or a comprehension
 condition that looks into the history first. Two objects write to one list where one was made with the other's, or was
 given it.
 
-A condition that reads the history, a counter or the number of the turn
-keeps the rule silent, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI, Anthropic, Gemini,
-Bedrock, Ollama and LangChain are known.
+A condition that reads the history, a counter or the number of the turn keeps the rule silent, a helper that asks for
+what it has set itself the last time, and so do fixed texts, which may be repeated on purpose. Messages of OpenAI,
+Anthropic, Gemini, Bedrock, Ollama and LangChain are known.
 
 ## Known problems
 Two names for one list (but for one that a helper hands back, or is given: `messages = history or []`), and a store that
