@@ -37,16 +37,15 @@ def suppressed(guard: cst.With) -> frozenset[str]:
 
 def caught(handler: cst.ExceptHandler) -> frozenset[str]:
     """The last names of the exception classes a handler catches; a bare `except` catches BaseException."""
-    if handler.type is None:
-        return frozenset({"BaseException"})
-    types = [e.value for e in handler.type.elements] if isinstance(handler.type, cst.Tuple) else [handler.type]
-    return frozenset((ex.dotted(t) or "").rpartition(".")[2] for t in types)
+    return frozenset(name.rpartition(".")[2] for name in classes(handler))
 
 
 def classes(handler: cst.ExceptHandler) -> list[str]:
-    """The exception classes that a handler names, as they are written."""
+    """The exception classes that a handler catches, as they are written, "" for what has no name."""
+    if handler.type is None:
+        return ["BaseException"]
     types = [e.value for e in handler.type.elements] if isinstance(handler.type, cst.Tuple) else [handler.type]
-    return [name for each in types if each is not None and (name := ex.dotted(each)) is not None]
+    return [ex.dotted(each) or "" for each in types]
 
 
 def stops(name: str) -> bool:
