@@ -232,7 +232,7 @@ class Failing:
         name = ex.dotted(raised) if raised is not None else None
         cls = self._anatomy.module.class_named(name) if name is not None else None
         found = (self._anatomy, cls) if cls is not None else self._anatomy.imported_class(name) if name else None
-        return frozenset(c.name for c in (found[1], *found[0].module.base_classes(found[1]))) if found else frozenset()
+        return frozenset(c.name for c in found[0].module.lineage(found[1])) if found else frozenset()
 
     def _of_call(self, hand: InHand, call: cst.Call, function: Scope) -> Iterator[Fault]:
         if self._facts.decoder(call) is not None:

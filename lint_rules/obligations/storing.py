@@ -179,7 +179,7 @@ class Storing:
         slot, name = self.anatomy.facts.slots.of(base), ex.called_name(call)
         given = {of for arg in call.args for of in self._elements(arg.value)}
         for there, cls in classes_of(self.anatomy, slot) if slot is not None else ():
-            line = (cls, *there.module.base_classes(cls))
+            line = there.module.lineage(cls)
             methods = {method for one in line for method in one.methods.values() if method.name != name}
             if method_of(there, cls, name) is not None and any(_gives(there, method, given) for method in methods):
                 return True

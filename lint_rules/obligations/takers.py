@@ -151,7 +151,7 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
 def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
     """Whether something has one of some places in it: it is their object, or one of its class."""
     cls = anatomy.facts.slots.classes.get(slot)
-    line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
+    line = anatomy.module.lineage(cls)
     return root_object(slot) in roots or any(root[0] == "attr" and root[1] in line for root in roots)
 
 

@@ -54,7 +54,7 @@ def _is_before_append(anatomy: Anatomy, node: cst.Subscript) -> bool:
     """Whether the request of the same round comes before on every path, and its reply is stored after."""
     module, slot = anatomy.module, anatomy.facts.slots.of(node.value)
     function, here = module.scope_of[node].function, module.statement(node)
-    around = next((outer for outer in module.ancestors(node) if isinstance(outer, (cst.For, cst.While))), None)
+    around = module.loop_around(node)
     loop = anatomy.round_at.get(around) if around is not None else None
     if loop is None or loop.function is not function or slot is None or slot[0] != "var" or slot[1] is not function:
         return False

@@ -76,7 +76,7 @@ def _home(races: Races, place: Slot, name: str) -> _Home | None:
         free = place[1] is module.top is around and is_free(module, line, name)
         return _Home(block, line, None, name) if free else None
     name = f"_{name}" if str(place[2]).startswith("_") else name
-    taken = any(name in cls.attributes or name in cls.bound for cls in (place[1], *module.base_classes(place[1])))
+    taken = any(name in cls.attributes or name in cls.bound for cls in module.lineage(place[1]))
     return _Home(block, line, place[1], name) if around.kind == "function" and not taken else None
 
 

@@ -103,10 +103,7 @@ def _targets(module: SourceModule) -> set[cst.CSTNode]:
 def _has_break(module: SourceModule, loop: cst.While) -> bool:
     """Whether the loop is left by a `break`; if not, its end is reached only when the rounds are used up."""
     breaks = (node for node in walk(loop.body) if isinstance(node, cst.Break))
-    return any(
-        next(outer for outer in module.ancestors(node) if isinstance(outer, (cst.For, cst.While))) is loop
-        for node in breaks
-    )
+    return any(module.loop_around(node) is loop for node in breaks)
 
 
 def _together(changes: list[Change]) -> Change:

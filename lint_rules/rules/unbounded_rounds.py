@@ -112,7 +112,7 @@ def _called_again(found: Recursion) -> Draft:
 
 def _judge(anatomy: Anatomy, loop: RoundLoop) -> Draft | None:
     limits = Limits(anatomy, loop.node, loop.function)
-    said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), limits.rest)
+    said = next((decision for decision in limits.decisions if decision.cause is Cause.REPLY), None) or limits.rest
     if said is None or limits.limit is not None or limits.waits is not None:
         return None
     return _draft(anatomy, loop, limits, Note(said.node, "the model's reply alone decides here"))

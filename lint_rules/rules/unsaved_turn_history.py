@@ -233,7 +233,7 @@ def _is_second_test(anatomy: Anatomy, test: cst.If) -> bool:
     if not isinstance(test.test, cst.Comparison):
         return False
     asked = ex.source(test.test.left)
-    loop = next((o for o in anatomy.module.ancestors(test) if isinstance(o, (cst.For, cst.While))), None)
+    loop = anatomy.module.loop_around(test)
     return loop is not None and any(
         isinstance(node, cst.If) and isinstance(node.test, cst.Comparison) and node is not test
         and anatomy.module.before(node, test) and ex.source(node.test.left) == asked

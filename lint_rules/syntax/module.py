@@ -382,6 +382,10 @@ class SourceModule:
             yield here
             here = self.parent.get(here)
 
+    def loop_around(self, node: cst.CSTNode) -> cst.While | cst.For | None:
+        """The innermost loop around `node`, also one around the function that it is in."""
+        return next((outer for outer in self.ancestors(node) if isinstance(outer, (cst.While, cst.For))), None)
+
     def _end(self, node: cst.CSTNode) -> int:
         """The place behind the last node below `node`, which is the last child of its last child, and so on."""
         last, passed = node, []
@@ -481,6 +485,10 @@ class SourceModule:
             self._bases[cls] = self._find_bases(cls)
         return self._bases[cls]
 
+    def lineage(self, cls: Scope | None) -> list[Scope]:
+        """A class and its base classes that this file defines, nearest first; empty without a class."""
+        return [cls, *self.base_classes(cls)] if cls is not None else []
+
     def _find_bases(self, cls: Scope) -> list[Scope]:
         found: list[Scope] = []
         queue = [cls]
@@ -496,7 +504,7 @@ class SourceModule:
 
     def method(self, cls: Scope, name: str) -> Scope | None:
         """The method `name` of `cls` or of a base class in this file."""
-        for candidate in [cls, *self.base_classes(cls)]:
+        for candidate in self.lineage(cls):
             if name in candidate.methods:
                 return candidate.methods[name]
         return None

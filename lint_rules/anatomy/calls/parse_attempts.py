@@ -115,7 +115,7 @@ def _is_text(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 def _is_streaming(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Text that has just grown, in a loop: a try at each piece is a display of what there is so far."""
     slot = anatomy.facts.slots.of(call.args[0].value)
-    loop = next((n for n in anatomy.module.ancestors(call) if isinstance(n, (cst.For, cst.While))), None)
+    loop = anatomy.module.loop_around(call)
     if slot is None or loop is None:
         return False
     for node in function.nodes:

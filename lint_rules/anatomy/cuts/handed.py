@@ -275,7 +275,7 @@ def _about(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[What, 
     if not messages and _is_document(anatomy, value):
         yield "document", frozenset(), ""
     cls = anatomy.facts.slots.instance(value)
-    line = {cls, *anatomy.module.base_classes(cls)} if cls is not None else set()
+    line = anatomy.module.lineage(cls)
     for slot, _ in anatomy.facts.histories():
         if slot[0] == "attr" and slot[1] in line:
             yield "history", anatomy.contents.roles_in([slot]), slot[2]

@@ -174,6 +174,10 @@ class Mending:
             self._bodies[function, calls] = found
         return found
 
+    def closes(self, function: Scope) -> bool:
+        """Whether a function, or one that it runs, looks for calls without results."""
+        return any(self.mends(inside, calls=True) for inside in self.anatomy.calls.reachable(function))
+
     @staticmethod
     def _hands_on(call: cst.Call, own: set[str]) -> bool:
         return any(isinstance(n, cst.Name) and n.value in own for arg in call.args for n in walk(arg.value))

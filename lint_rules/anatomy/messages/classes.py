@@ -306,7 +306,7 @@ def bases_elsewhere(anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, s
 
 def named_bases(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[str, tuple[Neighbour, str]]]:
     """The same by the names under which they stand here, with their files, unread, and their names there."""
-    for here in (cls, *anatomy.module.base_classes(cls)):
+    for here in anatomy.module.lineage(cls):
         for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
             name = ex.dotted(base.value) or ""
             near = anatomy.defined_elsewhere(name, "class")

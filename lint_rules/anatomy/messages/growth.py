@@ -168,7 +168,7 @@ def _is_part_of(anatomy: Anatomy, owner: Scope | None, part: Scope) -> bool:
     """Whether an object of a class is, or has in an attribute, one of `part`: not one of many, under a key."""
     queue, classes, module = [owner] if owner is not None else [], anatomy.facts.slots.classes, anatomy.module
     for cls in queue:
-        line = {cls, *module.base_classes(cls)}
+        line = module.lineage(cls)
         if part in line or cls in module.base_classes(part):
             return True
         held = [classes.get(("attr", each, name)) for each in line for name in each.attributes]

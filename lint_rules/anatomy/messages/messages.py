@@ -19,11 +19,11 @@ from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, Slots
+from lint_rules.anatomy.values.slots import Slot, Slots, default_of
 from lint_rules.anatomy.vocabulary import CALL_WRAPPERS, IN_CONTENT
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, fields, parameters
+from lint_rules.syntax.module import Scope, fields
 from lint_rules.syntax.record import record
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -430,7 +430,7 @@ class Messages:
         if isinstance(node, cst.Attribute):  # an enum: `Role.TOOL`
             return node.attr.value.lower()
         slot = self.facts.slots.of(node)
-        values = [*self.facts.assigned(slot), *_default(slot)] if slot is not None else []
+        values = [*self.facts.assigned(slot), *default_of(slot)] if slot is not None else []
         return ex.text(values[0]) if len(values) == 1 else None
 
 
@@ -446,12 +446,6 @@ def _given(slots: Slots, node: cst.BaseExpression, arguments: Arguments | None) 
             break
         node = ex.inner(given)
     return node
-
-
-def _default(slot: Slot) -> Iterator[cst.BaseExpression]:
-    """What a parameter is, where its function is not told."""
-    named = parameters(slot[1]) if slot[0] == "var" and slot[1].kind == "function" else ()
-    yield from (each.default for each in named if each.name.value == slot[2] and each.default is not None)
 
 
 def _told(call: cst.Call) -> list[Message]:

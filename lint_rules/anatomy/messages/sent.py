@@ -6,7 +6,7 @@ functions of this file give back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -65,8 +65,7 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
     found.extend(write.value for write in anatomy.writes.by_slot.get(slot, ()) if write.value is not None)
     if slot[0] == "var":
         found.extend(facts.gone_through(slot))
-        for site in anatomy.calls.sites.get(slot[1], ()):
-            found.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
+        found.extend(_handed(anatomy, slot))
     return found
 
 
@@ -91,8 +90,7 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
             found.add(slot)
             queue.extend(facts.assigned(slot))
             if slot[0] == "var":
-                for site in anatomy.calls.sites.get(slot[1], ()):
-                    queue.extend(v for s, v in facts.slots.bindings(site.node, site.callee) if s == slot)
+                queue.extend(_handed(anatomy, slot))
     return found | _of_callers(anatomy, found)
 
 
@@ -102,10 +100,15 @@ def _of_callers(anatomy: Anatomy, lists: Iterable[Slot]) -> set[Slot]:
     found: set[Slot] = set()
     for slot in queue:
         root = root_object(slot)
-        sites = anatomy.calls.sites.get(root[1], ()) if slot != root and is_parameter(root) else ()
-        given = (v for site in sites for p, v in slots.bindings(site.node, site.callee) if p == root)
+        given = _handed(anatomy, root) if slot != root and is_parameter(root) else ()
         for here in (held for value in given if (held := slots.of(value)) is not None):
             new = {moved(slot, root, place) for place in (here, anatomy.aliases.of(here))} - found
             found |= new
             queue += new
     return found
+
+
+def _handed(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
+    """What callers hand to a parameter, by whatever call or start runs its function."""
+    for site in anatomy.calls.sites.get(slot[1], ()):
+        yield from (value for p, value in anatomy.facts.slots.bindings(site.node, site.callee) if p == slot)

@@ -19,9 +19,8 @@ import libcst as cst
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.slices import FILLERS, Slice
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, default_of
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import parameters
 from lint_rules.syntax.walk import walk, walk_scope
 
 ORDER = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
@@ -313,7 +312,7 @@ class Bounds:
         for value in values:
             inner = self.facts.slots.of(value)
             if inner is not None and inner != own:
-                found += _defaults(inner)
+                found += default_of(inner)
             found.append(value)
         return found if len(found) == 1 else [value for value in found if all(map(_is_huge, found))][:1]
 
@@ -322,7 +321,7 @@ class Bounds:
         slot = self.facts.slots.of(bound)
         if slot is None or slot[0] not in {"var", "attr"}:
             return None
-        return [*self.facts.assigned(slot), *_defaults(slot)]
+        return [*self.facts.assigned(slot), *default_of(slot)]
 
 
 def _looked_into(call: cst.Call) -> cst.BaseExpression | None:
@@ -335,13 +334,6 @@ def _looked_into(call: cst.Call) -> cst.BaseExpression | None:
     if (name in _VIEWS and not call.args) or (name == "get" and key is not None and not OUTSIDE.search(key)):
         return ex.receiver(call)
     return None
-
-
-def _defaults(slot: Slot) -> list[cst.BaseExpression]:
-    """The default of a parameter."""
-    if slot[0] != "var":
-        return []
-    return [p.default for p in parameters(slot[1]) if p.name.value == slot[2] and p.default is not None]
 
 
 def _names(target: cst.BaseExpression | None) -> list[cst.Name]:

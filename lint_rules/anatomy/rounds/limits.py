@@ -119,19 +119,19 @@ class Limits:
 
     def _goes_past(self, met: set[Point]) -> bool:
         """Whether the loop comes from a request whose reply has calls to the next one, and meets none of these."""
-        ways, says = self.anatomy.ways(self.function), ToldByReply(self.anatomy, self.function).outcome
-        return any(ways.path([ask], {ask}, met, says=says) is not None for ask in self._asking - met)
+        ways = self.anatomy.ways(self.function)
+        return any(ways.path([ask], {ask}, met, says=self._told.outcome) is not None for ask in self._asking - met)
+
+    @cached_property
+    def _told(self) -> ToldByReply:
+        return ToldByReply(self.anatomy, self.function)
 
     @cached_property
     def _asking(self) -> set[Point]:
         """Where the loop asks: itself, not in a loop within it."""
         calls = self.anatomy.calls.calls_within(self.node, self.function)
-        asks = (call for call in calls if self.anatomy.calls.asks(call) and self._is_innermost(call))
+        asks = (call for call in calls if self.anatomy.calls.asks(call) and self.module.loop_around(call) is self.node)
         return {point for call in asks for point in self.exits.graph.enclosing(call, self.module.parent)}
-
-    def _is_innermost(self, node: cst.CSTNode) -> bool:
-        loops = (outer for outer in self.module.ancestors(node) if isinstance(outer, cst.While | cst.For))
-        return next(loops, None) is self.node
 
     @cached_property
     def rest(self) -> Decision | None:

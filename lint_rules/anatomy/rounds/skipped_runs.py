@@ -56,8 +56,7 @@ class _Round:
 
     def owns(self, node: cst.Continue) -> bool:
         """Whether the `continue` goes on with this loop, not with one inside it."""
-        around = (outer for outer in self.module.ancestors(node) if isinstance(outer, (cst.For, cst.While)))
-        return next(around, None) is self.loop.node
+        return self.module.loop_around(node) is self.loop.node
 
     def skipped(self, node: cst.Continue) -> SkippedRun | None:
         reason = self._reason(node)

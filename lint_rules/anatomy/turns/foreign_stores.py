@@ -51,9 +51,8 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     if own is not None and method is not None:
         done = next(_done_by(*method, slot, depth), None)
         return done if done is None else replace(done, slot=_of_class(anatomy, done.slot, slot, own))
-    place = anatomy.aliases.of(slot)
-    outlives = anatomy.aliases.is_lasting(place, function) or is_parameter(root_object(place))
-    return _done_to(anatomy, call, slot, place, depth) if outlives else None
+    place = _outlasting(anatomy, slot, function)
+    return _done_to(anatomy, call, slot, place, depth) if place is not None else None
 
 
 def seen_from(anatomy: Anatomy, call: cst.Call, function: Scope, slot: Slot) -> Slot | None:
@@ -68,9 +67,14 @@ def seen_from(anatomy: Anatomy, call: cst.Call, function: Scope, slot: Slot) -> 
     own = own_class(anatomy, base)
     if own is not None:
         return _of_class(anatomy, as_part_of(slot, here), here, own)
-    place = anatomy.aliases.of(here)
-    outlives = anatomy.aliases.is_lasting(place, function) or is_parameter(root_object(place))
-    return as_part_of(slot, place) if outlives else None
+    place = _outlasting(anatomy, here, function)
+    return as_part_of(slot, place) if place is not None else None
+
+
+def _outlasting(anatomy: Anatomy, slot: Slot, function: Scope) -> Slot | None:
+    """The place that a slot of `function` stands for, if that is still there when the run has ended."""
+    place = anatomy.aliases.of(slot)
+    return place if anatomy.aliases.is_lasting(place, function) or is_parameter(root_object(place)) else None
 
 
 def grows_what_it_is_given(anatomy: Anatomy, function: Scope, parameter: Slot) -> bool:
@@ -102,7 +106,7 @@ def _of_class(anatomy: Anatomy, slot: Slot, base: Slot, cls: Scope) -> Slot:
 def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator[Store]:
     """What a method does to each history that the objects of its class keep, or hand on to one of a third file."""
     reach = where.calls.may_run(method)
-    line = {method.owner, *(where.module.base_classes(method.owner) if method.owner is not None else ())}
+    line = where.module.lineage(method.owner)
     values = [node.value for node in method.nodes_of(cst.Return) if node.value is not None]
     given = [where.facts.slots.of(part) for value in values for part in (value, *sources(value))]
     for kept in where.facts.put_into:

@@ -30,7 +30,7 @@ def begun_by_bases(anatomy: Anatomy) -> Iterator[Start]:
     for cls in anatomy.module.classes:
         for there, base in bases_elsewhere(anatomy, cls, lambda near, _: near.starts_runs):
             unguarded = there.unguarded
-            line = {base, *there.module.base_classes(base)}
+            line = there.module.lineage(base)
             for start in unguarded.starts:
                 if start.function.owner in line:
                     many = start.kind == "handler" or unguarded.is_many(start)

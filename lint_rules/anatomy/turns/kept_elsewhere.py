@@ -189,7 +189,7 @@ class KeptElsewhere:
 
     def _is_closed_by(self, load: cst.Call) -> bool:
         found = body(self.anatomy, load)
-        return found is not None and _closes(*found)
+        return found is not None and found[0].mending.closes(found[1])
 
     @once(circular=False)
     def _is_taken_up(self, call: cst.Call) -> bool:
@@ -200,7 +200,7 @@ class KeptElsewhere:
         return any(map(self._is_message, call.args)) and any(
             self._names_calls(there, reader)
             and (touched.read or any(there.facts.decoder(node) is not None for node in reader.nodes_of(cst.Call)))
-            and not _closes(there, reader)
+            and not there.mending.closes(reader)
             for there, reader, touched in self._resources.readers(call)
         )
 
@@ -294,11 +294,6 @@ class KeptElsewhere:
         asks = (call for function in functions for call in self.anatomy.turns.requests(function))
         handed = {value for call in asks if call not in self.facts.calls for value in self._histories_of(call)}
         return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
-
-
-def _closes(anatomy: Anatomy, function: Scope) -> bool:
-    """Whether a function, or one that it runs, looks for calls without results."""
-    return any(anatomy.mending.mends(inside, calls=True) for inside in anatomy.calls.reachable(function))
 
 
 def _handed_parts(value: cst.CSTNode) -> Iterator[cst.CSTNode]:

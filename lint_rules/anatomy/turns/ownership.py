@@ -69,7 +69,7 @@ class Ownership:
         if values:
             return all(map(_is_made_here, values))
         made = {self.facts.slots.constructed(call) for call in self.module.nodes_of(cst.Call) if call.args} - {None}
-        return not any(slot[1] in {cls, *self.module.base_classes(cls)} for cls in made)  # type: ignore[arg-type]
+        return not any(slot[1] in self.module.lineage(cls) for cls in made)
 
     def on_own_object(self, call: cst.Call, function: Scope) -> bool:
         """A call on an object that the running function has made for itself; of a plain function, with its history."""
@@ -174,7 +174,7 @@ class Ownership:
             maker = self.facts.slots.function(needed)
             return maker is not None and (maker.name == "__init__" or self._makes(maker, depth))
         cls = self.facts.slots.classes.get(slot)
-        bases = [base.node for base in (cls, *self.module.base_classes(cls))] if cls is not None else []
+        bases = [base.node for base in self.module.lineage(cls)]
         named = [ex.last_name(base.value) for node in bases if isinstance(node, cst.ClassDef) for base in node.bases]
         return param.default is None and "BaseModel" in named
 

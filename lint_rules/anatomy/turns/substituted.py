@@ -39,14 +39,13 @@ class _Frame:
 
     def is_own(self, cls: Scope) -> bool:
         """Whether an attribute of a class is one of the object of which `callee` is a method."""
-        owner = self.callee.owner
-        return owner is not None and cls in {owner, *self.there.module.base_classes(owner)}
+        return cls in self.there.module.lineage(self.callee.owner)
 
     def object_of(self, cls: Scope) -> cst.BaseExpression | None:
         """The object of a class that is handed over, if there is one."""
         known = self.there.facts.slots.classes
         lines = {p: own for p in self.given if (own := known.get(p)) is not None}
-        found = [p for p, own in lines.items() if cls in {own, *self.there.module.base_classes(own)}]
+        found = [p for p, own in lines.items() if cls in self.there.module.lineage(own)]
         return self.given[found[0]] if len(found) == 1 else None
 
 
@@ -79,8 +78,8 @@ class _Run:
         if known in self._seen:
             return
         self._seen.add(known)
-        mends = any(there.mending.mends(inside, calls=True) for inside in there.calls.reachable(callee))
-        for each in there.transcript.stored(callee) if not mends else ():  # who closes what is open answers no call
+        stored = there.transcript.stored(callee) if not there.mending.closes(callee) else ()
+        for each in stored:  # who closes what is open answers no call
             slot = self._place(each.slot, frame) if each.slot is not None and each.kind in GROWING else None
             if slot is not None and each.message is not None and each.role is not None:
                 yield slot, self._message(each.message, frame)

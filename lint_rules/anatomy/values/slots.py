@@ -334,6 +334,12 @@ def is_parameter(slot: Slot) -> bool:
     return slot[0] == "var" and any(p.name.value == slot[2] for p in parameters(slot[1]))
 
 
+def default_of(slot: Slot) -> list[cst.BaseExpression]:
+    """The default of a parameter, if it has one; none for what is no parameter."""
+    named = parameters(slot[1]) if slot[0] == "var" else ()
+    return [each.default for each in named if each.name.value == slot[2] and each.default is not None]
+
+
 def made_in(slot: Slot) -> Scope | None:
     """The function that has made what a slot lies in; None for what it was given, for attributes and globals."""
     root = root_object(slot)
