@@ -131,7 +131,9 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 TELLING_ROLES = frozenset({"assistant", "tool", "system"})
 """Roles that only model histories have; `user` alone may be somebody's permissions."""
 
-SPEAKERS = frozenset({"assistant", "model", "ai", "bot"})
+SAID = frozenset({"assistant", "model"})
+"""The roles under which providers take what a model has said."""
+SPEAKERS = SAID | {"ai", "bot"}
 """What messages that a model has said are marked by, in the stores of programs, too."""
 
 ANSWERED = frozenset({"tool_call_id", "tool_use_id", "toolUseId", "call_id", "function_call_id"})

@@ -72,8 +72,9 @@ class Evidence(Signs):
 
     @cached_property
     def asks(self) -> bool:
-        """Whether any call can ask a model: as a request, or by its name, with a history or for a reply."""
-        return self.request or (self.agent and any(map(may_ask, self.called))) or self._declares_request()
+        """Whether any call can ask a model: as a request, by its name with a history, or as what it gives is kept."""
+        may = not words.SAID.isdisjoint(self.texts) or any(map(may_ask, self.called))
+        return self.request or (self.agent and may) or self._declares_request()
 
     # -- what is read ------------------------------------------------------------------------------------------
 

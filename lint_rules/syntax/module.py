@@ -509,6 +509,40 @@ class SourceModule:
                 return candidate.methods[name]
         return None
 
+    def run_by(self, cls: Scope, name: str) -> Scope | None:
+        """The method that is run under a name on an object of `cls`: where that only says what it is for, the one of
+        a class of this file that derives from it, or that has all methods of the protocol."""
+        method = self.method(cls, name)
+        if method is None or not says_only(method):
+            return method
+        done = (self.method(other, name) for other in self.classes if self._stands_for(other, cls))
+        return next((each for each in done if each is not None and not says_only(each)), method)
+
+    def fills_in(self, method: Scope) -> bool:
+        """Whether a method does what a class of this file only declares: others may do it otherwise."""
+        declared = (cls for cls in self.classes if method.name in cls.methods and says_only(cls.methods[method.name]))
+        return method.owner is not None and any(self._stands_for(method.owner, cls) for cls in declared)
+
+    def _stands_for(self, other: Scope, cls: Scope) -> bool:
+        if cls in self.base_classes(other):
+            return True
+        bases = cls.node.bases if isinstance(cls.node, cst.ClassDef) else ()
+        is_protocol = any(ex.last_name(base.value) == "Protocol" for base in bases)
+        return is_protocol and other is not cls and all(self.method(other, name) for name in cls.methods)
+
+
+def says_only(method: Scope) -> bool:
+    """Whether the body of a method is a docstring, `...`, `pass`, or an error."""
+    body = method.node.body if isinstance(method.node, cst.FunctionDef) else None
+    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body if body is not None else []
+    plain = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    said = [part for line in lines for part in (line.body if isinstance(line, plain) else [line])]
+    return bool(said) and all(
+        isinstance(part, (cst.Pass, cst.Raise))
+        or (isinstance(part, cst.Expr) and isinstance(part.value, (cst.BaseString, cst.Ellipsis)))
+        for part in said
+    )
+
 
 def _outside(node: cst.CSTNode) -> list[cst.CSTNode]:
     """Children of a scope node that run in the scope around it."""

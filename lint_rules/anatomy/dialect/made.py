@@ -391,8 +391,8 @@ class Made:
         if _grows(node):
             self._grown.append(self._same(node, frame, names, deep))
             return
-        if self._grown and not node.args and not node.keywords:
-            return
+        if self._grown and not node.args and not node.keywords and not any(self._values.callees(node, frame)):
+            return  # not `self._write()`: what is done there is no part of an `append`
         if func.attr == "update" and len(node.args) <= 1:
             made = self._value(func.value, frame, names, deep)
             more = self._dict_of(node, frame, names, deep)

@@ -159,7 +159,9 @@ class Parts:
         field = dict(listed)
         given = self._values.given(node, [name for name, _ in listed])
         read = {field[name]: self._fields_in(value, frame) for name, value in given}
-        is_answer = any(type(value) is ast.Constant and value.value == "tool" for _, value in given)
+        is_answer = any(
+            (type(value) is ast.Constant and value.value == "tool") or _is_outcome(value, frame) for _, value in given
+        )
         self._given.append((cls, {name: fields for name, fields in read.items() if fields}, is_answer))
         parts = {name: _told(value) for name, value in given}
         is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
@@ -403,6 +405,25 @@ def _looked_up_by(call: ast.Call, frame: Frame) -> Iterator[ast.AST]:
         looked += [bound.node for bound in around.bound[base.id] if bound.how == "value"]
     for look in looked:
         yield from _keys(look)
+
+
+def _is_outcome(value: ast.expr, frame: Frame) -> bool:
+    """Whether a value is what a tool gave that was looked up by one field of a call and got another as its keywords."""
+    made: list[ast.AST] = [value]
+    if type(value) is ast.Name and (around := frame.lookup(value.id)) is not None:
+        made += [bound.node for bound in around.bound[value.id] if bound.how == "value"]
+    return any(_runs_call(node, frame) for node in made)
+
+
+def _runs_call(node: ast.AST, frame: Frame) -> bool:
+    """`await tools[call.name](**call.arguments)`, also as a text."""
+    while isinstance(node, ast.Await) or (isinstance(node, ast.Call) and _last(node.func) in _PLAIN and node.args):
+        node = node.value if isinstance(node, ast.Await) else node.args[0]
+    if not isinstance(node, ast.Call):
+        return False
+    read = [given.value for given, is_spread in _given(node) if is_spread and type(given) is ast.Attribute]
+    keys = _looked_up_by(node, frame) if read else ()
+    return any(type(key) is ast.Attribute and any(_is_same(key.value, base) for base in read) for key in keys)
 
 
 def _keys(node: ast.AST) -> Iterator[ast.AST]:

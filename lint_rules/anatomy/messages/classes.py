@@ -13,7 +13,7 @@ from lint_rules.anatomy.values.slots import Slot, as_part_of, is_class_method, i
 from lint_rules.anatomy.vocabulary import is_request
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, is_property, parameters
+from lint_rules.syntax.module import Scope, is_property, parameters, says_only
 from lint_rules.syntax.walk import children
 
 LISTS = frozenset({"list", "List", "Sequence", "deque", "Deque", "MutableSequence", "Iterable", "tuple", "Tuple"})
@@ -247,35 +247,13 @@ def own_class(anatomy: Anatomy, base: cst.BaseExpression) -> Scope | None:
 
 def method_of(anatomy: Anatomy, cls: Scope, name: str) -> FoundClass | None:
     """The method that objects of a class have under a name, and its file: also of a base class in another file."""
-    method = anatomy.module.method(cls, name)
-    if method is None:
-        return inherited(anatomy, cls, name)
-    return anatomy, _filled_in(anatomy, cls, name) or method if _says_only(method) else method
-
-
-def _filled_in(anatomy: Anatomy, cls: Scope, name: str) -> Scope | None:
-    """What a class of the same file does, that derives from `cls`, where that only says what a method is for."""
-    derived = (other for other in anatomy.module.classes if cls in anatomy.module.base_classes(other))
-    methods = (anatomy.module.method(other, name) for other in derived)
-    return next((method for method in methods if method is not None and not _says_only(method)), None)
-
-
-def _says_only(method: Scope) -> bool:
-    """Whether the body of a method is a docstring, `...`, `pass`, or an error."""
-    body = method.node.body if isinstance(method.node, cst.FunctionDef) else None
-    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body if body is not None else []
-    plain = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
-    said = [part for line in lines for part in (line.body if isinstance(line, plain) else [line])]
-    return bool(said) and all(
-        isinstance(part, (cst.Pass, cst.Raise))
-        or (isinstance(part, cst.Expr) and isinstance(part.value, (cst.BaseString, cst.Ellipsis)))
-        for part in said
-    )
+    method = anatomy.module.run_by(cls, name)
+    return inherited(anatomy, cls, name) if method is None else (anatomy, method)
 
 
 def declares_request(method: Scope) -> bool:
     """Whether a method has the parameters of a request to a model, and only says what it is for."""
-    return method.owner is not None and takes_request(method) and _says_only(method)
+    return method.owner is not None and takes_request(method) and says_only(method)
 
 
 def takes_request(function: Scope) -> bool:

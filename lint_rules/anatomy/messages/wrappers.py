@@ -1,7 +1,8 @@
 """Requests by functions that this file does not define: `reply = engine.step(history)`, `fetch(log, tools=tools)`.
 
 What a function of another file does is asked there. Where nobody knows it (a parameter, a method that subclasses
-define), what is done with it tells: it is handed a history, and what it gives is read as a reply and stored there.
+define), what is done with it tells: it is handed a history, and what it gives is read as a reply and stored there, or
+kept as said by the model.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
         streams = answers or call in carriers.told_in_pieces
         found = run_elsewhere(anatomy, call, asking=True)
-        if found is not None:
-            request = _by_body(call, *found, streams)
-        else:
-            request = _by_use(anatomy, call, carried) if answers and carried else None
+        request = _by_body(call, *found, streams) if found is not None else None
+        if found is None or (request is None and _is_left_open(*found)):
+            is_said = ("call", call) in facts.said
+            request = _by_use(anatomy, call, carried, is_said) if carried and (answers or is_said) else None
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])
             yield request
@@ -111,9 +112,12 @@ def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:
     return any(made_in(slot) is None for slot in grown)
 
 
-def _by_use(anatomy: Anatomy, call: cst.Call, carried: set[Slot]) -> LLMCall | None:
-    """A call of which nobody knows what it does, but that its result is a reply to the history that it is handed."""
-    shows = any(words.is_request(ex.dict_items(arg.value)) for arg in call.args)
+def _by_use(anatomy: Anatomy, call: cst.Call, carried: set[Slot], is_said: bool) -> LLMCall | None:
+    """A call of which nobody knows what it does, but that its result is a reply to the history that it is handed.
+
+    `is_said`: the result, or a part of it, is kept as said by the model.
+    """
+    shows = is_said or any(words.is_request(ex.dict_items(arg.value)) for arg in call.args)
     if not (shows or _is_stored(anatomy, call, carried)) or _is_defined(anatomy, call):
         return None
     return _answering(anatomy, call)
@@ -146,7 +150,12 @@ def _growths(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, list[cst.B
 def _is_defined(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a function of the project is known to run, and does not leave it to others what that means."""
     found = run_elsewhere(anatomy, call)
-    return found is not None and not _is_bodiless(found[1])
+    return found is not None and not _is_left_open(*found)
+
+
+def _is_left_open(there: Anatomy, function: Scope) -> bool:
+    """Whether a function only declares what others do, or is one of those that do it."""
+    return _is_bodiless(function) or there.module.fills_in(function)
 
 
 def _is_bodiless(function: Scope) -> bool:

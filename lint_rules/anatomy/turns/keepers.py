@@ -10,10 +10,11 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of, method_of
+from lint_rules.anatomy.messages.classes import FoundClass, classes_of, method_of
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameters
 
 Role = Literal["read", "rewrite", "grow"]
@@ -25,7 +26,6 @@ class Keepers:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
-        self._roles: dict[Scope, Role | None] = {}
 
     def keeper(self, call: cst.Call) -> Slot | None:
         """Where the object lives whose method is called."""
@@ -37,36 +37,62 @@ class Keepers:
 
         May cost the analysis of the file that the class of the object stands in.
         """
-        method = self.method(call, keeper)
-        if method is None:
-            return None
-        if method not in self._roles:
-            self._roles[method] = _method_role(method)
-        return self._roles[method]
+        found = self._found(call, keeper)
+        return _method_role(*found) if found is not None else None
 
     def method(self, call: cst.Call, keeper: Slot) -> Scope | None:
         """The method that a call on a keeper runs, where its class is at hand."""
-        method = self._anatomy.facts.slots.callee(call) or self._imported_method(keeper, ex.called_name(call))
-        return method if method is not None and method.kind == "function" else None
+        found = self._found(call, keeper)
+        return found[1] if found is not None else None
+
+    def _found(self, call: cst.Call, keeper: Slot) -> FoundClass | None:
+        own = self._anatomy.facts.slots.callee(call)
+        found = (self._anatomy, own) if own is not None else self._imported_method(keeper, ex.called_name(call))
+        return found if found is not None and found[1].kind == "function" else None
 
     def locks_itself(self, keeper: Slot) -> bool:
         """Whether an object of another file holds its own lock where its history grows: several threads have it."""
         for there, cls in classes_of(self._anatomy, keeper):
             for method in cls.methods.values():
                 puts = [call for call in method.nodes_of(cst.Call) if ex.called_name(call) in _GROWERS]
-                if _method_role(method) == "grow" and any(there.races.locks.around(put, method) for put in puts):
+                if _method_role(there, method) == "grow" and any(there.races.locks.around(put, method) for put in puts):
                     return True
         return False
 
-    def _imported_method(self, keeper: Slot, name: str) -> Scope | None:
+    def _imported_method(self, keeper: Slot, name: str) -> FoundClass | None:
         """A method of an imported class of the project, where the object's type is annotated or seen to be made."""
         found = next(iter(classes_of(self._anatomy, keeper)), None)
-        method = method_of(*found, name) if found is not None else None
-        return method[1] if method is not None else None
+        return method_of(*found, name) if found is not None else None
 
 
-def _method_role(method: Scope) -> Role | None:
-    """Judged by the body: an attribute is rebound, cut or emptied, appended to, or returned as a list."""
+@once(circular=None)
+def _method_role(there: Anatomy, method: Scope) -> Role | None:
+    """Judged by the body: an attribute is rebound, cut or emptied, appended to, or returned as a list.
+
+    What is done by a method of what the object has in an attribute counts as done here: `self._store.append(rows)`.
+    """
+    own = _done_itself(method)
+    if own is not None and own != "read":
+        return own
+    beyond = {call: _role_beyond(there, call) for call in method.nodes_of(cst.Call)}
+    if own is None and any(beyond.get(value) == "read" for value in map(_given_back, method.nodes_of(cst.Return))):
+        return "read"
+    return next((role for role in ("rewrite", "grow") if role in beyond.values()), own)
+
+
+def _role_beyond(there: Anatomy, call: cst.Call) -> Role | None:
+    """The role of a method that is run on an attribute."""
+    base = ex.receiver(call)
+    slot = there.facts.slots.of(base) if type(base) is cst.Attribute else None
+    return Keepers(there).role(call, slot) if slot is not None else None
+
+
+def _given_back(node: cst.Return) -> cst.BaseExpression | None:
+    value = ex.inner(node.value) if node.value is not None else None
+    return ex.inner(value.expression) if isinstance(value, cst.Await) else value
+
+
+def _done_itself(method: Scope) -> Role | None:
     names = {
         p.name.value
         for p in parameters(method)

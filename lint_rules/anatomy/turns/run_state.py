@@ -13,7 +13,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of
+from lint_rules.anatomy.messages.classes import FoundClass, classes_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -169,15 +169,15 @@ class RunStates:
             asks = self._asks_in(function)
             if not asks:
                 return
-            found = self._class_of(base, function)
-            method = found[0].module.method(found[1], ex.called_name(node)) if found is not None else None
-            read = _read_of_what_is_set(found[1], method) if found is not None and method is not None else None
-            if found is None or read is None or self._held(node, function):
-                continue
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
-            if asked is not None:
-                name = ex.source(base, 40)
-                yield RunState("told", node, function, name, asked, read, found[0])
+            if asked is None or self._held(node, function):
+                continue
+            for there, cls in self._classes_of(base, function):
+                method = there.module.method(cls, ex.called_name(node))
+                read = _read_of_what_is_set(cls, method) if method is not None else None
+                if read is not None:
+                    yield RunState("told", node, function, ex.source(base, 40), asked, read, there)
+                    break
 
     @cached_property
     def _statements(self) -> dict[Scope, list[tuple[cst.Call, cst.BaseExpression]]]:
@@ -223,22 +223,20 @@ class RunStates:
             return bool(values) and all(_rooted_in(value, own) for value in values)
         return isinstance(base, cst.Attribute) and _rooted_in(base, own)
 
-    def _class_of(self, base: cst.BaseExpression, function: Scope) -> tuple[Anatomy, Scope] | None:
-        """The class of an object: known in this file, made by an imported class, or tested with `isinstance`."""
-        known = self.facts.slots.instance(base)
+    def _classes_of(self, base: cst.BaseExpression, function: Scope) -> Iterator[FoundClass]:
+        """The classes of an object: known in this file, tested with `isinstance`, or of files that this one imports."""
+        known, slot = self.facts.slots.instance(base), self.facts.slots.of(base)
         if known is not None:
-            return self.anatomy, known
-        slot = self.facts.slots.of(base)
-        found = next(iter(classes_of(self.anatomy, slot)), None) if slot is not None else None
-        if found is not None:
-            return found
-        for node in function.nodes:
-            if type(node) is cst.Call and ex.called_name(node) == "isinstance" and len(node.args) == 2:
+            yield self.anatomy, known
+            return
+        for node in function.nodes_of(cst.Call):
+            if ex.called_name(node) == "isinstance" and len(node.args) == 2:
                 tested, cls = node.args[0].value, node.args[1].value
                 if isinstance(cls, cst.Name) and self.facts.slots.of(tested) == slot:
-                    known = self.module.class_named(cls.value)
-                    return (self.anatomy, known) if known is not None else self.anatomy.imported_class(cls.value)
-        return None
+                    own = self.module.class_named(cls.value)
+                    found = (self.anatomy, own) if own is not None else self.anatomy.imported_class(cls.value)
+                    yield from [found] if found is not None else []
+        yield from classes_of(self.anatomy, slot) if slot is not None else ()
 
     # -- stored at the start of a run -------------------------------------------------------------------------
 

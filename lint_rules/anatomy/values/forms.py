@@ -12,6 +12,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import CONTAINER, ELEMENT, Evidence, Kind, Kinds
 from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sources
+from lint_rules.anatomy.values.said import come_from
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import fields
@@ -41,6 +42,11 @@ _TEXTS = (Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
 
 class Forms(Known):
     """Evaluates expressions, one method a form."""
+
+    @cached_property
+    def said(self) -> frozenset[Slot]:
+        """The places, calls among them, of which a part or all is kept as said by the model."""
+        return come_from(self)
 
     def _evaluate(self, node: cst.BaseExpression) -> Kinds:
         node = ex.inner(node)

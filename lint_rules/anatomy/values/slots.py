@@ -292,7 +292,7 @@ class Slots:
                 bases = self.module.base_classes(cls) if cls is not None else []
                 return next((b.methods[node.attr.value] for b in bases if node.attr.value in b.methods), None)
             cls = self.instance(node.value)
-            return self.module.method(cls, node.attr.value) if cls is not None else None
+            return self.module.run_by(cls, node.attr.value) if cls is not None else None
         if type(node) is cst.Call and ex.called_name(node) == "partial" and node.args:
             return self.function(node.args[0].value)
         return None
