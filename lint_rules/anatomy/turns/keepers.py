@@ -75,9 +75,10 @@ def _method_role(there: Anatomy, method: Scope) -> Role | None:
     if own is not None and own != "read":
         return own
     beyond = {call: _role_beyond(there, call) for call in method.nodes_of(cst.Call)}
-    if own is None and any(beyond.get(value) == "read" for value in map(_given_back, method.nodes_of(cst.Return))):
-        return "read"
-    return next((role for role in ("rewrite", "grow") if role in beyond.values()), own)
+    changing: tuple[Role, ...] = ("rewrite", "grow")
+    given = map(_given_back, method.nodes_of(cst.Return))
+    reads = any(beyond[value] == "read" for value in given if isinstance(value, cst.Call))
+    return next((role for role in changing if role in beyond.values()), "read" if reads else own)
 
 
 def _role_beyond(there: Anatomy, call: cst.Call) -> Role | None:
@@ -88,8 +89,7 @@ def _role_beyond(there: Anatomy, call: cst.Call) -> Role | None:
 
 
 def _given_back(node: cst.Return) -> cst.BaseExpression | None:
-    value = ex.inner(node.value) if node.value is not None else None
-    return ex.inner(value.expression) if isinstance(value, cst.Await) else value
+    return ex.inner(node.value) if node.value is not None else None
 
 
 def _done_itself(method: Scope) -> Role | None:
