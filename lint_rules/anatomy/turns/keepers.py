@@ -65,7 +65,10 @@ class Keepers:
         return method_of(*found, name) if found is not None else None
 
 
-@once(circular=None)
+_UNKNOWN: Role | None = None
+
+
+@once(circular=_UNKNOWN)
 def _method_role(there: Anatomy, method: Scope) -> Role | None:
     """Judged by the body: an attribute is rebound, cut or emptied, appended to, or returned as a list.
 
