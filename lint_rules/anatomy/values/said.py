@@ -1,0 +1,61 @@
+"""What a program keeps as said by the model, and where that comes from: whoever gets a history and gives it is asked.
+
+`{"role": "assistant", "content": text}`, `Turn("model", parts)`, `store.add(chat, "assistant", text)`: what stands
+there was given by a model, by whatever function, and through whatever names, parts and lists it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.values.known import Known, sources
+from lint_rules.anatomy.values.slots import Slot
+from lint_rules.syntax import expressions as ex
+
+_PAYLOADS = frozenset({"content", "text", "parts", "tool_calls"})
+
+
+def come_from(facts: Known) -> frozenset[Slot]:
+    """The places of which a part, or all, is kept as said by the model; calls among them."""
+    found: set[Slot] = set()
+    queue = [*_kept(facts)]
+    for value in queue:
+        for part in ex.alternatives(value):
+            slot = facts.slots.of(part)
+            if slot is not None and slot not in found:
+                found.add(slot)
+                queue += [*facts.assigned(slot), *facts.gone_through(slot)]
+                queue += [arg.value for call in facts.grown(slot) for arg in call.args]
+            queue += _made_of(part)
+    return frozenset(found)
+
+
+def _kept(facts: Known) -> Iterator[cst.BaseExpression]:
+    for node in facts.module.nodes_of(cst.Dict):
+        items = ex.dict_items(node)
+        if "role" in items and ex.text(items["role"]) in words.SAID:
+            yield from (items[key] for key in _PAYLOADS & items.keys())
+    for call in facts.module.nodes_of(cst.Call):
+        for place, arg in enumerate(call.args):
+            if ex.text(arg.value) in words.SAID:
+                beside = call.args[place + 1 : place + 2]
+                named = (other for other in call.args if other.keyword is not None and other.keyword.value in _PAYLOADS)
+                yield from (other.value for other in (*beside, *named))
+
+
+def _made_of(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a value is a part, a copy, or another form of."""
+    pair = ex.member(value)
+    if pair is not None:
+        return [pair[0]]
+    if type(value) is cst.Subscript:
+        return [value.value]
+    if type(value) is cst.ListComp or type(value) is cst.GeneratorExp:
+        return [value.for_in.iter]
+    if type(value) is cst.Call and ex.called_name(value) in words.TEXT_FUNCTIONS:
+        base = ex.receiver(value)
+        return [*([base] if base is not None else []), *ex.positional(value)]
+    return sources(value)
