@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import libcst as cst
@@ -322,7 +323,7 @@ class Builder:
         named = value
         while type(named) is ast.Attribute:
             named = named.value
-        return self.expression(value) if type(named) is ast.Name else _substituted(_as_told(code, value))  # type: ignore[arg-type]
+        return self.expression(value) if type(named) is ast.Name else _substituted(code, value)  # type: ignore[arg-type]
 
     def _attribute(self, node: ast.Attribute) -> Any:
         return make.Attribute(self.expression(node.value), make.Name(node.attr))
@@ -516,26 +517,33 @@ def _told(node: ast.AST) -> Iterator[ast.expr]:
             yield from _told(part.format_spec) if part.format_spec is not None else ()
 
 
-def _as_told(code: str, value: ast.expr | None) -> str:
-    """The code of a substitution; where the tree has other names by now, as it would be written with these."""
-    words = set(_WORD.findall(code))
-    names = (part.id for part in ast.walk(value) if isinstance(part, ast.Name)) if value is not None else ()
-    return code if value is None or words.issuperset(names) else ast.unparse(value)
-
-
-def _substituted(code: str) -> Any:
-    """The expression of a substitution. Raises Untold."""
-    if _CHAIN.fullmatch(code):
+def _substituted(code: str, value: ast.expr | None) -> Any:
+    """The expression of a substitution, in the words that the tree has by now. Raises Untold."""
+    if value is None and _CHAIN.fullmatch(code):
         return _dotted(code)
-    code = f"({code}\n)"
-    try:
-        tree = ast.parse(code, mode="eval")
-    except SyntaxError:
-        raise Untold from None
-    return Builder(code).expression(tree.body)
+    for written in (code, ast.unparse(value) if value is not None else code):
+        text = f"({written}\n)"
+        try:
+            tree = ast.parse(text, mode="eval").body
+        except SyntaxError:
+            raise Untold from None
+        if value is None or _put_into(tree, value):
+            return Builder(text).expression(tree)
+    raise Untold
 
 
-_WORD = re.compile(r"\w+")
+def _put_into(tree: ast.expr, value: ast.expr) -> bool:
+    """Gives the names in a tree those of another one of the same form; False if the form is another."""
+    pairs = [*zip_longest(ast.walk(tree), ast.walk(value))]
+    if any(type(one) is not type(other) for one, other in pairs):
+        return False
+    for one, other in pairs:
+        for field in _NAMING & {*one._fields}:
+            setattr(one, field, getattr(other, field))
+    return True
+
+
+_NAMING = frozenset({"id", "attr", "arg"})
 _CHAIN = re.compile(r"(?!yield\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _NUMBERS = {int: make.Integer, float: make.Float, complex: make.Imaginary}
 _DISPLAYS = {ast.Tuple: make.Tuple, ast.List: make.List, ast.Set: make.Set}
