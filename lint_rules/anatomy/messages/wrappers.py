@@ -40,7 +40,7 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
     unanswered: list[cst.Call] = []
     for call in anatomy.module.nodes_of(cst.Call) if facts.all_known() else ():
         callee = facts.slots.callee(call)
-        known = callee is not None and not _is_bodiless(callee)
+        known = callee is not None and not _is_left_open(anatomy, callee)
         if known or call in facts.calls or not call.args or facts.slots.constructed(call):
             continue
         carried, answers = carriers.of_all(call), Kind.REPLY in facts.kinds(call) or call in carriers.answered
@@ -48,7 +48,7 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         found = run_elsewhere(anatomy, call, asking=True)
         request = _by_body(call, *found, streams) if found is not None else None
         if found is None or (request is None and _is_left_open(*found)):
-            is_said = ("call", call) in facts.said
+            is_said = facts.slots.of(call) in facts.said
             request = _by_use(anatomy, call, carried, is_said) if carried and (answers or is_said) else None
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])

@@ -466,8 +466,9 @@ class Flows(Forms):
         if known is None or (known.history is None and found.history is not None):
             self.calls[node] = found
             self._changed = True
+        callee = self.slots.callee(node)
         for kind in found.gives:
-            self.learn(("call", node), kind, Evidence(found.reason, node))
+            self.learn(("return", callee) if callee is not None else ("call", node), kind, Evidence(found.reason, node))
         how = f"is sent as `{found.keyword}=` to `{found.name}`" if found.keyword else f"is sent to `{found.name}`"
         evidence = Evidence(how, node, used=True)
         sent = found.history
