@@ -15,7 +15,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.turns.keepers import Keepers, gives_history
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -162,8 +162,8 @@ class Moves:
             return self._gives(callee, move.target)
         base = ex.receiver(call)
         keeper = self.facts.slots.of(base) if base is not None else None
-        is_part = move.target[0] == "member" and move.target[1] == keeper  # `thread.rows` of what `thread.read()` gives
-        if keeper is None or self._takes(call) or not (keeper == move.target or is_part):
+        is_part = keeper != move.target  # `thread.log.rows` of what `thread.read()` gives
+        if keeper is None or self._takes(call) or keeper not in whole_of(move.target):
             return False
         if move.key and tuple(ex.source(arg.value, 80) for arg in call.args)[: len(move.key)] != move.key:
             return False
