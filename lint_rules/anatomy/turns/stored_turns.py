@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 
 import libcst as cst
@@ -253,6 +254,12 @@ class StoredTurns:
             yield around, function.node, {**free}
 
     # -- what the provider keeps --------------------------------------------------------------------------------
+
+    @cached_property
+    def keys(self) -> frozenset[cst.CSTNode]:
+        """The names in what tells the provider, or its library, with which conversation a call of the file goes on."""
+        named = (value for call in self._module.nodes_of(cst.Call) for value in self._naming(call))
+        return frozenset(part for value in named for part in walk(value) if isinstance(part, cst.Name))
 
     def _named(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where what names the conversation lives with which a call goes on that the provider keeps."""
