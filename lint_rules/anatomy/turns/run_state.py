@@ -210,7 +210,7 @@ class RunStates:
         )
 
     def _reads_of_file(self, there: Anatomy, setter: Scope) -> Iterator[tuple[str, cst.CSTNode]]:
-        """The globals that a function of another file only sets to what it is given, each with where a tool reads it."""
+        """The globals that a function of a file only sets to what it is given, each with where a tool reads it."""
         kept = {slot for slot in _globals_set(there, setter) if slot is not None}
         for tool in there.module.functions if kept else ():
             if tool in there.tools or self._is_handed_on(there, tool):
