@@ -192,10 +192,10 @@ class Anatomy:
     def aliases(self) -> Aliases:
         return Aliases(self.calls, self._given_elsewhere)
 
-    def _given_elsewhere(self, call: cst.Call) -> Slot | None:
+    def _given_elsewhere(self, node: cst.BaseExpression) -> Slot | None:
         from lint_rules.anatomy.messages.classes import given_elsewhere
 
-        return given_elsewhere(self, call)
+        return given_elsewhere(self, node)
 
     @cached_property
     def writes(self) -> Writes:

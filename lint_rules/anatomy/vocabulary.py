@@ -264,11 +264,13 @@ CONVERSATIONS: dict[str, frozenset[str]] = {
     "responses.create": frozenset({"conversation", "previous_response_id"}),
     "responses.stream": frozenset({"conversation", "previous_response_id"}),
     "responses.parse": frozenset({"conversation", "previous_response_id"}),
+    "Runner.run_async": frozenset({"session_id"}),
+    "InMemoryRunner.run_async": frozenset({"session_id"}),
 }
 """Ends of dotted names of calls that go on with a conversation which the provider keeps, and the keywords that name it.
 
 Source: OpenAI API reference, Assistants (a thread takes no message while a run is active) and Responses (conversation
-state); OpenAI Agents SDK, Sessions.
+state); OpenAI Agents SDK, Sessions; Google Agent Development Kit, Runtime (a runner appends its events to the session).
 """
 
 CONFIGURED = frozenset({"invoke", "ainvoke", "stream", "astream", "astream_events"})
@@ -300,6 +302,11 @@ KEEPERS = {
     "InMemoryChatMessageHistory": ("langchain",),
     "ChatMemoryBuffer": ("llama_index",),
     "SQLiteSession": ("agents",),
+    "AdvancedSQLiteSession": ("agents",),
+    "SQLAlchemySession": ("agents",),
+    "EncryptedSession": ("agents",),
+    "OpenAIConversationsSession": ("agents",),
+    "ClaudeSDKClient": ("claude_agent_sdk", "claude_code_sdk"),
     "AIChat": ("simpleaichat",),
 }
 """Calls of libraries that make an object which keeps one conversation, and where they are imported from."""

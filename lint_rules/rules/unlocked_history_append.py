@@ -66,11 +66,12 @@ put in anew one by one, are a save of the whole. Silent there: a row that is add
 version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event loop. A method
 that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
 
-Two more forms: a conversation that the provider begins because a look into a registry found none, and that is stored
-there after the wait (two first messages begin two, and one is lost); and messages that one run takes out of a history
-while the turn of another may wait for the model. It empties the history, by a command or after an error of its own, or
-begins it anew, if that turn looks it up again to store the answer; or it takes the last message back, which by then
-may be the other's question. A message that is taken out itself (`talk.remove(question)`) is the run's own.
+Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
+found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one
+run takes out of a history while the turn of another may wait for the model. It empties the history, by a command or
+after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it takes the last
+message back, which by then may be the other's question. A message that is taken out itself (`talk.remove(question)`) is
+the run's own.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose

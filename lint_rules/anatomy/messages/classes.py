@@ -292,16 +292,20 @@ def named_bases(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[str, tuple[Neigh
                 yield name, near
 
 
-def given_elsewhere(anatomy: Anatomy, call: cst.Call) -> Slot | None:
-    """Where that lives, as this file has it, which a function of another gives back; the call itself if it is new."""
-    found = _giver(anatomy, call)
+def given_elsewhere(anatomy: Anatomy, node: cst.BaseExpression) -> Slot | None:
+    """Where that lives, as this file has it, which a function of another gives back; a call of it itself if it is new.
+
+    `node` is such a call, or names the function that a framework is told to call.
+    """
+    call = node if isinstance(node, cst.Call) else None
+    found = _giver(anatomy, call) if call is not None else anatomy.imported_function(ex.dotted(node) or "")
     if found is None:
         return None
     there, function = found
     kept = there.aliases.of(("return", function))
     if root_object(kept)[0] not in {"attr", "var"} or not there.aliases.is_lasting(kept, function):
-        return ("call", call)
-    base = ex.receiver(call)
+        return ("call", call) if call is not None else None
+    base = ex.receiver(call) if call is not None else None
     slot = anatomy.facts.slots.of(base) if base is not None else None
     return as_part_of(kept, anatomy.aliases.of(slot)) if slot is not None else kept
 

@@ -26,8 +26,13 @@ _TRANSPARENT = frozenset({"staticmethod", "classmethod", "property", "cached_pro
 class Aliases:
     """The places of one file."""
 
-    def __init__(self, graph: CallGraph, given_elsewhere: Callable[[cst.Call], Slot | None] = lambda _: None) -> None:
-        """`given_elsewhere` tells where that lives which a function of another file gives back: for itself, if new."""
+    def __init__(
+        self, graph: CallGraph, given_elsewhere: Callable[[cst.BaseExpression], Slot | None] = lambda _: None
+    ) -> None:
+        """`given_elsewhere` tells where that lives which a function of another file gives back: for itself, if new.
+
+        Of a call, or of what names the function.
+        """
         self.graph = graph
         self._given_elsewhere = given_elsewhere
         self.facts = graph.facts
@@ -117,7 +122,9 @@ class Aliases:
         """The lasting place of what a framework hands to a parameter: what a function gives, `Depends(the_desk)`."""
         maker = dependency(slot)
         function = self.slots.function(maker) if maker is not None else None
-        return self._of_function(function) if function is not None else None
+        if maker is None or function is not None:
+            return self._of_function(function) if function is not None else None
+        return self._given_elsewhere(maker)
 
     def may_be(self, slot: Slot, depth: int = 0) -> list[Slot]:
         """The lasting places that a slot may stand for, each once, in the order of the file; itself, if none."""

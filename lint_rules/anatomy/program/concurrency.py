@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
+from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.serving import Serving, imports_gradio, in_background, is_executor
 from lint_rules.finding import Span
@@ -138,12 +140,16 @@ def _spawned(graph: CallGraph, served: Container[Scope]) -> Iterator[Start]:
 
 @record
 class Begun:
-    """What a call starts in a thread or as a task; `many` where it tells whether that are several at once."""
+    """What a call starts in a thread or as a task; `many` where it tells whether that are several at once.
+
+    `by_form`: in a thread, if it is no coroutine.
+    """
 
     target: cst.BaseExpression
     node: cst.Call
     kind: StartKind
     many: bool | None = None
+    by_form: bool = False
 
     def is_many(self, graph: CallGraph, served: Container[Scope]) -> bool:
         if self.many is not None:
@@ -151,11 +157,14 @@ class Begun:
         return _repeated(graph, served, self.node, graph.facts.module.scope_of[self.node].function)
 
 
-def begun_elsewhere(graph: CallGraph) -> Iterator[tuple[Begun, bool]]:
+def begun_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Begun, bool]]:
     """What a file starts that is no function of it, and whether several runs of it may overlap."""
-    served = _served(graph)
+    graph, served = anatomy.calls, _served(anatomy.calls)
     for begun in _begun(graph):
         if graph.facts.slots.function(begun.target) is None:
+            run = anatomy.imported_function(ex.dotted(begun.target) or "") if begun.by_form else None
+            if run is not None and not run[1].is_async:
+                begun = replace(begun, kind="thread")
             yield begun, begun.is_many(graph, served)
 
 
@@ -182,8 +191,9 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
                 value = ex.inner(arg.value)
                 target = value.func if isinstance(value, cst.Call) else value
                 function = graph.facts.slots.function(target)
-                plain = name == "add_task" and function is not None and target is value and not function.is_async
-                yield Begun(target, node, "thread" if plain else "task")
+                by_form = name == "add_task" and target is value
+                plain = by_form and function is not None and not function.is_async
+                yield Begun(target, node, "thread" if plain else "task", by_form=by_form)
         elif name == "gather":
             for arg in node.args:
                 value = ex.inner(arg.value)

@@ -51,9 +51,38 @@ class Joins:
         if not begin and runs_per_event(self.anatomy.calls, function):
             return False
         shared = bool(begin) and function.is_async and self._serves(function)
-        return bool(held) and not self._runs_on(
-            start, self.anatomy.points(function, [start.node]), begin, shared=shared
-        )
+        if not held or self._lets_go(start, held):
+            return False
+        return not self._runs_on(start, self.anatomy.points(function, [start.node]), begin, shared=shared)
+
+    def _lets_go(self, start: Start, held: frozenset[Slot]) -> bool:
+        """Whether what is started takes itself out of there first, and does its work then, which nobody sees any more.
+
+        `await sleep(2)`, `self.tasks.pop(key)`, `await self.answer(key)`.
+        """
+        slots, leads = self.anatomy.facts.slots, self.anatomy.leads
+        run = slots.function(start.target) if start.kind == "task" and start.target is not None else None
+        if run is None:
+            return False
+        awaited = ((wait, ex.inner(wait.expression)) for wait in run.nodes_of(cst.Await))
+        work = [wait for wait, call in awaited if isinstance(call, cst.Call) and self._is_work(call)]
+        outs = [node for node in run.nodes_of(cst.Call, cst.Del, cst.Assign) if self._takes_out(node, held)]
+        return any(leads(run, [out], work) and not leads(run, work, [out]) for out in outs)
+
+    def _is_work(self, call: cst.Call) -> bool:
+        """Whether a call asks a model, or runs a function of the project."""
+        known = self.anatomy.facts.slots.callee(call) is not None or self.anatomy.calls.asks(call)
+        return known or self.anatomy.defined_elsewhere(ex.dotted(call.func) or "", "def") is not None
+
+    def _takes_out(self, node: cst.CSTNode, held: frozenset[Slot]) -> bool:
+        """`self.tasks.pop(key)`, `del self.tasks[key]`, `self.task = None`."""
+        if isinstance(node, cst.Call):
+            base = ex.receiver(node) if ex.called_name(node) == "pop" else None
+            return base is not None and ("item", self.anatomy.facts.slots.of(base)) in held
+        if isinstance(node, cst.Del):
+            return self._is_held(node.target, held)
+        none = isinstance(node, cst.Assign) and ex.dotted(node.value) == "None"
+        return none and any(self._is_held(target, held) for target in ex.targets(node))  # type: ignore[arg-type]
 
     def ends_in(self, loop: cst.CSTNode, start: Start) -> bool:
         """Whether a loop, which calls the function that starts something, waits for its end, or could: it is given."""

@@ -125,7 +125,7 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
     does. `await loop.run_in_executor(None, answer, text)`.
     """
     found: list[tuple[cst.BaseExpression, cst.Call, _Starts, dict[str, bool]]] = []
-    for each, many in begun_elsewhere(anatomy.calls):
+    for each, many in begun_elsewhere(anatomy):
         where, thread = anatomy.module.scope_of[each.node].function, each.kind == "thread"
         starts: _Starts = ((each.kind, many and anatomy.unguarded.is_begun_again(each), not thread),)
         if not anatomy.unguarded.is_waited_for(each):

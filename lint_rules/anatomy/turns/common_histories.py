@@ -30,7 +30,7 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.turns.default_histories import grown_defaults
 from lint_rules.anatomy.values.kinds import Evidence
-from lint_rules.anatomy.values.slots import Slot, describe
+from lint_rules.anatomy.values.slots import Slot, describe, moved
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, name_of, parameters
 from lint_rules.syntax.record import record
@@ -131,17 +131,36 @@ class _Served:
             yield from self._elsewhere()
 
     def _globals(self) -> Iterator[CommonHistory]:
-        for slot, writes in self._writes().items():
-            root = root_of(slot)
-            made = _made_at(self.anatomy, root) if root is not None else None
-            if root is None or made is None or not self.anatomy.races.is_list(slot, writes):
-                continue
-            for serving in self._sharing(root):
-                write = growing(self.anatomy, slot, writes, serving.function, self.reach[serving.function])
-                if write is not None and not _names_its_owner(self.facts.slots.module, write):
-                    name, evidence = describe(slot), write.evidence
-                    yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, slot)
-                    break
+        for slot, written in self._writes().items():
+            for root, named, writes in self._roots(slot, written):
+                made = _made_at(self.anatomy, root)
+                if made is None or not self.anatomy.races.is_list(slot, writes):
+                    continue
+                for serving in self._sharing(root):
+                    write = growing(self.anatomy, slot, writes, serving.function, self.reach[serving.function])
+                    if write is not None and not _names_its_owner(self.facts.slots.module, write):
+                        name, evidence = describe(named), write.evidence
+                        yield CommonHistory("global", made, name, write.node, self.anatomy, evidence, serving, slot)
+                        break
+
+    def _roots(self, slot: Slot, writes: list[HistoryWrite]) -> Iterator[tuple[Slot, Slot, list[HistoryWrite]]]:
+        """What holds a history, what to call that, and its writes.
+
+        So does each global by whose object it is written: `desk.talk.append(...)`, where all desks have a `talk`.
+        """
+        root = root_of(slot)
+        if root is None:
+            return
+        yield root, slot, writes
+        through: dict[Slot, list[HistoryWrite]] = {}
+        for write in writes if root[0] == "attr" else ():
+            for part in walk(write.node):
+                here = type(part) is cst.Attribute and self.facts.slots.of(part) == root
+                holder = self.facts.slots.of(ex.owner(part)) if here else None  # type: ignore[arg-type]
+                if holder is not None and holder[:2] == ("var", self.module.top):
+                    through.setdefault(holder, []).append(write)
+        for holder, written in through.items():
+            yield holder, moved(slot, root, ("member", holder, root[2])), written
 
     def _writes(self) -> dict[Slot, list[HistoryWrite]]:
         """The writes of each history, those by functions of other files included."""

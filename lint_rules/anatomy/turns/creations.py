@@ -1,5 +1,7 @@
 """Conversations that are made when a look finds none, and stored after a wait: two runs make one each.
 
+The provider begins them, or its library makes an object that keeps one.
+
 if key not in threads:
     threads[key] = client.beta.threads.create().id
 """
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.races import Races
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
@@ -43,19 +46,33 @@ def creations(races: Races) -> Iterator[Creation]:
             made = _made_before(races, node, function)
             look = _look_before(races, made, node, function, place) if made is not None else None
             start = races.overlapping(function)
-            if made is not None and look is not None and start is not None:
+            if made is not None and look is not None and start is not None and _waits(races, look, made, node):
                 yield Creation(node, place, look, made, start)
 
 
 def _made_before(races: Races, node: cst.Assign, function: Scope) -> cst.Call | None:
-    """The call that has the provider begin the conversation which is stored, if others may run meanwhile."""
+    """The call that has the provider, or its library, begin the conversation which is stored."""
     places = ReplyPlaces(races.anatomy)
     for call in function.nodes_of(cst.Call):
-        is_made = any(f".{ex.dotted(call.func)}".endswith(f".{maker}") for maker in MAKERS)
-        waits = not function.is_async or isinstance(races.module.parent[call], cst.Await)
-        if is_made and waits and holds([node.value], call, places.derived(function, call, grown=True)):
-            return call
+        if _is_asked_for(call) or keeps_conversation(races.module, call):
+            if holds([node.value], call, places.derived(function, call, grown=True)):
+                return call
     return None
+
+
+def _is_asked_for(call: cst.Call) -> bool:
+    """Whether a call asks the provider to begin a conversation."""
+    return any(f".{ex.dotted(call.func)}".endswith(f".{maker}") for maker in MAKERS)
+
+
+def _waits(races: Races, look: cst.CSTNode, made: cst.Call, node: cst.Assign) -> bool:
+    """Whether others run between the look and the store: on an event loop where something is awaited."""
+    function = races.module.scope_of[node].function
+    leads, inside = races.anatomy.leads, races.module.inside
+    return (not function.is_async and _is_asked_for(made)) or any(
+        inside(wait, node) or (leads(function, [look], [wait]) and leads(function, [wait], [node]))
+        for wait in function.waits
+    )
 
 
 def _look_before(races: Races, made: cst.Call, node: cst.Assign, function: Scope, place: Slot) -> cst.CSTNode | None:

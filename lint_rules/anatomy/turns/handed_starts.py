@@ -41,7 +41,7 @@ class Takers:
         self.facts = anatomy.facts
         self.places: dict[Slot, Taken] = {}
         self._locks, self._flags, self._joins = Locks(anatomy.calls), Flags(anatomy), Joins(anatomy)
-        for begun, many in begun_elsewhere(anatomy.calls):
+        for begun, many in begun_elsewhere(anatomy):
             where = self.module.scope_of[begun.node].function
             start = Start(where, begun.node, begun.kind, many, begun.target)
             if not self._joins.is_joined(start):

@@ -41,7 +41,7 @@ def begun_by_bases(anatomy: Anatomy) -> Iterator[Start]:
 
 def begun_through_bases(anatomy: Anatomy) -> Iterator[Start]:
     """What a file starts that it inherits from another, by the methods here to which that comes."""
-    for begun, many in begun_elsewhere(anatomy.calls):
+    for begun, many in begun_elsewhere(anatomy):
         if isinstance(begun.target, cst.Attribute):
             cls = own_class(anatomy, begun.target.value)
             found = inherited(anatomy, cls, begun.target.attr.value) if cls is not None else None

@@ -286,7 +286,7 @@ def _is_key(anatomy: Anatomy, slot: Slot) -> bool:
     module, slots = anatomy.module, anatomy.facts.slots
     for name in anatomy.facts.names.get(slot, ()):
         outer = module.parent[name]
-        if isinstance(outer, cst.Index):
+        if isinstance(outer, cst.Index) or name in anatomy.stored_turns.keys:
             return True
         if isinstance(outer, cst.Arg):
             call = module.parent[outer]

@@ -1,7 +1,8 @@
 """State of one run that is kept where other runs see it, too: on the agent, or on a tool that all runs share.
 
 Three forms: what a run was given is stored on the shared object at its start and read again after others may have
-run; an attribute is saved, changed, and put back when the run has ended; the chat of a run is told to a shared tool.
+run; an attribute is saved, changed, and put back when the run has ended; the chat of a run is told to a shared tool, or
+to a file of tools.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import FoundClass, classes_of
 from lint_rules.anatomy.program.call_graph import CallSite
+from lint_rules.anatomy.turns.reply_places import bound_values
+from lint_rules.anatomy.turns.rewrites import run_apart
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
@@ -52,7 +55,6 @@ class RunStates:
         self.facts = anatomy.facts
         self.unguarded = anatomy.unguarded
         self.races = self.unguarded.races
-        self.asks = anatomy.turns.reaches_model
         self._asking: dict[Scope, list[cst.Call]] = {}
 
     def all(self) -> Iterator[RunState]:
@@ -72,6 +74,11 @@ class RunStates:
         first = next(found, None)
         if first is not None:
             yield first
+
+    def asks(self, call: cst.Call) -> bool:
+        """Whether a call asks a model, or goes on with a talk that somebody else keeps."""
+        turns, function = self.anatomy.turns, self.module.scope_of[call].function
+        return turns.reaches_model(call) or any(call in turn.asks for turn in turns.led_to(function))
 
     def _asks_in(self, function: Scope) -> list[cst.Call]:
         """The calls in a function that ask a model, here or in another file."""
@@ -157,14 +164,14 @@ class RunStates:
     # -- told to a shared tool --------------------------------------------------------------------------------
 
     def _told(self, function: Scope) -> Iterator[RunState]:
-        """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent."""
+        """`tool.set_context(chat)` before the model is asked, where the tool is looked up on the agent.
+
+        Or `set_context(chat)` of a file whose functions are the tools.
+        """
         for node, base in self._statements[function]:
-            if not self._is_looked_up(base, function):
+            if base is not None and not self._is_looked_up(base, function):
                 continue
             if not any(self._is_given(arg.value, function) for arg in node.args):
-                continue
-            here = self.facts.slots.instance(base)
-            if here is not None and self.module.method(here, ex.called_name(node)) is None:
                 continue
             asks = self._asks_in(function)
             if not asks:
@@ -172,38 +179,79 @@ class RunStates:
             asked = next((ask for ask in asks if self.anatomy.leads(function, [node], [ask])), None)
             if asked is None or self._held(node, function):
                 continue
-            for there, cls in self._classes_of(base, function):
-                method = there.module.method(cls, ex.called_name(node))
-                read = _read_of_what_is_set(cls, method) if method is not None else None
-                if read is not None:
-                    yield RunState("told", node, function, ex.source(base, 40), asked, read, there)
-                    break
+            for there, name, read in self._reads_told(node, base, function):
+                yield RunState("told", node, function, name, asked, read, there)
+                break
+
+    def _reads_told(
+        self, node: cst.Call, base: cst.BaseExpression | None, function: Scope
+    ) -> Iterator[tuple[Anatomy, str, cst.CSTNode]]:
+        """Where that is read which a call tells to an object, or to a file: in which file, of what."""
+        if base is None or self.facts.slots.of(base) is None:
+            found = self.anatomy.imported_function(ex.dotted(node.func) or "")
+            if found is not None and self._is_told_beside(node, function):
+                yield from ((found[0], name, read) for name, read in self._reads_of_file(*found))
+            return
+        here = self.facts.slots.instance(base)
+        if here is not None and self.module.method(here, ex.called_name(node)) is None:
+            return
+        for there, cls in self._classes_of(base, function):
+            method = there.module.method(cls, ex.called_name(node))
+            read = _read_of_what_is_set(cls, method) if method is not None else None
+            if read is not None:
+                yield there, ex.source(base, 40), read
+
+    def _is_told_beside(self, node: cst.Call, function: Scope) -> bool:
+        """Whether something else may be told meanwhile: by another run of a function, or of one that does so, too."""
+        same = (n for n in self.module.nodes_of(cst.Call) if ex.dotted(n.func) == ex.dotted(node.func))
+        others = {self.module.scope_of[each].function for each in same} - {function}
+        return self.races.overlapping(function) is not None or any(
+            run_apart(self.races, function, other) for other in others
+        )
+
+    def _reads_of_file(self, there: Anatomy, setter: Scope) -> Iterator[tuple[str, cst.CSTNode]]:
+        """The globals that a function of a file only sets to what it is given, each with where a tool reads it."""
+        kept = {slot for slot in _globals_set(there, setter) if slot is not None}
+        for tool in there.module.functions if kept else ():
+            if tool in there.tools or self._is_handed_on(there, tool):
+                for node in tool.nodes_of(cst.Name):
+                    slot = there.facts.slots.of(node)
+                    if slot in kept and not isinstance(there.module.parent[node], (cst.AssignTarget, cst.NameItem)):
+                        yield node.value, node
+
+    def _is_handed_on(self, there: Anatomy, function: Scope) -> bool:
+        """Whether this file names a function of another one without a call of it: `tools=[look_up, book]`."""
+        return any(
+            self.anatomy.imported_function(ex.dotted(node) or "") == (there, function)
+            for node in self.module.nodes_of(cst.Name)
+            if node.value == function.name and isinstance(self.module.parent[node], (cst.Element, cst.Arg))
+        )
 
     @cached_property
-    def _statements(self) -> dict[Scope, list[tuple[cst.Call, cst.BaseExpression]]]:
-        """By function the calls of methods, each with its object, that are statements: what only stores gives nothing.
+    def _statements(self) -> dict[Scope, list[tuple[cst.Call, cst.BaseExpression | None]]]:
+        """By function the calls that are statements, methods each with its object: what only stores gives nothing.
 
         Those that are handed nothing are left out.
         """
-        found: dict[Scope, list[tuple[cst.Call, cst.BaseExpression]]] = {}
+        found: dict[Scope, list[tuple[cst.Call, cst.BaseExpression | None]]] = {}
         for node in self.module.nodes_of(cst.Expr):
             call = ex.inner(node.value)
-            base = ex.receiver(call) if type(call) is cst.Call and call.args else None
-            if type(call) is cst.Call and base is not None:
-                found.setdefault(self.module.scope_of[node].function, []).append((call, base))
+            if type(call) is cst.Call and call.args:
+                found.setdefault(self.module.scope_of[node].function, []).append((call, ex.receiver(call)))
         return found
 
     def _is_given(self, value: cst.BaseExpression, function: Scope) -> bool:
         """Whether a value comes with the call of the function: a parameter, or what is made of one, not by a model."""
         own = self.module.self_name(function)
         names = {p.name.value for p in parameters(function)} - {own}
-        queue, seen = [value] if names else [], set[str]()
+        queue: list[cst.CSTNode] = [value] if names else []
+        seen = set[str]()
         for here in queue:
             new = {part.value for part in walk(here) if type(part) is cst.Name} - seen
             if not names.isdisjoint(new):
                 return True
             seen |= new
-            made = [value for name in new for value in self.facts.assigned(("var", function, name))]
+            made = [value for name in new for value in bound_values(self.anatomy, function, name)]
             queue += [each for each in made if not any(type(n) is cst.Call and self.asks(n) for n in walk(each))]
         return False
 
@@ -334,8 +382,11 @@ class RunStates:
                 return read
         call = ex.inner(wait.expression) if isinstance(wait, cst.Await) else wait
         callee = self.facts.slots.callee(call) if isinstance(call, cst.Call) else None
-        if isinstance(call, cst.Call) and self.asks(call) and (read := self._read_by_tool(slot)) is not None:
-            return read
+        if isinstance(call, cst.Call):
+            run = [*(self.anatomy.tools if self.asks(call) else ()), *self._called_back(call)]
+            found = next(filter(None, (self._read_by(function, slot) for function in run)), None)
+            if found is not None:
+                return found
         for inside in self.anatomy.calls.reachable(callee) if callee is not None else ():
             waits = [n for n in inside.nodes if isinstance(n, cst.Await)]
             for node in inside.nodes:
@@ -343,30 +394,36 @@ class RunStates:
                     return node
         return None
 
-    def _read_by_tool(self, slot: Slot) -> cst.CSTNode | None:
-        """Where a tool reads a place, which the model may have run, whoever calls it then."""
-        for tool in self.anatomy.tools:
-            inner = [n for here in self.anatomy.calls.reachable(tool) for n in here.nodes]
-            if not any(self._writes(n, slot) for n in inner):
-                for node in inner:
-                    if self._reads(node, slot):
-                        return node
-        return None
+    def _called_back(self, call: cst.Call) -> Iterator[Scope]:
+        """The functions that a call may run because they were handed to it, to its object, or to what made that."""
+        base = ex.receiver(call)
+        place = self.facts.slots.of(base) if base is not None else None
+        made = self.facts.assigned(place) if place is not None else []
+        for function, references in self.anatomy.calls.references.items():
+            for outer in (self.module.parent[self.module.parent[node]] for node in references):
+                to = ex.receiver(outer) if isinstance(outer, cst.Call) else None
+                known = to is not None and place is not None and self.facts.slots.of(to) == place
+                if outer is call or known or any(outer is value for value in made):
+                    yield function
 
-    def _read_in_call(self, node: cst.CSTNode, slot: Slot) -> cst.CSTNode | None:
-        """Where what a call runs reads a place, and nothing in there sets it."""
-        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
-        inner = [n for here in self.anatomy.calls.reachable(callee) for n in here.nodes] if callee is not None else []
+    def _read_by(self, function: Scope, slot: Slot) -> cst.CSTNode | None:
+        """Where a function, or what it runs, reads a place, and nothing in there sets it."""
+        inner = [n for here in self.anatomy.calls.reachable(function) for n in here.nodes]
         if any(self._writes(n, slot) for n in inner):
             return None
         return next((n for n in inner if self._reads(n, slot)), None)
+
+    def _read_in_call(self, node: cst.CSTNode, slot: Slot) -> cst.CSTNode | None:
+        """Where what a call runs reads a place."""
+        callee = self.facts.slots.callee(node) if isinstance(node, cst.Call) else None
+        return self._read_by(callee, slot) if callee is not None else None
 
     def _reads(self, node: cst.CSTNode, slot: Slot) -> bool:
         return (
             (type(node) is cst.Name if slot[0] == "var" else ex.member(node) is not None)
             and isinstance(node, cst.BaseExpression)
             and self.facts.slots.of(node) == slot
-            and not isinstance(self.module.parent.get(node), cst.AssignTarget)
+            and not isinstance(self.module.parent.get(node), (cst.AssignTarget, cst.NameItem))
         )
 
     def _writes(self, node: cst.CSTNode, slot: Slot) -> bool:
@@ -381,6 +438,19 @@ def _rooted_in(node: cst.BaseExpression, own: str | None) -> bool:
         node = node.func if isinstance(node, cst.Call) else node.value
         steps += 1
     return isinstance(node, cst.Name) and node.value == own and steps > 0
+
+
+def _globals_set(anatomy: Anatomy, setter: Scope) -> Iterator[Slot | None]:
+    """The globals that a function sets, or a part of them, to what it is given; none if it does more than that."""
+    given = {p.name.value for p in parameters(setter)}
+    if setter.is_async or any(isinstance(n, (cst.With, cst.For, cst.While)) for n in setter.nodes):
+        return
+    if any(node.value is not None for node in setter.nodes_of(cst.Return)):
+        return
+    for node in setter.nodes_of(cst.Assign):
+        if any(isinstance(n, cst.Name) and n.value in given for n in walk(node.value)):
+            slots = (anatomy.facts.slots.of(ex.owner(target)) for target in ex.targets(node))
+            yield from (slot for slot in slots if slot is not None and slot[:2] == ("var", anatomy.module.top))
 
 
 def _read_of_what_is_set(cls: Scope, method: Scope) -> cst.CSTNode | None:

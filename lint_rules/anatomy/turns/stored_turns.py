@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 
 import libcst as cst
@@ -46,7 +47,7 @@ _MOST_LOADS = 40
 """Of a function with more calls that may load something, none is known to load the talk."""
 _NEWEST = 8
 """So many reads of a place before a request are followed: those nearest to it."""
-_BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "uuid4"))
+_BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "create_session", "uuid4"))
 
 
 @record
@@ -254,6 +255,12 @@ class StoredTurns:
 
     # -- what the provider keeps --------------------------------------------------------------------------------
 
+    @cached_property
+    def keys(self) -> frozenset[cst.CSTNode]:
+        """The names in what tells the provider, or its library, with which conversation a call of the file goes on."""
+        named = (value for call in self._module.nodes_of(cst.Call) for value in self._naming(call))
+        return frozenset(part for value in named for part in walk(value) if isinstance(part, cst.Name))
+
     def _named(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where what names the conversation lives with which a call goes on that the provider keeps."""
         for value in self._naming(call):
@@ -283,14 +290,24 @@ class StoredTurns:
 
     def _naming(self, call: cst.Call) -> list[cst.BaseExpression]:
         """What tells the provider, or its library, which conversation a call goes on with."""
-        name, given = f".{ex.dotted(call.func)}", self._given(call)
-        named = [words for end, words in CONVERSATIONS.items() if name.endswith(f".{end}")]
+        names, given = [f".{name}" for name in self._names(call)], self._given(call)
+        named = [words for end, words in CONVERSATIONS.items() if any(name.endswith(f".{end}") for name in names)]
         found = [given[word] for words in named for word in words if word in given]
         config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
         known = [config, *self._facts.values_of(config)] if config is not None else []
         inner = [ex.dict_items(value).get("configurable") for value in known]
         keys = [ex.dict_items(value) for value in inner if value is not None]
         return [*found, *(value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS)]
+
+    def _names(self, call: cst.Call) -> Iterator[str]:
+        """How a call is written, and what it is of the class that makes its object: `Runner.run_async`."""
+        yield ex.dotted(call.func) or ""
+        base = ex.receiver(call)
+        slot = self._facts.slots.of(base) if base is not None else None
+        places = self._anatomy.aliases.may_be(slot) if slot is not None else []
+        for made in (ex.inner(value) for place in places for value in self._facts.assigned(place)):
+            if isinstance(made, cst.Call):
+                yield f"{ex.dotted(made.func)}.{ex.called_name(call)}"
 
     def _is_begun_here(self, value: cst.BaseExpression, slot: Slot, function: Scope) -> bool:
         """Whether what names a conversation is made for this run: begun with the provider, or without a key."""

@@ -530,7 +530,7 @@ class Turns:
     @cached_property
     def _begun_as_tasks(self) -> set[cst.CSTNode]:
         """The calls of coroutines of other files that tasks run, several at once: `create_task(answer(key))`."""
-        tasks = [each for each, _ in begun_elsewhere(self.graph) if each.kind == "task"]
+        tasks = [each for each, _ in begun_elsewhere(self.anatomy) if each.kind == "task"]
         begun = [each for each in tasks if self.anatomy.unguarded.is_begun_again(each)]
         return {self.module.parent[each.target] for each in begun}
 
@@ -565,6 +565,7 @@ def _led_by(call: cst.Call, function: Scope, slot: Slot, turns: list[Turn], modu
         both,
         both,
         loaded=any(turn.loaded for turn in turns) and not both,
+        outside=turns[0].outside,
         kept=all(turn.kept for turn in turns),
         there=tuple((module, node) for turn in turns for node in turn.grows)[:_MOST_NOTES],
     )
