@@ -135,7 +135,9 @@ class WaysOut:
             if escape.test is None or self._picks_one(taken, escape):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
-            how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
+            how = self.ends.go_on(
+                escape.exit, taken.region.points, stored=stored, flags=escape.flags, leaving=escape.jump
+            )
             if how is None and escape.exit is self.ends.graph.exit and self._is_run_for_stored:
                 how = self._asked_by_callers(ended=True)
             if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
@@ -266,7 +268,7 @@ class WaysOut:
                     continue  # it may ask whether there are calls
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
-                how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot)
+                how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot, leaving=escape.jump)
                 if how == BROKEN and about == parts and any(True for part in about for _ in _tools(part)):
                     continue  # a tool that ends the conversation
                 if how is not None:
@@ -347,7 +349,7 @@ class WaysOut:
         ends, region = self.ends, taken.region
         stored = ends.is_stored_before(taken.headers)
         if escape.exit not in taken.headers:
-            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags, leaving=escape.jump)
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
             return BROKEN if how is None and is_saved else how
         handed = self._hands_back(taken)
