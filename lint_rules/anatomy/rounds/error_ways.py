@@ -16,6 +16,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
@@ -34,7 +35,8 @@ SILENT = (Ending.NEUTRAL, Ending.DROPS)
 class Way:
     """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
 
-    `script` is set where all ways out of the file end in module-level code. `errors` are the names of what is raised,
+    `script` is set where all ways out of the file end in module-level code, and `talk` is a loop there that asks a
+    person in each round, and is over then. `errors` are the names of what is raised,
     and `meant` says that somebody does so for his callers: by an error of his own that tells this one from what else
     may fail with a request, or as his docstring says. `ended` is
     the handler in the loop that ends it, or that gives up a turn of one round, whatever else it does.
@@ -44,6 +46,7 @@ class Way:
     loop: RoundLoop | None = None
     told: bool = False
     script: bool = False
+    talk: cst.While | cst.For | None = None
     errors: frozenset[str] = handlers.LITERAL_ERRORS
     meant: bool = False
     ended: Handling | None = None
@@ -86,9 +89,10 @@ def way_of_error(
                 return found
     if meant:
         return Way(told=True, errors=way.errors, meant=True)
+    talk = next((way.talk for way in ways if way.talk is not None), _talk_around(anatomy, node, function))
     if function.kind == "module":
-        return Way(script=True)
-    return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None)
+        return Way(script=True, talk=talk)
+    return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None, talk=talk)
 
 
 def way_inside(
@@ -221,6 +225,16 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
         if loop is not None and loop.function is function and loop.node.body is inner:
             return loop
         inner = outer
+    return None
+
+
+def _talk_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> cst.While | cst.For | None:
+    """The loop in whose body a node stands, and which goes on to the next round only when a person has said something."""
+    loop, prompts = anatomy.module.loop_around(node), Waits(anatomy.calls, anatomy.flow, is_input)
+    while loop is not None and anatomy.module.scope_of[loop].function is function:
+        if prompts.in_each_round(loop, function) is not None:
+            return loop
+        loop = anatomy.module.loop_around(loop)
     return None
 
 
