@@ -229,7 +229,7 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
 
 
 def _talk_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> cst.While | cst.For | None:
-    """The loop in whose body a node stands, and which goes on to the next round only when a person has said something."""
+    """The loop in whose body a node stands, and where a person has to say something for each round."""
     loop, prompts = anatomy.module.loop_around(node), Waits(anatomy.calls, anatomy.flow, is_input)
     while loop is not None and anatomy.module.scope_of[loop].function is function:
         if prompts.in_each_round(loop, function) is not None:
