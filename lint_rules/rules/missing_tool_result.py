@@ -64,7 +64,8 @@ round. Then it asks whether the conversation goes on from there: the model is as
 or the history outlives the function. Tests that tell calls from other parts of a reply are understood. An error counts
 where the model decides about it: a tool that it named and that is not there, or fails, malformed arguments, one that it
 leaves out (`args["path"]`, where nobody asks for it before), what is no number, file, command or address for a function
-of the library (`int(args["lines"])`); here, or in a function that gets the calls, or one of them. It is followed
+of the library (`int(args["lines"])`), or does not fit a form (`Order.model_validate(args)`); here, or in a function
+that gets the calls, or one of them. It is followed
 outwards: to a handler that goes on with the history, here, in a caller, or in a file that imports this one; to a chat
 framework, which catches it, or one in whose object the history lies (`st.session_state`); and to whoever runs a turn of
 an object that keeps the history (there, a tool must fail). Calls and results may be handed to a store, as rows, keys,
@@ -78,9 +79,11 @@ error of the project's own is raised between the calls and their results, also b
 or the socket that is sent each piece. A loop that only puts calls aside for another one counts as that one; one that is
 left with a call put aside for a person leaves those behind it open, where whoever goes on answers a call alone; a list
 that is added to a history lives on with it, and so does one of what the turn adds, beside the one that is sent, if it
-is returned, yielded or given to a future; a question about calls, of a function that only looks at them, or puts a text
-together, settles none; and calls are followed into a function that chooses some of them, up to the callers that have
-stored all. An object that a parameter gets keeps its history for the caller, and so does a list that a helper gives
+is returned, yielded or given to a future, or one that begins as a copy of the caller's, and is given back; a question
+about calls, of a function that only looks at them, or puts a text together, settles none, nor does a loop that sorts
+the blocks of a reply into lists; a helper that ends before it has come to all calls leaves the others open, unless a
+test of what it gives decides if the model is asked again; and calls are followed into a function that chooses some of
+them, up to the callers that have stored all. An object that a parameter gets keeps its history for the caller, and so does a list that a helper gives
 out; what is called behind the answers looks at calls that have them. A loop over what a run of the project tells is one
 more: where the messages that the run begins with get its calls, no results get there, and the run makes some and keeps
 them to itself. Reported are also a request in the loop behind the first result, a loop over a part of the stored calls,
