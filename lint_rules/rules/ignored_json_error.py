@@ -78,7 +78,8 @@ Arguments that are parsed once more behind the loop over the calls, there or in 
 looked at here: nothing is lost.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
 the user in a loop, which is over then, with what has been said. A handler that stands around the request as well ends
-the turn, if no other request follows and it stores nothing.
+the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
+name that does not say what has failed.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an

@@ -104,7 +104,7 @@ class Rest:
         return isinstance(parent, cst.Arg) and parent.keyword is not None and parent.keyword.value in _LISTS
 
     def _counts(self, node: cst.Comparison) -> bool:
-        """`len(calls) != 1`, `len(calls) > 1`, where something is done about it, other than to show that there are more."""
+        """`len(calls) != 1`, `len(calls) > 1`, where more is done about it than to show that."""
         sides = [node.left, *(target.comparator for target in node.comparisons)]
         measured = any(
             isinstance(s, cst.Call) and ex.dotted(s.func) == "len" and s.args and self._is_list(s.args[0].value)

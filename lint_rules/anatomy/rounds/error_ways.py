@@ -13,14 +13,17 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, decorators
@@ -144,11 +147,16 @@ def _answers(anatomy: Anatomy, function: Scope) -> bool:
 
 
 def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:
+    """Whether no way from a handler leads to another request; what the next call of the same reply leads to is none."""
     flow = anatomy.flow(function)
     begins = flow.within(walk(handling.handler.body))
     asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
     again = {*rounds, *anatomy.points(function, asks)}
-    return bool(begins) and again.isdisjoint(begins) and not flow.reaches(begins, again, exceptions=False)
+    around = (outer for outer in anatomy.module.ancestors(handling.handler) if isinstance(outer, cst.For))
+    calls = [outer for outer in around if Kind.CALLS in anatomy.facts.kinds(outer.iter)]
+    following: set[tuple[Point, Edge]] = {(head, "true") for loop in calls for head in flow.at(loop)}
+    away = begins and again.isdisjoint(begins)
+    return bool(away) and flow.path(begins, again, exceptions=False, closed=following) is None
 
 
 def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
@@ -157,11 +165,21 @@ def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     return (
         any(map(anatomy.calls.asks, guarded))
         and not anatomy.module.nodes_inside(handling.handler.body, function, cst.Yield)
-        and not any(
-            anatomy.module.inside(write.node, handling.handler) for write in anatomy.transcript.stored(function)
-        )
+        and not any(_tells_model(anatomy, write, handling.handler) for write in anatomy.transcript.stored(function))
         and _is_the_end(anatomy, handling, function)
     )
+
+
+def _tells_model(anatomy: Anatomy, stored: Stored, handler: cst.CSTNode) -> bool:
+    """Whether a handler stores what the model reads of the error: no answer in its own name that says nothing of it."""
+    if not anatomy.module.inside(stored.node, handler):
+        return False
+    caught = handler.name.name if isinstance(handler, cst.ExceptHandler) and handler.name is not None else None
+    names = {ex.dotted(caught)} if caught is not None else set()
+    said = [node for node in walk(stored.node) if isinstance(node, cst.Name)]
+    said += [part for name in said for value in anatomy.facts.values_of(name) for part in made_from(anatomy, value)]
+    speaks = any(name.value in names for name in said)
+    return speaks or stored.role != "assistant"
 
 
 def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
