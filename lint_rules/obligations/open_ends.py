@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
@@ -15,6 +15,7 @@ from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_method, root_object
 from lint_rules.obligations.again import Again
@@ -183,23 +184,26 @@ class OpenEnds:
         surely: bool = False,
         passing: Container[Point] = (),
         into: Slot | None = None,
+        leaving: cst.CSTNode | None = None,
     ) -> str | None:
         """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
 
         `handed`: a list of answers is given to the caller, who stores it. Without `stored`, the message with the calls
         is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
         list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
-        other calls. `into` is the list that the message with the calls is in, if that is known.
+        other calls. `into` is the list that the message with the calls is in, if that is known, and `leaving` what left
+        the function, where `start` is its end.
         """
         inside = set(region)
         seen = {(start, stored)}
         queue = deque(seen)
-        ends = saved = False
+        ends, saved, back = False, False, stored and self._gives_back(leaving)
         while queue:
             here, after = queue.popleft()
             if here is self.graph.exit:
                 ends = ends or after
                 continue
+            back = back or (after and self._gives_back(here.statement))
             if here not in passing and self.mends(here):
                 continue
             saved = saved or (after and self.saves([here]))
@@ -216,13 +220,31 @@ class OpenEnds:
                     continue
                 seen.add((target, after))
                 queue.append((target, after))
-        if saved:
+        if saved or (ends and back):
             return BROKEN
         if not ends:
             return None
         if handed:
             return "the history is sent without it"
         return BROKEN if into is not None and self.is_handed_out(into) else self._lives_on(surely)
+
+    def _gives_back(self, node: cst.CSTNode | None) -> bool:
+        """`return answer, talk`, where `talk` begins with the history that the caller gave: that goes on with it."""
+        value = node.value if isinstance(node, cst.Return) else None
+        return value is not None and any(self._holds(value, slot, sent=True) for slot in self._lent)
+
+    @cached_property
+    def _lent(self) -> list[Slot]:
+        """The histories of the function that begin as copies of a history that a caller gave."""
+        facts = self.anatomy.facts
+        given = {facts.slots.parameter(self.function, param.name.value) for param in parameters(self.function)}
+        found = []
+        for slot in self.histories - given:
+            begun = facts.assigned(slot) if slot[:2] == ("var", self.function) else []
+            copied = {facts.slots.of(part) for value in begun for part in _copied(value)}
+            if any(Kind.HISTORY in facts.of(each) for each in given & copied if each is not None):
+                found.append(slot)
+        return found
 
     def saves(self, points: Iterable[Point]) -> bool:
         """Whether one of some points writes a history, as it is, to where the next turn reads it."""
@@ -350,13 +372,16 @@ class OpenEnds:
         slots = (self.anatomy.facts.slots.of(arg.value) for call in asking for arg in call.args)
         return {slot for slot in slots if slot is not None}
 
-    def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
-        """Whether a value is a list, the end of one that is sent, a copy, or an object that is made with it."""
+    def _holds(self, value: cst.BaseExpression, slot: Slot, *, sent: bool = False) -> bool:
+        """Whether a value is a list, the end of one that is sent, a copy, or an object that is made with it.
+
+        The list that is `sent` itself counts where that is said.
+        """
         part = ex.slice_of(value)
         if part is not None and part.lower is not None and isinstance(value, cst.Subscript):
             return self.anatomy.facts.slots.of(value.value) == slot
         if self.anatomy.facts.slots.of(value) == slot:
-            return slot not in self._sent and bool(self._sent & self.histories)
+            return sent or (slot not in self._sent and bool(self._sent & self.histories))
         parts: list[cst.BaseExpression] = []
         if isinstance(value, cst.Call) and (ex.made_of(value) or ex.called_name(value)[:1].isupper()):
             parts = [arg.value for arg in value.args]
@@ -366,7 +391,7 @@ class OpenEnds:
             parts = [*ex.dict_items(value).values()]
         elif isinstance(value, (cst.BooleanOperation, cst.IfExp)):
             parts = [*ex.alternatives(value)]
-        return any(self._holds(part, slot) for part in (*parts, *sources(value)) if part is not value)
+        return any(self._holds(part, slot, sent=sent) for part in (*parts, *sources(value)) if part is not value)
 
     @cached_property
     def _moves(self) -> list[Move]:
@@ -412,6 +437,13 @@ class OpenEnds:
     def _asked_in_turns(self, caller: Scope) -> bool:
         """Whether a caller goes round for the user: `while True: messages.append(input()); run(messages)`."""
         return any(isinstance(n, cst.Call) and ex.dotted(n.func) == "input" for n in caller.nodes)
+
+
+def _copied(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The lists that a value is a copy of, or is put together from; itself, if it is none."""
+    for part in ex.alternatives(value):
+        parts = sources(part)
+        yield from (copied for each in parts for copied in _copied(each)) if parts else (part,)
 
 
 def _is_mark(value: cst.BaseExpression) -> bool:

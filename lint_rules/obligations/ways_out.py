@@ -135,7 +135,11 @@ class WaysOut:
             if escape.test is None or self._picks_one(taken, escape):
                 continue
             stored = self.ends.is_stored_before(taken.headers)
-            how = self.ends.go_on(escape.exit, taken.region.points, stored=stored, flags=escape.flags)
+            how = self.ends.go_on(
+                escape.exit, taken.region.points, stored=stored, flags=escape.flags, leaving=escape.jump
+            )
+            if how is None and escape.exit is self.ends.graph.exit and self._is_run_for_stored:
+                how = self._asked_by_callers(ended=True)
             if how is not None and not (how == BROKEN and self._ends_by_tool(escape, taken.loop)):
                 yield WayOut(escape, how)
 
@@ -264,7 +268,7 @@ class WaysOut:
                     continue  # it may ask whether there are calls
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
-                how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot)
+                how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot, leaving=escape.jump)
                 if how == BROKEN and about == parts and any(True for part in about for _ in _tools(part)):
                     continue  # a tool that ends the conversation
                 if how is not None:
@@ -345,7 +349,7 @@ class WaysOut:
         ends, region = self.ends, taken.region
         stored = ends.is_stored_before(taken.headers)
         if escape.exit not in taken.headers:
-            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags)
+            how = ends.go_on(escape.exit, region.points, stored=stored, flags=escape.flags, leaving=escape.jump)
             is_saved = stored and escape.exit is ends.graph.exit and ends.saves(region.waiting - region.hopeful)
             return BROKEN if how is None and is_saved else how
         handed = self._hands_back(taken)
@@ -359,16 +363,38 @@ class WaysOut:
                         return how
         return self._asked_by_callers() if self._is_run_for_stored else None
 
-    def _asked_by_callers(self) -> str | None:
-        """How the conversation goes on in those that have stored the calls, and have run this function for them."""
+    def _asked_by_callers(self, *, ended: bool = False) -> str | None:
+        """How the conversation goes on in those that have stored the calls, and have run this function for them.
+
+        `ended`: it has ended before its time, and one that asks what it gives, and then no more, may have learned that.
+        """
         for site in filter(self._stores_before, self.anatomy.calls.sites[self.function]):
             ends = OpenEnds(self.anatomy, self.answers, site.caller)
             points = self.anatomy.points(site.caller, [site.node])
+            if ended and self._may_end(site, ends):
+                continue
             behind = (target for point in points for target, kind in point.successors if kind != "exception")
             how = next((how for target in behind if (how := ends.go_on(target, points)) is not None), None)
             if how is not None:
                 return how
         return None
+
+    def _may_end(self, site: CallSite, ends: OpenEnds) -> bool:
+        """Whether a test of what a run of this function gives, or sets, decides if the model is asked again."""
+        module, statement = self.anatomy.module, self.anatomy.module.statement(site.node)
+        bound = [statement, *self.function.nodes_of(cst.Assign)]
+        places = (place for node in bound if isinstance(node, cst.Assign) for place in ex.targets(node))
+        told = {ex.source(place) for place in places if isinstance(place, cst.Attribute)}
+        told |= set(ex.target_names(statement.targets[0].target)) if isinstance(statement, cst.Assign) else set()
+        asking = {point for point in ends.graph.points if ends.asks(point)}
+        for point in ends.graph.points:
+            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+            parts = [node for node in walk(test) if isinstance(node, cst.BaseExpression)] if test is not None else []
+            if test is not None and (module.inside(site.node, test) or any(ex.dotted(part) in told for part in parts)):
+                sides = [target for target, kind in point.successors if kind in {"true", "false"}]
+                if not all(side in asking or ends.graph.reaches(side, asking, exceptions=False) for side in sides):
+                    return True
+        return False
 
     def _hands_back(self, taken: Taken) -> bool:
         """Whether the answers, in their list or one made of it, are given to the caller, and stored nowhere else."""

@@ -54,9 +54,9 @@ whatever their index is. So is a tool message that is made of the first result i
 looked at, and one that a loop over the calls makes anew for each, and that is stored once, behind the loop.
 
 The rule is silent where only the call that runs is stored, where the rest is answered, run or (on each way there) cut
-off elsewhere, where the number of calls is tested, and where requests forbid parallel calls or force a certain tool. It
-knows the messages of chat completions, the Responses and Assistants APIs, Anthropic, Bedrock, Gemini, Ollama and
-LangChain.
+off elsewhere, where something hangs on the number of calls (not only a log), and where requests forbid parallel calls
+or force a certain tool. It knows the messages of chat completions, the Responses and Assistants APIs, Anthropic,
+Bedrock, Gemini, Ollama and LangChain.
 
 ## Known problems
 Calls that come as messages of their own, of which the last one is run, are not seen. A message that a function of

@@ -76,8 +76,10 @@ told from the rest by words (`<tool_call>`, `ACTION:`) is a call: where it is pa
 says so, it is reported. Arguments that a function of another file parses are reported where that function gets them.
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost.
-Where there is no round loop in the file, methods and reusable functions are reported, scripts are not; a handler that
-stands around the request as well ends the turn, if no other request follows and it stores nothing.
+Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
+the user in a loop, which is over then, with what has been said. A handler that stands around the request as well ends
+the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
+name that does not say what has failed.
 
 ## Known problems
 Handlers in other files are not seen: a function that raises to a caller elsewhere is reported unless it raises an
@@ -174,7 +176,13 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         message = f"malformed `{text}` raises out of the round loop: one bad call ends the run, the model is never told"
         end = Note(way.loop.node, "the round loop that it ends")
         yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
-    elif handlers.shown_only(anatomy.module, call) or way.told or way.script or is_rewritten(anatomy, call):
+    elif handlers.shown_only(anatomy.module, call) or way.told or is_rewritten(anatomy, call):
+        return
+    elif way.talk is not None:
+        message = f"malformed `{text}` ends the talk with the user: one bad call, and the model is never told"
+        end = Note(way.talk, "the loop that asks the user, and is over then")
+        yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
+    elif way.script:
         return
     elif provenance.comes_from_outside(anatomy, given, function):
         message = (

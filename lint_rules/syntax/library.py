@@ -1,6 +1,6 @@
-"""What functions of Python's library, and of its usual HTTP clients, raise for what they are given.
+"""What functions of Python's library, of its usual HTTP clients and of Pydantic raise for what they are given.
 
-Sources: the library reference of Python, the pages on exceptions of Requests and HTTPX.
+Sources: the library reference of Python, the pages on exceptions of Requests, HTTPX and Pydantic.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ _COMMAND = frozenset({"SubprocessError", "TimeoutExpired", "CalledProcessError"}
 _REQUEST = frozenset(
     {"RequestException", "ConnectionError", "Timeout", "HTTPError", "RequestError", "TransportError", "URLError"}
 ) | {"TimeoutError", "TimeoutException", "OSError"}
-_PATHS = frozenset({"read_text", "write_text", "read_bytes", "write_bytes", "iterdir"})
+_INVALID = frozenset({"ValidationError", "ValueError"})
+_METHODS = {
+    **dict.fromkeys(("read_text", "write_text", "read_bytes", "write_bytes", "iterdir"), _FILE),
+    **dict.fromkeys(("model_validate", "model_validate_json", "validate_python", "validate_json"), _INVALID),
+}
+"""Methods of `pathlib.Path`, of models and type adapters."""
 _RAISED = {
     **dict.fromkeys(("int", "float"), _NUMBER),
     **dict.fromkeys(("open", "os.listdir", "os.remove", "os.scandir", "shutil.copy", "shutil.move"), _FILE),
@@ -37,8 +42,8 @@ _RAISED = {
 
 def raised(module: SourceModule, call: cst.Call) -> frozenset[str]:
     """The classes of errors that a call raises where what it is given is not fit, bases included; none if unknown."""
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value in _PATHS:
-        return _FILE
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS:
+        return _METHODS[call.func.attr.value]
     name = module.imports.resolve(ex.dotted(call.func) or "")
     if name == "subprocess.run" and not {"timeout", "check"} & ex.keywords(call).keys():
         return frozenset()

@@ -12,6 +12,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.picks import Pick, calls_of
 from lint_rules.anatomy.calls.stored_calls import StoredCalls
 from lint_rules.anatomy.calls.uses import answered, handed_on, may_run
+from lint_rules.anatomy.guards.outcomes import only_shows
 from lint_rules.anatomy.values.identity import Identity, starts_with
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -103,13 +104,17 @@ class Rest:
         return isinstance(parent, cst.Arg) and parent.keyword is not None and parent.keyword.value in _LISTS
 
     def _counts(self, node: cst.Comparison) -> bool:
-        """`len(calls) != 1`, `len(calls) > 1`."""
+        """`len(calls) != 1`, `len(calls) > 1`, where more is done about it than to show that."""
         sides = [node.left, *(target.comparator for target in node.comparisons)]
         measured = any(
             isinstance(s, cst.Call) and ex.dotted(s.func) == "len" and s.args and self._is_list(s.args[0].value)
             for s in sides
         )
-        return measured and any(ex.integer(side) in {1, 2} for side in sides)
+        if not measured or not any(ex.integer(side) in {1, 2} for side in sides):
+            return False
+        branch = self._anatomy.module.parent.get(node)
+        shows = isinstance(branch, cst.If) and branch.orelse is None and only_shows(self._anatomy, branch.body)
+        return not shows
 
     def _hands_over(self, node: cst.Call) -> bool:
         """Whether the whole list is handed to a function that may run its calls, or taken from one by one."""

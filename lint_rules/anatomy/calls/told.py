@@ -258,11 +258,27 @@ class ToldByReply:
         return isinstance(node, cst.Return) and node.value is not None and self._gives(node.value)
 
     def _only_shows(self, loop: cst.For) -> bool:
-        """Whether a loop over the parts of a reply only asks what they are, shows them, or takes their texts."""
+        """Whether a loop over the parts of a reply only asks what they are, shows them, takes texts, or sorts them."""
         bound = set(ex.target_names(loop.target))
         uses = (node for node in walk(loop.body) if type(node) is cst.Name and node.value in bound)
         module = self.anatomy.module
-        return all(self._is_text_of(name) or self._is_asked(name) or shown_only(module, name) for name in uses)
+        return all(
+            self._is_text_of(name) or self._is_asked(name) or shown_only(module, name) or self._is_sorted(name)
+            for name in uses
+        )
+
+    def _is_sorted(self, name: cst.Name) -> bool:
+        """`wanted.append(block)`: it is put into a list of the function that is no history, and waits there."""
+        given = self.anatomy.module.parent[name]
+        call = self.anatomy.module.parent[given] if isinstance(given, cst.Arg) else None
+        base = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) == "append" else None
+        slot = self.anatomy.facts.slots.of(base) if base is not None else None
+        return (
+            slot is not None
+            and slot[:2] == ("var", self.function)
+            and Kind.CALLS in self.anatomy.facts.of(slot)
+            and Kind.HISTORY not in self.anatomy.facts.of(slot)
+        )
 
     def _is_text_of(self, name: cst.Name) -> bool:
         """`block.text`, `block["type"]`: what a call has not, or does not tell of it."""

@@ -13,13 +13,17 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.rounds.waits import Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.provenance import made_from
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, decorators
@@ -34,7 +38,8 @@ SILENT = (Ending.NEUTRAL, Ending.DROPS)
 class Way:
     """What becomes of the error: swallowed by a handler, out of a round loop, told to somebody, or out of the file.
 
-    `script` is set where all ways out of the file end in module-level code. `errors` are the names of what is raised,
+    `script` is set where all ways out of the file end in module-level code, and `talk` is a loop there that asks a
+    person in each round, and is over then. `errors` are the names of what is raised,
     and `meant` says that somebody does so for his callers: by an error of his own that tells this one from what else
     may fail with a request, or as his docstring says. `ended` is
     the handler in the loop that ends it, or that gives up a turn of one round, whatever else it does.
@@ -44,6 +49,7 @@ class Way:
     loop: RoundLoop | None = None
     told: bool = False
     script: bool = False
+    talk: cst.While | cst.For | None = None
     errors: frozenset[str] = handlers.LITERAL_ERRORS
     meant: bool = False
     ended: Handling | None = None
@@ -86,9 +92,10 @@ def way_of_error(
                 return found
     if meant:
         return Way(told=True, errors=way.errors, meant=True)
+    talk = next((way.talk for way in ways if way.talk is not None), _talk_around(anatomy, node, function))
     if function.kind == "module":
-        return Way(script=True)
-    return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None)
+        return Way(script=True, talk=talk)
+    return Way(script=bool(ways) and all(way.script for way in ways) and function.owner is None, talk=talk)
 
 
 def way_inside(
@@ -140,11 +147,16 @@ def _answers(anatomy: Anatomy, function: Scope) -> bool:
 
 
 def _is_the_end(anatomy: Anatomy, handling: Handling, function: Scope, rounds: Iterable[Point] = ()) -> bool:
+    """Whether no way from a handler leads to another request; what the next call of the same reply leads to is none."""
     flow = anatomy.flow(function)
     begins = flow.within(walk(handling.handler.body))
     asks = [call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call)]
     again = {*rounds, *anatomy.points(function, asks)}
-    return bool(begins) and again.isdisjoint(begins) and not flow.reaches(begins, again, exceptions=False)
+    around = (outer for outer in anatomy.module.ancestors(handling.handler) if isinstance(outer, cst.For))
+    calls = [outer for outer in around if Kind.CALLS in anatomy.facts.kinds(outer.iter)]
+    following: set[tuple[Point, Edge]] = {(head, "true") for loop in calls for head in flow.at(loop)}
+    away = begins and again.isdisjoint(begins)
+    return bool(away) and flow.path(begins, again, exceptions=False, closed=following) is None
 
 
 def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
@@ -153,11 +165,21 @@ def _gives_up(anatomy: Anatomy, handling: Handling, function: Scope) -> bool:
     return (
         any(map(anatomy.calls.asks, guarded))
         and not anatomy.module.nodes_inside(handling.handler.body, function, cst.Yield)
-        and not any(
-            anatomy.module.inside(write.node, handling.handler) for write in anatomy.transcript.stored(function)
-        )
+        and not any(_tells_model(anatomy, write, handling.handler) for write in anatomy.transcript.stored(function))
         and _is_the_end(anatomy, handling, function)
     )
+
+
+def _tells_model(anatomy: Anatomy, stored: Stored, handler: cst.CSTNode) -> bool:
+    """Whether a handler stores what the model reads of the error: no answer in its own name that says nothing of it."""
+    if not anatomy.module.inside(stored.node, handler):
+        return False
+    caught = handler.name.name if isinstance(handler, cst.ExceptHandler) and handler.name is not None else None
+    names = {ex.dotted(caught)} if caught is not None else set()
+    said = [node for node in walk(stored.node) if isinstance(node, cst.Name)]
+    said += [part for name in said for value in anatomy.facts.values_of(name) for part in made_from(anatomy, value)]
+    speaks = any(name.value in names for name in said)
+    return speaks or stored.role != "assistant"
 
 
 def _only_collects(anatomy: Anatomy, handling: Handling, loop: RoundLoop) -> bool:
@@ -221,6 +243,16 @@ def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundL
         if loop is not None and loop.function is function and loop.node.body is inner:
             return loop
         inner = outer
+    return None
+
+
+def _talk_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> cst.While | cst.For | None:
+    """The loop in whose body a node stands, and where a person has to say something for each round."""
+    loop, prompts = anatomy.module.loop_around(node), Waits(anatomy.calls, anatomy.flow, is_input)
+    while loop is not None and anatomy.module.scope_of[loop].function is function:
+        if prompts.in_each_round(loop, function) is not None:
+            return loop
+        loop = anatomy.module.loop_around(loop)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
@@ -421,12 +421,28 @@ class Flows(Forms):
 
     def is_pieced(self, text: cst.BaseExpression) -> bool:
         """Whether a text is put together piece by piece, as what a stream brings is."""
-        return _joined(text) is not text or self.slots.of(text) in self._pieced
+        return _joined(text) is not text or not self._pieced.isdisjoint(self._places_of(text))
 
     @cached_property
-    def _pieced(self) -> set[Slot | None]:
+    def _pieced(self) -> set[Slot]:
         added = self.module.nodes_of(cst.AugAssign)
-        return {self.slots.of(node.target) for node in added if isinstance(node.operator, cst.AddAssign)}
+        sums = (node.target for node in added if isinstance(node.operator, cst.AddAssign))
+        return {slot for target in sums for slot in self._places_of(target)}
+
+    def _places_of(self, text: cst.BaseExpression) -> Iterator[Slot]:
+        """Where a text stands, also by the entry that a name stands for: `entry["arguments"]` of `entry = table[i]`."""
+        slot, pair = self.slots.of(text), ex.member(text)
+        entry = self.slots.of(pair[0]) if pair is not None else None
+        if slot is not None:
+            yield slot
+        if pair is None or entry is None:
+            return
+        held = [self.slots.of(value) for value in self.assigned(entry)]
+        for loop in self.gone_through(entry):
+            table = ex.receiver(loop) if isinstance(loop, cst.Call) and ex.called_name(loop) == "values" else loop
+            whole = self.slots.of(table) if table is not None else None
+            held += [("item", whole)] if whole is not None else []
+        yield from (self.slots.part(place, pair[1]) for place in held if place is not None and place[0] == "item")
 
     def _call_made_with(self, value: cst.Call) -> Evidence | None:
         """The call that is made here with a value, or with the name or part it is assigned to, as its arguments."""

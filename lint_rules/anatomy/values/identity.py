@@ -87,7 +87,15 @@ class Identity:
             way = self._of(values[0], depth + 1)
             if way is not None:
                 return way
-        return (slot,)
+        sorted_out = None if values else self._sorted_out(slot, depth)
+        return sorted_out if sorted_out is not None else (slot,)
+
+    def _sorted_out(self, slot: Slot, depth: int) -> Way | None:
+        """The list of which a loop puts elements, whole, into another one: `for b in blocks: ...; calls.append(b)`."""
+        put = self._facts.appended(slot) if slot[0] == "var" and self._facts.assigned(slot) else []
+        elements = {self._facts.slots.of(_block_of(ex.inner(value))) for value in put}
+        lists = [each for element in elements if element is not None for each in self._facts.gone_through(element)]
+        return self._of(lists[0], depth + 1) if len(elements) == len(lists) == 1 else None
 
 
 def _block_of(node: cst.BaseExpression) -> cst.BaseExpression:

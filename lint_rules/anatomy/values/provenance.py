@@ -146,9 +146,16 @@ def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
 
 
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the text is taken from a reply that has just come: `choices[0].message`, or the pieces of a stream."""
-    if anatomy.facts.is_pieced(call.args[0].value):
+    """Whether the text is taken from a reply that has just come: the message in it, pieces of a stream, its envelope.
+
+    What is a message as well may be one that was stored long ago.
+    """
+    facts, text = anatomy.facts, call.args[0].value
+    way = [*_way_back(anatomy, text)]
+    if any(facts.is_pieced(made) for made in (text, *(source for _, source in way if source is not None))):
         return True
-    way = (slot for slot, _ in _way_back(anatomy, call.args[0].value))
-    shown = (fact for slot in way for fact in anatomy.facts.shown(slot, Kind.REPLY))
-    return any(fact.root.reason == "is a model's message" for fact in shown)
+    found = [slot for slot, _ in way if Kind.REPLY in facts.of(slot)]
+    shown = (fact for slot in found for fact in facts.shown(slot, Kind.REPLY))
+    return any(Kind.MESSAGE not in facts.of(slot) for slot in found) or any(
+        fact.root.reason == "is a model's message" for fact in shown
+    )
