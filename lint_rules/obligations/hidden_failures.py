@@ -130,7 +130,8 @@ def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
 
 def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
     """`print("saved")` and `print(f"not saved: {error}")`: somebody has asked for it, and reads how it went."""
-    return not _shown(guard.body).isdisjoint(_shown(handler.body))
+    done = _shown(guard.body) | (_shown(guard.orelse.body) if guard.orelse is not None else set())
+    return not done.isdisjoint(_shown(handler.body))
 
 
 def _shown(body: cst.BaseSuite) -> set[str | None]:
