@@ -487,7 +487,7 @@ class Needs(Surroundings):
 
     def loses_stored(self) -> bool:
         """Handlers of errors in an agent, or in what another file keeps its messages with."""
-        return self.catches() and (self.agent or self.is_told_of)
+        return self.catches() and (self.agent or self.is_told_of or self.turns_elsewhere())
 
     def keeps_answers(self) -> bool:
         """A handler of errors where a model is asked; or messages that are marked as the model's, whoever asks it."""

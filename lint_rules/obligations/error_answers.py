@@ -264,6 +264,8 @@ class ErrorAnswers:
         resources = anatomy.resources
         touched = resources.of(store) if isinstance(store, cst.Call) else None
         objects = _objects(anatomy, store)
+        if touched is not None and resources.runs(ask) is not None and resources.of(ask).loads_from(touched):
+            return True
         for node in made_with(anatomy, function, ask):
             slot = anatomy.facts.slots.of(node)
             if slot is not None and Kind.HISTORY in anatomy.facts.of(slot) and _holds_past(anatomy, function, slot):

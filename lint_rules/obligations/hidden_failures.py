@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
-from lint_rules.anatomy.turns.begun_anew import is_begun_anew
+from lint_rules.anatomy.turns.begun_anew import as_made, is_begun_anew
 from lint_rules.anatomy.turns.locations import Place
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -119,6 +119,8 @@ def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
     for node in walk_scope(handler.body):
         if isinstance(node, cst.Call) and handlers.is_logging(node):
             name = ex.called_name(node)
+            if name == "print" and ex.receiver(node) is not None:  # a console: who sits there sees it
+                return True
             if name in _LOUD or any(arg.keyword is not None and arg.keyword.value == "exc_info" for arg in node.args):
                 return True
             if not loud_only and name not in {"debug", "trace", "verbose"}:
@@ -128,7 +130,8 @@ def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
 
 def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
     """`print("saved")` and `print(f"not saved: {error}")`: somebody has asked for it, and reads how it went."""
-    return not _shown(guard.body).isdisjoint(_shown(handler.body))
+    done = _shown(guard.body) | (_shown(guard.orelse.body) if guard.orelse is not None else set())
+    return not done.isdisjoint(_shown(handler.body))
 
 
 def _shown(body: cst.BaseSuite) -> set[str | None]:
@@ -144,7 +147,8 @@ _Emptied = tuple[cst.BaseExpression | None, cst.BaseExpression]
 def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[_Emptied]:
     """What is nothing where a load has failed.
 
-    By the handler; if that goes on, by what stands before the `try` or behind it for what the `try` gives otherwise.
+    By the handler; if that goes on, by what stands before the `try` or behind it for what the `try` gives otherwise,
+    or by the maker of the object in which that is put.
     """
     module, guard = anatomy.module, handling.guard
     function = module.scope_of[guard].function
@@ -152,12 +156,16 @@ def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[_Emptied]:
     yield from by_handler.values()
     if handling.ending is not Ending.DROPS:
         return
-    given = {place for node in module.nodes_inside(guard.body, function, *_GIVING) for place, _, _ in _places(node)}
+    filled = [each for node in module.nodes_inside(guard.body, function, *_GIVING) for each in _places(node)]
+    given = {place for place, _, _ in filled}
     flow, handler = anatomy.flow(function), anatomy.points(function, [handling.handler])
     for node in function.nodes_of(*_GIVING):
         is_default = module.before(node, guard) and not isinstance(node, cst.Return)
         if not module.inside(node, guard) and (is_default or flow.reaches(handler, anatomy.points(function, [node]))):
             yield from (emptied for place, emptied in _made_nothing(anatomy, [node]) if place in given)
+    for _, target, _ in filled:
+        if target is not None and (made := as_made(anatomy, target, guard)) is not None:
+            yield target, made
 
 
 def _made_nothing(anatomy: Anatomy, nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, _Emptied]]:
@@ -222,7 +230,9 @@ def _read_in(anatomy: Anatomy, guard: cst.Try) -> list[Place]:
     """The places outside of the program that a `try` reads."""
     reader = anatomy.module.scope_of[guard].function
     found = (anatomy.storage.read_at(part, reader) for part in walk(guard.body))
-    return [place for place in found if place is not None]
+    decodes = [call for call in nodes_below(guard.body, cst.Call) if anatomy.facts.decoder(call) and call.args]
+    decoded = (place for call in decodes for place in anatomy.storage.decoded(call))
+    return [*(place for place in found if place is not None), *decoded]
 
 
 def _is_begun_elsewhere(anatomy: Anatomy, guard: cst.Try) -> bool:

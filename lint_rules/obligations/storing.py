@@ -107,8 +107,10 @@ class Storing:
         name, base = ex.called_name(call), ex.receiver(call)
         if self._is_written_by_model(call):
             return None
-        if self._reads_outside(call):
+        if self._reads_outside(call) or self._decodes_stored(call):
             return self._loaded(call)
+        if self.anatomy.storage.run(call) is not None and (kept := self._kept_by_body(call)) is not None:
+            return kept
         stored = self._stored(call) if isinstance(self.anatomy.module.awaiting(call), cst.Expr) else None
         if stored is not None and self._resources.of(call).outside and self._resources.is_read_again(call):
             return stored
@@ -131,7 +133,7 @@ class Storing:
             or (name == "write" and self._from_open(base))
         ):
             return self._stored(call)
-        if full in {"json.load", "pickle.load", "yaml.safe_load"} or self._reads_file(call):
+        if full in {"json.load", "pickle.load", "yaml.safe_load"}:
             return self._loaded(call)
         if name in {"execute", "executemany"} and call.args:
             return self._stored(call) if _WRITES.match(ex.text(call.args[0].value) or "") else None
@@ -166,6 +168,27 @@ class Storing:
         touched = self._resources.handed(call)
         return bool(touched.read and not touched.made) or (
             self.anatomy.storage.read_at(call, module.scope_of[call].function) is not None
+        )
+
+    def _kept_by_body(self, call: cst.Call) -> Transfer | None:
+        """What the function that a call runs saves of what it is handed, or of its object."""
+        run = self.anatomy.storage.run(call)
+        for _, origin, outside, _ in run[0].saved_by(run[1], 1) if run is not None else ():
+            value = run[2].get(origin.name) if run is not None else None
+            held = self._held(value) if value is not None and outside else None
+            if held is None and value is not None and outside and self._is_of_history(value):
+                held = ex.source(value, 40)
+            if held is not None:
+                return Transfer(call, "store", held)
+        return None
+
+    def _is_of_history(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is an object of a class of another file that keeps a history in an attribute."""
+        slot = self.anatomy.facts.slots.of(value)
+        return any(
+            _tells(partial(there.facts.shown, ("attr", cls, name)))
+            for there, cls in (classes_of(self.anatomy, slot) if slot is not None else ())
+            for name in cls.attributes
         )
 
     def _keeps_history(self, base: cst.BaseExpression) -> bool:
@@ -349,14 +372,10 @@ class Storing:
                     return True
         return False
 
-    def _reads_file(self, call: cst.Call) -> bool:
-        """`json.loads(path.read_text())`, `json.loads(f.read())`; `data = redis.get(key)`, `json.loads(data)`."""
+    def _decodes_stored(self, call: cst.Call) -> bool:
+        """Whether a text is decoded that was read from a file, or from where the file or what it imports saves it."""
         if self.anatomy.facts.decoder(call) is None or not call.args:
             return False
-        module, storage = self.anatomy.module, self.anatomy.storage
-        origins = storage.origins(call.args[0].value, module.scope_of[call].function)
-        read = [origin.load.place for origin in origins if origin.load is not None]
-        saves = (save.place for function in module.functions if read for save in storage.saves(function))
-        return any(place.is_rewritten_at(saved) for saved in saves for place in read) or any(
+        return any(
             type(n) is cst.Call and ex.called_name(n) in {"read_text", "read"} for n in walk(call.args[0].value)
-        )
+        ) or bool(self.anatomy.storage.decoded(call))

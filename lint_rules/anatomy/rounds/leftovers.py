@@ -246,10 +246,12 @@ class Leftovers:
     def _is_last_text(self, part: cst.BaseExpression) -> bool:
         """`reply.content` of a reply that each round sets, where only replies without calls leave the loop."""
         pair = ex.member(part)
-        if pair is None or pair[1] not in _TEXTS or not self.leaves_without_calls:
+        if pair is None or pair[1] not in _TEXTS:
             return False
         if self._is_last_message(pair[0]):
             return True
+        if not self.leaves_without_calls:
+            return False
         root = _root(pair[0])
         slot = self.slots.of(root) if root is not None else None
         if slot is None or Kind.HISTORY in self.facts.of(slot):
@@ -297,9 +299,27 @@ class Leftovers:
         made = self._made_behind(value) or [value]
         places = [part for part in map(ex.inner, made) if isinstance(part, cst.Subscript)]
         last = [part.value for part in places if ex.integer(ex.index(part)) == -1]
+        return (
+            bool(last) and len(last) == len(made) and all(self._ends_unanswered(self.slots.of(part)) for part in last)
+        )
+
+    def _ends_unanswered(self, history: Slot | None) -> bool:
+        """Whether the last that a round puts into a history is no word of the model: a result, or what to do next.
+
+        Where replies without calls leave the loop, any message of a round that goes on is that.
+        """
+        body, graph = self.loop.node.body, self.anatomy.flow(self.loop.function)
         grown = (write for write in self.anatomy.writes.by_function[self.loop.function] if write.kind in GROWING)
-        inside = {write.slot for write in grown if self.module.inside(write.node, self.loop.node.body)}
-        return bool(last) and len(last) == len(made) and all(self.slots.of(part) in inside for part in last)
+        inside = [w.node for w in grown if w.slot == history and self.module.inside(w.node, body)]
+        if self.leaves_without_calls:
+            return bool(inside)
+        again = self.anatomy.points(self.loop.function, [self.loop.node])
+        put = {*self.anatomy.points(self.loop.function, inside)}
+        return any(
+            graph.reaches(here := self.anatomy.points(self.loop.function, [stored.node]), again, put - {*here})
+            for stored in self.anatomy.transcript.stored(self.loop.function)
+            if stored.node in inside and stored.role not in {"assistant", None}
+        )
 
     def _is_text_of_rounds(self, part: cst.BaseExpression) -> bool:
         """A name that gets, or grows by, what the model says beside its calls: rounds set it that go on."""

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -17,6 +18,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending
+from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import exceptions
@@ -62,11 +64,11 @@ def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
 def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
     """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
     module, facts = anatomy.module, anatomy.facts
-    if any(tells_calls(facts, n.test) for n in module.nodes_inside(loop.node, loop.function, cst.If, cst.While)):
+    inside = partial(module.nodes_inside, loop.node, loop.function)
+    if any(tells_calls(facts, node.test) for node in inside(cst.If, cst.While, cst.CompIf)):
         return True
     return any(
-        tells_calls(facts, node.iter) or Kind.CALLS in facts.kinds(node.iter)
-        for node in module.nodes_inside(loop.node, loop.function, cst.For)
+        tells_calls(facts, node.iter) or Kind.CALLS in facts.kinds(node.iter) for node in inside(cst.For, cst.CompFor)
     )
 
 
@@ -97,12 +99,38 @@ def takes_failures(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
 
 
 def _silent(anatomy: Anatomy, guard: cst.Try) -> Iterator[cst.ExceptHandler]:
-    """The handlers that catch what a request raises and leave no trace of it: no log, no call, no telling value."""
+    """The handlers that catch what a request raises and leave no trace of it: no log, no call, no telling value.
+
+    What is returned where the model has finished, too, tells nothing.
+    """
     for handler in guard.handlers:
         if takes_failures(anatomy, handler):
             if handlers.handle(anatomy.module, guard, handler).ending in {Ending.NEUTRAL, Ending.DROPS}:
                 if not any(type(node) is cst.Call and not handlers.is_neutral(node) for node in walk(handler.body)):
                     yield handler
+            elif _returns_as_ever(anatomy, handler):
+                yield handler
+
+
+def _returns_as_ever(anatomy: Anatomy, handler: cst.ExceptHandler) -> bool:
+    """Whether a handler does nothing but return what its function returns, too, where the model's reply ends a loop."""
+    module, last = anatomy.module, last_statement(handler.body)
+    done = [node for node in walk_scope(handler.body) if isinstance(node, cst.BaseSmallStatement)]
+    if not isinstance(last, cst.Return) or done != [last] or last.value is None:
+        return False
+    function, value = module.scope_of[handler].function, ex.source(last.value)
+    returns = (node for node in function.nodes_of(cst.Return) if node is not last and node.value is not None)
+    same = [node for node in returns if node.value is not None and ex.source(node.value) == value]
+    for loop in anatomy.rounds if same else ():
+        if loop.function is function and module.inside(handler, loop.node):
+            limits = Limits(anatomy, loop.node, function)
+            said = {each.node for each in limits.decisions if each.cause is Cause.REPLY}
+            ways_out = [test for test in limits.exits.deciding if test.statement in said]
+            answered = {point for test in ways_out for point in limits.exits.behind(test)}
+            given = {*anatomy.points(function, same)}
+            if answered & given or anatomy.flow(function).reaches(answered, given, exceptions=False):
+                return True
+    return False
 
 
 def _end(
@@ -121,7 +149,7 @@ def _end(
     if isinstance(last, cst.Return):
         if loop in rounds or any(node is not None and anatomy.module.inside(node, guard.body) for node in rounds):
             return last
-        return _ended_by_callers(anatomy, function, rounds)
+        return _ended_by_callers(anatomy, function, rounds) if handlers.is_neutral(last.value) else None
     if isinstance(last, (cst.Continue, cst.Raise)):
         return None
     emptied = _emptied(handler)

@@ -132,10 +132,13 @@ class _Way:
         is_blank = ex.text(value) == ""
         if is_blank and self._is_asked_for_by_callers():
             return None
-        form = "_" if is_blank else _form(value)
+        chosen = [*ex.alternatives(value)]
+        if not all(self.leftovers.of(part) is not None for part in chosen):
+            chosen = [value]  # another text for want of one makes another form
+        forms = {"_"} if is_blank else {*map(_form, chosen)}
         for other in self.loop.function.nodes_of(cst.Return) if isinstance(end, cst.Return) else ():
             if other is not end and other.value is not None and self.module.inside(other, self.loop.node):
-                if _form(other.value) == form and self.leftovers.says(other.value):
+                if _form(other.value) in forms and self.leftovers.says(other.value):
                     return other
         return None
 
@@ -229,7 +232,8 @@ class _Way:
         """A call or a text that only rounds come to that are used up: a warning, a message, a note that is kept."""
         if isinstance(node, cst.Call):
             return (not is_logging(node) and ex.source(node) not in self._done) or ex.called_name(node) in _SEVERE
-        said = isinstance(node, (cst.SimpleString, cst.FormattedStringText)) and not self._is_logged(node)
+        is_text = isinstance(node, (cst.SimpleString, cst.FormattedStringText))
+        said = is_text and not isinstance(self.module.parent[node], cst.Index) and not self._is_logged(node)
         around = (outer for outer in self.module.ancestors(node) if said and isinstance(outer, cst.Call))
         return said and not any(ex.source(call) in self._done for call in around)
 
@@ -299,5 +303,7 @@ def _form(value: cst.BaseExpression) -> str:
         return f"{ex.dotted(value.func)}({', '.join(given)})"
     if isinstance(value, cst.BooleanOperation):
         return _form(value.left) if is_neutral(value.right) else f"{_form(value.left)} or {_form(value.right)}"
+    if isinstance(value, cst.FormattedString):
+        return " ".join(part.value for part in value.parts if isinstance(part, cst.FormattedStringText)).strip() or "_"
     is_constant = isinstance(value, (cst.BaseString, cst.BaseNumber)) or ex.dotted(value) in {"True", "False", "None"}
-    return ex.source(value) if is_constant and not isinstance(value, cst.FormattedString) else "_"
+    return ex.source(value) if is_constant else "_"

@@ -71,11 +71,15 @@ class Touched:
         """Whether what this call gives may be what `save` has stored: as far as both tell where that is."""
         if self.read and save.made:  # in whatever file the tables lie
             return not self.read.isdisjoint(save.made)
-        if not self.got.isdisjoint(save.put):
+        if self.loads_from(save):
             return True
         if self.lies_outside and save.lies_outside:
             return not self.outside.isdisjoint(save.outside)
         return not self.inside.isdisjoint(save.inside)
+
+    def loads_from(self, save: Touched) -> bool:
+        """Whether this call, or what it runs, takes rows or values from where `save` puts them."""
+        return not self.read.isdisjoint(save.made) or not self.got.isdisjoint(save.put)
 
     def is_put_back_by(self, save: Touched) -> bool:
         """Whether `save` writes over the rows that this call reads."""

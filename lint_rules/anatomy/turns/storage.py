@@ -103,8 +103,8 @@ class Storage:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
-        self._returned: dict[Scope, list[Origin]] = {}
-        self._saved: dict[Scope, list[_SavedBy]] = {}
+        self._returned: dict[tuple[Scope, int], list[Origin]] = {}
+        self._saved: dict[tuple[Scope, int], list[_SavedBy]] = {}
         self._saves: dict[tuple[Scope, int], list[Save]] = {}
         self._statements: dict[Slot, str | None] = {}
         self._holders = {
@@ -185,7 +185,7 @@ class Storage:
 
     def _takes_history(self, call: cst.Call) -> bool:
         """Whether a call is worth to be looked into, which may cost the analysis of another file."""
-        if self.facts.slots.callee(call) is not None:
+        if self.facts.slots.callee(call) is not None or (call.args and _SAVES.search(ex.called_name(call))):
             return True
         return any(self._is_history(arg.value) or self._is_handed(arg.value) for arg in call.args)
 
@@ -194,15 +194,15 @@ class Storage:
 
     def saved_by(self, function: Scope, depth: int) -> list[_SavedBy]:
         """The places that a function writes to, each with the parameter that goes there."""
-        if function not in self._saved:
-            self._saved[function] = []
-            self._saved[function] = [
+        if (function, depth) not in self._saved:
+            self._saved[function, depth] = []
+            self._saved[function, depth] = [
                 (save.place, origin, save.outside or origin.encoded, save.there or (self.module, save.node))
                 for save in self.saves(function, depth)
                 for origin in self.origins(save.value, function, depth)
                 if origin.load is None
             ]
-        return self._saved[function]
+        return self._saved[function, depth]
 
     def _written(self, call: cst.Call, function: Scope) -> Iterator[Save]:
         name, base = ex.called_name(call), ex.receiver(call)
@@ -285,6 +285,13 @@ class Storage:
         """The place outside of the program that an expression of a function reads by itself."""
         load = self._loaded(node, function) if isinstance(node, cst.BaseExpression) else None
         return load.place if load is not None and load.outside else None
+
+    def decoded(self, call: cst.Call) -> list[Place]:
+        """The places that any function of the file writes, and of which a call decodes what was read before."""
+        origins = self.origins(call.args[0].value, self.module.scope_of[call].function)
+        read = [origin.load.place for origin in origins if origin.load is not None]
+        saved = [save.place for function in self.module.functions if read for save in self.saves(function)]
+        return [place for place in read if any(map(place.is_rewritten_at, saved))]
 
     @cached_property
     def _loads(self) -> list[Load]:
@@ -513,15 +520,15 @@ class Storage:
 
     def returned_by(self, function: Scope, depth: int) -> list[Origin]:
         """What a function gives back, in terms of its parameters."""
-        if function not in self._returned:
-            self._returned[function] = []
-            self._returned[function] = [
+        if (function, depth) not in self._returned:
+            self._returned[function, depth] = []
+            self._returned[function, depth] = [
                 origin
                 for node in function.nodes
                 if isinstance(node, cst.Return) and node.value is not None
                 for origin in self.origins(node.value, function, depth)
             ]
-        return self._returned[function]
+        return self._returned[function, depth]
 
     def _is_history(self, node: cst.BaseExpression) -> bool:
         slot = self.facts.slots.of(node)
