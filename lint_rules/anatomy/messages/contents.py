@@ -19,6 +19,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.messages import Role
 from lint_rules.anatomy.messages.role_tests import named_roles
+from lint_rules.anatomy.messages.sent import as_callers_have_it
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.turns.foreign_growth import foreign_growths
@@ -396,7 +397,7 @@ class Contents:
         while queue and len(seen) < _FARTHEST:
             slot = queue.popleft()
             yield slot
-            for other in self._inflow.get(slot, ()):
+            for other in (*self._inflow.get(slot, ()), *as_callers_have_it(self.anatomy, slot)):
                 if other not in seen:
                     seen.add(other)
                     queue.append(other)
