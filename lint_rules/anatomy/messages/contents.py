@@ -25,7 +25,7 @@ from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.turns.foreign_growth import foreign_growths
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
 from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element
@@ -397,10 +397,24 @@ class Contents:
         while queue and len(seen) < _FARTHEST:
             slot = queue.popleft()
             yield slot
-            for other in (*self._inflow.get(slot, ()), *as_callers_have_it(self.anatomy, slot)):
+            for other in (*self._inflow.get(slot, ()), *self._same_part(slot), *as_callers_have_it(self.anatomy, slot)):
                 if other not in seen:
                     seen.add(other)
                     queue.append(other)
+
+    def _same_part(self, slot: Slot) -> list[Slot]:
+        """The same part of one lasting object, by other names for that: `talk.rows` of a `talk = self.talks[key]`."""
+        return self._parts.get(self.anatomy.aliases.of(slot), []) if slot in self._read else []
+
+    @cached_property
+    def _parts(self) -> dict[Slot, list[Slot]]:
+        """The parts of objects that are read, by the lasting places they live in."""
+        found: defaultdict[Slot, list[Slot]] = defaultdict(list)
+        for slot in self._read:
+            place = self.anatomy.aliases.of(slot)
+            if place[0] != "attr" and root_object(place)[0] == "attr":
+                found[place].append(slot)
+        return found
 
     def lists_in(self, node: cst.BaseExpression) -> Iterator[Slot]:
         """The slots that an expression names, through copies, slices, concatenations and comprehensions."""
