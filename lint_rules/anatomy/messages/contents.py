@@ -94,6 +94,10 @@ class Contents:
                 return Proof(same, "the message history of its object")
             if any(Kind.HISTORY in there.facts.of(slot) for slot in there.contents._flowing([inside])):
                 return Proof(read, "the message history of its object")
+            taken = there.contents.taken_in([inside]) if self._messages_handed else ()
+            for call, parameter in self._messages_handed:
+                if (parameter, True) in taken:
+                    return Proof(call, "messages are put into it here")
         return self._given(node, None)
 
     def counted(self, node: cst.BaseExpression) -> Proof | None:
@@ -198,13 +202,31 @@ class Contents:
     @cached_property
     def _results_handed(self) -> list[tuple[cst.Call, Slot, bool]]:
         """The calls that hand a result of a tool to a function of another file: as a message, or as a part of one."""
+        return [
+            (call, place, whole)
+            for call, place, value in self._handed_on
+            if (whole := self._is_result(value)) is not None
+        ]
+
+    @cached_property
+    def _messages_handed(self) -> list[tuple[cst.Call, Slot]]:
+        """The calls that hand a message to a function of another file."""
+        return [(call, place) for call, place, value in self._handed_on if self.anatomy.transcript.messages.of(value)]
+
+    @cached_property
+    def _handed_on(self) -> list[tuple[cst.Call, Slot, cst.BaseExpression]]:
+        """The calls that hand a message, or a part of one, to a function of another file: to which parameter."""
         found = []
         for call in self.module.nodes_of(cst.Call):
-            told = {arg.value: whole for arg in call.args if (whole := self._is_result(arg.value)) is not None}
+            told = [
+                a.value
+                for a in call.args
+                if self.anatomy.transcript.messages.of(a.value) or self._is_result(a.value) is not None
+            ]
             run = run_elsewhere(self.anatomy, call) if told else None
             for parameter, value in run[0].facts.slots.bindings(call, run[1]) if run is not None else ():
                 if value in told:
-                    found.append((call, parameter, told[value]))
+                    found.append((call, parameter, value))
         return found
 
     def _is_result(self, value: cst.BaseExpression) -> bool | None:
