@@ -19,12 +19,13 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.messages import Role
 from lint_rules.anatomy.messages.role_tests import named_roles
+from lint_rules.anatomy.messages.sent import as_callers_have_it
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
 from lint_rules.anatomy.turns.foreign_growth import foreign_growths
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
 from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element
@@ -93,6 +94,10 @@ class Contents:
                 return Proof(same, "the message history of its object")
             if any(Kind.HISTORY in there.facts.of(slot) for slot in there.contents._flowing([inside])):
                 return Proof(read, "the message history of its object")
+            taken = there.contents.taken_in([inside]) if self._messages_handed else ()
+            for call, parameter in self._messages_handed:
+                if (parameter, True) in taken:
+                    return Proof(call, "messages are put into it here")
         return self._given(node, None)
 
     def counted(self, node: cst.BaseExpression) -> Proof | None:
@@ -197,13 +202,31 @@ class Contents:
     @cached_property
     def _results_handed(self) -> list[tuple[cst.Call, Slot, bool]]:
         """The calls that hand a result of a tool to a function of another file: as a message, or as a part of one."""
+        return [
+            (call, place, whole)
+            for call, place, value in self._handed_on
+            if (whole := self._is_result(value)) is not None
+        ]
+
+    @cached_property
+    def _messages_handed(self) -> list[tuple[cst.Call, Slot]]:
+        """The calls that hand a message to a function of another file."""
+        return [(call, place) for call, place, value in self._handed_on if self.anatomy.transcript.messages.of(value)]
+
+    @cached_property
+    def _handed_on(self) -> list[tuple[cst.Call, Slot, cst.BaseExpression]]:
+        """The calls that hand a message, or a part of one, to a function of another file: to which parameter."""
         found = []
         for call in self.module.nodes_of(cst.Call):
-            told = {arg.value: whole for arg in call.args if (whole := self._is_result(arg.value)) is not None}
+            told = [
+                a.value
+                for a in call.args
+                if self.anatomy.transcript.messages.of(a.value) or self._is_result(a.value) is not None
+            ]
             run = run_elsewhere(self.anatomy, call) if told else None
             for parameter, value in run[0].facts.slots.bindings(call, run[1]) if run is not None else ():
                 if value in told:
-                    found.append((call, parameter, told[value]))
+                    found.append((call, parameter, value))
         return found
 
     def _is_result(self, value: cst.BaseExpression) -> bool | None:
@@ -396,10 +419,24 @@ class Contents:
         while queue and len(seen) < _FARTHEST:
             slot = queue.popleft()
             yield slot
-            for other in self._inflow.get(slot, ()):
+            for other in (*self._inflow.get(slot, ()), *self._same_part(slot), *as_callers_have_it(self.anatomy, slot)):
                 if other not in seen:
                     seen.add(other)
                     queue.append(other)
+
+    def _same_part(self, slot: Slot) -> list[Slot]:
+        """The same part of one lasting object, by other names for that: `talk.rows` of a `talk = self.talks[key]`."""
+        return self._parts.get(self.anatomy.aliases.of(slot), []) if slot in self._read else []
+
+    @cached_property
+    def _parts(self) -> dict[Slot, list[Slot]]:
+        """The parts of objects that are read, by the lasting places they live in."""
+        found: defaultdict[Slot, list[Slot]] = defaultdict(list)
+        for slot in self._read:
+            place = self.anatomy.aliases.of(slot)
+            if place[0] != "attr" and root_object(place)[0] == "attr":
+                found[place].append(slot)
+        return found
 
     def lists_in(self, node: cst.BaseExpression) -> Iterator[Slot]:
         """The slots that an expression names, through copies, slices, concatenations and comprehensions."""

@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, parameter_names
+from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -121,6 +121,9 @@ class Heads:
                 yield from self._called(part, further)
             elif isinstance(part, cst.Name):
                 yield from self._named(part, further)
+                yield from self._put(part, further)
+            elif isinstance(part, (cst.ListComp, cst.GeneratorExp)):
+                yield from self._put(part, further)
             elif isinstance(part, cst.Subscript) and ex.slice_of(part) is not None:
                 yield from self._find(part.value, further)
             else:
@@ -136,10 +139,19 @@ class Heads:
             parts = [(arg.keyword.value if arg.keyword else "", arg.value) for arg in node.args if not arg.star]
         elif isinstance(node, (cst.List, cst.Tuple)):
             parts = [("", element.value) for element in node.elements]
-        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key) or _measures(value)]
+        telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key)]
+        measured = [(value, given) for _, value in parts for given in _measured(value)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
-                yield value, any(other is not value for other in telling)
+                told = any(other is not value for other in telling)
+                sizes = [given for other, given in measured if other is not value]
+                yield value, told or (bool(sizes) and self._is_made_of(value, sizes))
+
+    def _is_made_of(self, value: cst.BaseExpression, measured: list[cst.BaseExpression]) -> bool:
+        """Whether a value is made of something that is measured: how many of other things there are tells nothing."""
+        made = self.anatomy.trimming.made_of(value, self.module.scope_of[value].function)
+        names = {name for part in made for name in _named(part)}
+        return any(not names.isdisjoint(_named(given)) for given in measured)
 
     def _named(self, node: cst.Name, way: _Way) -> Iterator[Head]:
         slot = self.facts.slots.of(node)
@@ -149,8 +161,10 @@ class Heads:
         added = [
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
+        told = any(self._tells(part) or _is_foreign(part) for part in added)
         for value in [*self.facts.assigned(slot), *added]:
-            yield from self._find(value, way.told(any(map(self._tells, added))))
+            noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
+            yield from self._find(value, replace(way.told(told), noted=noted))
         parts = list(self._set_on(slot, way.function))
         told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)
         for value in (value for key, value in parts if key not in _LABELS):
@@ -174,7 +188,7 @@ class Heads:
             yield from ((call, value) for bound, value in bindings if bound == slot)
 
     def _put(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
-        """What is joined: the elements of a list, a comprehension, and what is appended to a name."""
+        """What is joined, dumped or given: the elements of a list, a comprehension, and what is appended to a name."""
         way = replace(way, each=True)
         for part in ex.alternatives(node):
             slot = self.facts.slots.of(part)
@@ -265,9 +279,14 @@ class Heads:
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if isinstance(self.module.parent[part], (cst.Slice, cst.Subscript)):
                     continue
-                if words.SAYS_HOW_MUCH.search(name) or self._stands_for_a_note(part):
+                if (words.SAYS_HOW_MUCH.search(name) and not self._is_cut(part)) or self._stands_for_a_note(part):
                     return True
         return False
+
+    def _is_cut(self, node: cst.Name | cst.Attribute) -> bool:
+        """`short` of `short = text[:n]`, whatever it is called: the model reads what it holds, and not its name."""
+        slot = self.facts.slots.of(node)
+        return any(_head(part) for v in self.facts.assigned(slot) for part in ex.alternatives(v)) if slot else False
 
     def _is_added_where_cut(self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None) -> bool:
         """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
@@ -314,7 +333,17 @@ class Heads:
         values = self._values(head.text, head.calls)
         if self._is_error(head) or any(self._is_given(value, given) for value in values):
             return False
-        return self._is_said(head) or any(self._makes_text(p) for value in values for p in ex.alternatives(value))
+        if self._is_said(head) or self._is_text_given_back(head):
+            return True
+        return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
+
+    def _is_text_given_back(self, head: Head) -> bool:
+        """Whether it is what a function gives back that gives texts: it says so, or another of its ways does."""
+        node = head.function.node
+        told = ex.dotted(node.returns.annotation) if isinstance(node, cst.FunctionDef) and node.returns else None
+        given = [self._values(r.value) for r in head.function.nodes_of(cst.Return) if r.value is not None]
+        is_given = any(part is head.node for values in given for value in values for part in ex.alternatives(value))
+        return is_given and (told == "str" or any(isinstance(v, _STRINGS) for values in given for v in values))
 
     def _is_said(self, head: Head) -> bool:
         """`{"content": text[:n]}`, `Result(output=text[:n])`: what stands there is a text."""
@@ -404,9 +433,16 @@ class Heads:
         if isinstance(value, cst.Call):
             callee = self.facts.slots.callee(value)
             told = callee.node.returns if callee is not None and isinstance(callee.node, cst.FunctionDef) else None
-            return ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str")
+            if ex.called_name(value) in _TEXT_MAKERS or (told is not None and ex.dotted(told.annotation) == "str"):
+                return True
+            otherwise = ex.positional(value)[1:] if ex.called_name(value) == "get" else []
+            return any(isinstance(each, _STRINGS) for each in otherwise)
+        if isinstance(value, cst.Subscript) and ex.slice_of(value) is not None:
+            return self._makes_text(value.value)
         if isinstance(value, cst.Name):
             slot = self.facts.slots.of(value)
+            if slot is not None and slot[0] == "var" and _is_told_text(slot[1], slot[2]):
+                return True
             given = self.anatomy.aliases.given_back(slot) if slot is not None else []
             return any(self._makes_text(part) for each, _ in given for part in self._values(each))
         return isinstance(value, _STRINGS)
@@ -446,6 +482,12 @@ def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield node.right
 
 
+def _is_told_text(function: Scope, name: str) -> bool:
+    """Whether a parameter is annotated `str`."""
+    told = (param.annotation for param in parameters(function) if param.name.value == name)
+    return any(each is not None and ex.dotted(each.annotation) == "str" for each in told)
+
+
 def _named(node: cst.CSTNode) -> set[str]:
     """The names in an expression that are no functions."""
     called = {id(part.func) for part in walk(node) if isinstance(part, cst.Call)}
@@ -468,10 +510,15 @@ def _said(node: cst.CSTNode | None) -> str:
     return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
 
 
-def _measures(value: cst.BaseExpression, text: str = "") -> bool:
-    """Whether there is a `len(text)` in a value; of any text, if none is named."""
+def _measures(value: cst.BaseExpression, text: str) -> bool:
+    """Whether there is a `len(text)` in a value."""
+    return any(text == ex.source(given) for given in _measured(value))
+
+
+def _measured(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """`text` of each `len(text)` in a value."""
     calls = (part for part in walk(value) if isinstance(part, cst.Call) and ex.dotted(part.func) == "len")
-    return any(not text or text == ex.source(given) for call in calls for given in ex.positional(call))
+    yield from (given for call in calls for given in ex.positional(call))
 
 
 def _in_text(parent: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> bool:

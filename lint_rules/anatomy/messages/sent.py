@@ -95,17 +95,21 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
 
 
 def _of_callers(anatomy: Anatomy, lists: Iterable[Slot]) -> set[Slot]:
-    """Lists of objects that a function is handed, as its callers have them: `talk.rows` of `ask(talk)`."""
-    slots, queue = anatomy.facts.slots, [*lists]
     found: set[Slot] = set()
+    queue = [*lists]
     for slot in queue:
-        root = root_object(slot)
-        given = _handed(anatomy, root) if slot != root and is_parameter(root) else ()
-        for here in (held for value in given if (held := slots.of(value)) is not None):
-            new = {moved(slot, root, place) for place in (here, anatomy.aliases.of(here))} - found
-            found |= new
-            queue += new
+        new = as_callers_have_it(anatomy, slot) - found
+        found |= new
+        queue += new
     return found
+
+
+def as_callers_have_it(anatomy: Anatomy, slot: Slot) -> set[Slot]:
+    """A list of an object that a function is handed, as its callers have it: `talk.rows` of `ask(talk)`."""
+    root = root_object(slot)
+    given = _handed(anatomy, root) if slot != root and is_parameter(root) else ()
+    held = (here for value in given if (here := anatomy.facts.slots.of(value)) is not None)
+    return {moved(slot, root, place) for here in held for place in (here, anatomy.aliases.of(here))}
 
 
 def _handed(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:

@@ -176,13 +176,16 @@ def stripped_results(anatomy: Anatomy) -> Iterator[Stripped]:
 
 def silenced(anatomy: Anatomy) -> Iterator[Stripped]:
     """Messages with the calls of a reply that say nothing, whatever the reply says: nobody has stored its text."""
+    sent = what_is_sent(anatomy).nodes
     for node, items in anatomy.made:
         if "role" not in items or ex.text(items["role"]) != "assistant" or not _is_wordless(node, items):
             continue
         function = anatomy.module.scope_of[node].function
         calls = items.get("tool_calls")
         shows = _calls_in(anatomy, calls) if calls is not None else None
-        if shows is None or not anatomy.calls.reaches_llm(function) or _is_stored_before(anatomy, node, function):
+        if shows is None or _is_stored_before(anatomy, node, function, shows):
+            continue
+        if not anatomy.calls.reaches_llm(function) and not (node in sent and _says_something(anatomy, shows)):
             continue
         if not any(anatomy.single_calls) and not _sets_content(anatomy, node):
             yield Stripped(node, "content", shows)
@@ -200,19 +203,37 @@ def _calls_in(anatomy: Anatomy, calls: cst.BaseExpression) -> cst.CSTNode | None
     """The calls of a reply that calls are, or are made of."""
     slot = anatomy.facts.slots.of(calls)
     for value in [calls, *(_put_into(anatomy, slot) if slot is not None else ())]:
-        loops = (outer for outer in anatomy.module.ancestors(value) if isinstance(outer, (cst.For, cst.CompFor)))
-        for part in (part for region in (value, *(loop.iter for loop in loops)) for part in walk(region)):
+        loops = [
+            node for node in (*anatomy.module.ancestors(value), *walk(value)) if type(node) in {cst.For, cst.CompFor}
+        ]
+        named = (made for loop in loops for made in anatomy.facts.values_of(loop.iter))  # type: ignore[attr-defined]
+        regions = (value, *(loop.iter for loop in loops), *named)  # type: ignore[attr-defined]
+        for part in (part for region in regions for part in walk(region)):
             pair = ex.member(part) or ex.asked(part)
             if pair is not None and pair[1] == "tool_calls":
                 return part
     return None
 
 
-def _is_stored_before(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> bool:
-    """Whether an assistant's text is stored by itself between the request and the calls."""
+def _is_stored_before(anatomy: Anatomy, node: cst.CSTNode, function: Scope, shows: cst.CSTNode) -> bool:
+    """Whether an assistant's text is stored by itself since there is the reply that has the calls."""
     said = [s.node for s in anatomy.transcript.stored(function) if s.role == "assistant" and s.calls is None]
-    asked = anatomy.points(function, anatomy.calls.llm_calls[function])
-    return bool(said) and anatomy.leads(function, said, [node], asked)
+    names = {part.value for part in walk(shows) if isinstance(part, cst.Name)}
+    loops = (outer for outer in anatomy.module.ancestors(node) if isinstance(outer, cst.For))
+    taken = (loop for loop in loops if not names.isdisjoint(ex.target_names(loop.target)))
+    begun = anatomy.points(function, (*anatomy.calls.llm_calls[function], *taken))
+    return bool(said) and anatomy.leads(function, said, [node], begun)
+
+
+def _says_something(anatomy: Anatomy, shows: cst.CSTNode) -> bool:
+    """Whether the file reads, too, what the message says that has the calls."""
+    pair = ex.member(shows) or ex.asked(shows)
+    slot = anatomy.facts.slots.of(pair[0]) if pair is not None else None
+    others = (
+        ex.member(node) or ex.asked(node) for node in anatomy.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call)
+    )
+    read = (other[0] for other in others if other is not None and other[1] == "content")
+    return slot is not None and any(anatomy.facts.slots.of(base) == slot for base in read)
 
 
 def _sets_content(anatomy: Anatomy, node: cst.CSTNode) -> bool:
