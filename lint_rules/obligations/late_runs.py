@@ -195,8 +195,8 @@ class _Search:
         place = self.anatomy.aliases.of(slot)
         root = root_object(place)
         made = self.anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
-        owned = bool(made) and all(self.anatomy.races.ownership.is_own(value, function) for value in made)
-        return not owned or self.anatomy.aliases.is_lasting(place, function)
+        new = bool(made) and all(map(self.lasting.is_new, made))
+        return not new or self.anatomy.aliases.is_lasting(place, function)
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:

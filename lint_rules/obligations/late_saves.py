@@ -37,11 +37,15 @@ _Stores = frozenset[tuple[str, str, int]]
 
 @record
 class LateSave:
-    """`save` is passed by where a request of `turn` fails, or somebody `stops` the turn, and the program ends."""
+    """`save` is passed by where a request of `turn` fails, or somebody `stops` the turn, and the program ends.
+
+    `loaded`: or only the function, of a talk that it has loaded for this turn.
+    """
 
     save: cst.CSTNode
     turn: cst.Call
     stops: bool = False
+    loaded: bool = False
 
 
 @record
@@ -137,7 +141,7 @@ class _Search:
                 if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
                     continue
                 if again.follows(ask, save, (), exceptions=False) and fails_to(again, here, ends, alike):
-                    yield LateSave(save, ask)
+                    yield LateSave(save, ask, loaded=True)
                     return
 
     def _is_read_from(self, slot: Slot, again: Again, ask: cst.Call, stores: _Stores) -> bool:
@@ -145,10 +149,9 @@ class _Search:
         root, function = root_object(slot), again.function
         bound = self.anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
         made = [value for value in bound if ex.inner(value) is not ask]
-        own = self.anatomy.races.ownership
         loads = [part for value in made for part in ex.alternatives(value) if isinstance(part, cst.Call)]
         read = self._read(self.anatomy, {function}).union(*map(self._reads, loads)) if made else frozenset()
-        return not read.isdisjoint(stores) and all(own.is_own(value, function) for value in made)
+        return not read.isdisjoint(stores) and all(map(Lasting(self.anatomy).is_new, made))
 
     def _reads(self, call: cst.Call) -> _Stores:
         """The places that a call reads, as `_written` tells them."""

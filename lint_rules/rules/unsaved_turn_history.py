@@ -84,7 +84,9 @@ For a talk in a file or table: a `while` loop takes turns, each with tools, and 
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
 an error of a later request that ends the program, also in a turn that the function takes before the loop; and Ctrl-C
 where the loop reads from a terminal, and no handler on the way leads to a write, or to the next turn. An error that is
-caught in the loop is silent, as the next turn writes all. A list that a turn gets, and whose longer copy takes its
+caught in the loop is silent, as the next turn writes all. Elsewhere a function loads a talk, has it grow in what it
+runs, and writes it behind that: an error of a later request that comes past the write is reported, however it ends, as
+what the function has loaded goes with it. A list that a turn gets, and whose longer copy takes its
 place, is reported where the turn may fail and the old one goes on.
 
 For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
@@ -260,9 +262,10 @@ def _never_run(found: Unrun) -> Draft:
 
 def _late(found: LateSave) -> Draft:
     how = "who stops a turn with Ctrl-C" if found.stops else "an error in a later round"
+    ends, later = ("passes by this", "turn") if found.loaded else ("ends the program before this", "start")
     message = (
-        f"{how} ends the program before this: the replies and tool results of the turn are not"
-        " saved, though its tools have run, and the next start does not know what was done"
+        f"{how} {ends}: the replies and tool results of the turn are not"
+        f" saved, though its tools have run, and the next {later} does not know what was done"
     )
     cure = "save in a `finally`, or each message as it comes"
     told = "the turn, which may be stopped" if found.stops else "the turn, in which a request may fail"

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, given_when_made, made_class
+from lint_rules.anatomy.messages.classes import body, given_when_made
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
-from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
@@ -122,14 +121,11 @@ class Ownership:
         return bool(made) and all(self._is_unique(value, seen | {slot}) for value in made)
 
     def _is_made(self, call: cst.Call, depth: int) -> bool:
-        """Whether a call makes a new object: of a class, out of a text, also in a function that gives nothing else."""
-        name = ex.dotted(call.func) or ""
-        if made_class(self.anatomy, call) is not None or name in {"cls", "type(self)"}:
+        """Whether a call makes a new object: of a class of this file, also in a function that gives nothing else."""
+        callee = self.facts.slots.callee(call)
+        if self.facts.slots.constructed(call) is not None or ex.dotted(call.func) in {"cls", "type(self)"}:
             return True
-        if self.module.imports.resolve(name) in DECODERS:
-            return True
-        found = body(self.anatomy, call)
-        return found is not None and found[0].races.ownership._makes(found[1], depth)
+        return callee is not None and self._makes(callee, depth)
 
     def _makes(self, function: Scope, depth: int) -> bool:
         """Whether all that a function gives back are new objects; decorated, it may keep what it made."""
