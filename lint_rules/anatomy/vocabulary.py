@@ -231,6 +231,10 @@ AWAITED = (
 )  # fmt: skip
 """What makes objects of libraries whose methods store only when they are awaited."""
 
+COLUMNS = frozenset({"Column", "mapped_column"})
+UNTRACKED = frozenset({"JSON", "JSONB", "ARRAY", "PickleType"})
+"""Types of columns of which a change in place is not seen. Source: SQLAlchemy, Mutation Tracking."""
+
 DECODERS = frozenset(
     {
         "json.loads", "orjson.loads", "ujson.loads", "simplejson.loads", "json5.loads", "rapidjson.loads",

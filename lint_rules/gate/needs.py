@@ -465,14 +465,14 @@ class Needs(Surroundings):
         )
 
     def loses_messages(self) -> bool:
-        """A turn, a generator, a coroutine not awaited; a result that holds the new messages (Pydantic AI); or a loop
-        around the turns of another file.
+        """A turn, here or in another file, a generator, a coroutine not awaited; a result that holds the new messages
+        (Pydantic AI).
         """
         if "new_messages" in self.attributes and any(map(forms.takes_new, self.nodes[ast.Assign])):
             return True
         if self.agent and (self.has(ast.Yield, ast.YieldFrom) or "Swarm" in self.names or self.asks):
             return True
-        return self._forgets_to_await() or (self.has(ast.While) and self.turns_elsewhere())
+        return self._forgets_to_await() or self.turns_elsewhere()
 
     def _forgets_to_await(self) -> bool:
         """A coroutine function, of this file or of one that it imports from, that is named without `await`."""

@@ -12,7 +12,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, made_class
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
@@ -191,17 +191,12 @@ class _Search:
         return False
 
     def _lasts(self, slot: Slot, function: Scope) -> bool:
-        """Whether a place may be there for the next turn: only what the function has made itself is not."""
+        """Whether a place may be there for the next turn: only what is made for this one is not."""
         place = self.anatomy.aliases.of(slot)
         root = root_object(place)
         made = self.anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
-        return not made or self.anatomy.aliases.is_lasting(place, function) or not all(map(self._is_made, made))
-
-    def _is_made(self, value: cst.BaseExpression) -> bool:
-        value = ex.inner(value)
-        return isinstance(value, cst.List) or (
-            isinstance(value, cst.Call) and made_class(self.anatomy, value) is not None
-        )
+        new = bool(made) and all(map(self.lasting.is_new, made))
+        return not new or self.anatomy.aliases.is_lasting(place, function)
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:

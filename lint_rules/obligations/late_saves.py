@@ -7,7 +7,7 @@ while True:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 
 import libcst as cst
@@ -16,8 +16,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.turns.lasting import WAITING, Lasting, loop_around
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
+from lint_rules.anatomy.turns.storage import Save
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.obligations.again import Again
+from lint_rules.obligations.held_parts import place_of
 from lint_rules.obligations.late_requests import LateRequests, fails_to
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
@@ -35,11 +37,15 @@ _Stores = frozenset[tuple[str, str, int]]
 
 @record
 class LateSave:
-    """`save` is passed by where a request of `turn` fails, or somebody `stops` the turn, and the program ends."""
+    """`save` is passed by where a request of `turn` fails, or somebody `stops` the turn, and the program ends.
+
+    `loaded`: or only the function, of a talk that it has loaded for this turn.
+    """
 
     save: cst.CSTNode
     turn: cst.Call
     stops: bool = False
+    loaded: bool = False
 
 
 @record
@@ -52,10 +58,12 @@ class LateReturn:
 
 
 def late_saves(anatomy: Anatomy) -> Iterator[LateSave]:
-    """Those of the loops of a file in which turn follows turn: for each the first."""
+    """Those of the loops of a file in which turn follows turn, and of functions that are one: for each the first."""
     search = _Search(anatomy)
     for loop in anatomy.module.nodes_of(cst.While):
         yield from search.of(anatomy.module.scope_of[loop].function, loop)
+    for function in anatomy.module.functions:
+        yield from search.begun_with_load(function) if function.kind == "function" else ()
 
 
 def late_returns(anatomy: Anatomy) -> Iterator[LateReturn]:
@@ -112,6 +120,49 @@ class _Search:
                     yield LateSave(save, ask)
                 elif kept and module.inside(ask, loop) and self._is_stopped(again, ask, loop, alike | head):
                     yield LateSave(save, ask, stops=True)
+
+    def begun_with_load(self, function: Scope) -> Iterator[LateSave]:
+        """The first turn of a function that loads a talk, has it grow in what it runs, and saves it behind that.
+
+        What it has loaded goes with the function, however the error ends; in a loop over turns the next one may save.
+        """
+        asks = [ask for ask in self.anatomy.turns.requests(function) if self.late.fails(ask)]
+        saves = self._saves(function, function.node, asks) if asks else {}
+        again = Again(self.anatomy, function)
+        ends = {again.graph.raises, again.graph.exit}
+        for ask in asks if saves else ():
+            kept = {place_of(self.anatomy, slot) for slot in self.late.kept(ask)}
+            here = self.late.points(again, ask)
+            for save, stores in saves.items():
+                read = {slot for slot in kept if self._is_read_from(slot, again, ask, stores)}
+                alike = {p for node, where in saves.items() if where & stores for p in again.points(node)}
+                if loop_around(self.anatomy, save) or not self._is_of(save, asks, read, function):
+                    continue
+                if self._written_by(self.anatomy, ask) & stores or self._written_above(function, stores):
+                    continue
+                if again.follows(ask, save, (), exceptions=False) and fails_to(again, here, ends, alike):
+                    yield LateSave(save, ask, loaded=True)
+                    return
+
+    def _is_read_from(self, slot: Slot, again: Again, ask: cst.Call, stores: _Stores) -> bool:
+        """Whether an object is made for this run, out of what is written at some places, or was there the last time."""
+        root, function = root_object(slot), again.function
+        bound = self.anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
+        made = [value for value in bound if ex.inner(value) is not ask]
+        loads = [part for value in made for part in ex.alternatives(value) if isinstance(part, cst.Call)]
+        read = self._read(self.anatomy, {function}).union(*map(self._reads, loads)) if made else frozenset()
+        return not read.isdisjoint(stores) and all(map(Lasting(self.anatomy).is_new, made))
+
+    def _reads(self, call: cst.Call) -> _Stores:
+        """The places that a call reads, as `_written` tells them."""
+        found = body(self.anatomy, call)
+        rows = {("table", name, 0) for name in self.anatomy.resources.of(call).read} if found is not None else set()
+        return self._read(found[0], found[0].calls.reachable(found[1])) | rows if found is not None else frozenset()
+
+    def _read(self, there: Anatomy, reach: Container[Scope]) -> _Stores:
+        """Where a file writes what these functions of it read."""
+        saves = (save for here in there.module.functions for save in there.storage.saves(here) if save.outside)
+        return frozenset(_written_at(there, save) for save in saves if there.storage.is_read(save.place, reach))
 
     def given_back(self, node: cst.Assign, function: Scope) -> Iterator[LateReturn]:
         """A history that a turn is given, copies, and gives back longer: the error of a later request keeps the old."""
@@ -173,7 +224,7 @@ class _Search:
 
     # -- what is saved ------------------------------------------------------------------------------------------
 
-    def _saves(self, function: Scope, loop: cst.While, asks: list[cst.Call]) -> dict[cst.CSTNode, _Stores]:
+    def _saves(self, function: Scope, loop: cst.CSTNode, asks: list[cst.Call]) -> dict[cst.CSTNode, _Stores]:
         """The statements of a function that write to where a start of the program reads, some in the loop."""
         found: dict[cst.CSTNode, _Stores] = {}
         for call in function.nodes_of(cst.Call):
@@ -182,7 +233,7 @@ class _Search:
                 found[call] = written
         for save in self.anatomy.storage.saves(function):
             if save.outside and save.node not in asks and self.anatomy.storage.is_read(save.place):
-                found.setdefault(save.node, frozenset({("write", self.anatomy.module.path, id(save.node))}))
+                found.setdefault(save.node, frozenset({_written_at(self.anatomy, save)}))
         return found if any(self.anatomy.module.inside(node, loop) for node in found) else {}
 
     def _written_by(self, there: Anatomy, call: cst.Call) -> _Stores:
@@ -196,7 +247,7 @@ class _Search:
             reach, resources = there.calls.reachable(function), there.resources
             calls = [call for here in reach for call in here.nodes_of(cst.Call)]
             saves = [save for here in reach for save in there.storage.saves(here) if save.outside]
-            found = {("write", there.module.path, id(s.node)) for s in saves if there.storage.is_read(s.place)}
+            found = {_written_at(there, save) for save in saves if there.storage.is_read(save.place)}
             for call in calls:
                 found |= {("table", name, 0) for name in resources.handed(call).made if _is_selected(there, name)}
                 other = body(there, call) if depth < _DEEPEST and there.facts.slots.callee(call) is None else None
@@ -243,6 +294,10 @@ class _Search:
         slots, saves = self.anatomy.facts.slots, self.anatomy.storage.saves(function)
         parts = [node for node in function.nodes_of(cst.Attribute) if slots.of(node) in whole] if saves else []
         return any(holds([save.value], node, self.places.derived(function, node)) for node in parts for save in saves)
+
+
+def _written_at(there: Anatomy, save: Save) -> tuple[str, str, int]:
+    return "write", there.module.path, id(save.node)
 
 
 def _is_selected(there: Anatomy, table: str) -> bool:

@@ -10,9 +10,11 @@ Reports messages of a turn that never reach the history with which the next turn
   stops early;
 - a reply that is put into a list after that was written to its file or table;
 - a talk that is written to its file or table once a turn, so that an error of a later request, or Ctrl-C, which ends
-  the program, loses what tools have done; and a list that a turn gives back longer than it got it, in the same way;
+  the program or the function that has loaded it, loses what tools have done; and a list that a turn gives back longer
+  than it got it, in the same way;
 - messages that are appended to a copy: a name of the lasting list was bound to a part of it
   (`messages = messages[-10:]`), and the copy is put nowhere; or to a new list that is put nowhere;
+- messages that are put in place into the list of a plain JSON column (SQLAlchemy), which the commit does not write;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - older messages that give way to what a model makes of them (a summary), where that may be empty, or the text of an
@@ -84,8 +86,10 @@ For a talk in a file or table: a `while` loop takes turns, each with tools, and 
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
 an error of a later request that ends the program, also in a turn that the function takes before the loop; and Ctrl-C
 where the loop reads from a terminal, and no handler on the way leads to a write, or to the next turn. An error that is
-caught in the loop is silent, as the next turn writes all. A list that a turn gets, and whose longer copy takes its
-place, is reported where the turn may fail and the old one goes on.
+caught in the loop is silent, as the next turn writes all. Elsewhere a function loads a talk, has it grow in what it
+runs, and writes it behind that: an error of a later request that comes past the write is reported, however it ends, as
+what the function has loaded goes with it. A list that a turn gets, and whose longer copy takes its place, is reported
+where the turn may fail and the old one goes on.
 
 For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
 What lasts (a store, a table, a list that lives on) is told of what it gives, behind it. Reported is an error of a later
@@ -101,6 +105,11 @@ or a helper of the project gives back, or in a test of it that does not keep the
 filled again is another one in its place. Silent: a test of the text between the request and the loss, also in the
 helper, by which it returns or raises; a text that the program makes of the messages themselves where the model gives
 none.
+
+For a column: the row comes from a query, its class has the column with a type of which SQLAlchemy sees no changes in
+place (`JSON`, `ARRAY`, `PickleType`; not within `MutableList.as_mutable`), and a path leads from the append to a
+commit. Silent: `flag_modified` on the way, also in a helper; a new list that was put there in the same transaction; a
+row that is new.
 
 For coroutines: the function, of this file or another, adds to a history, or to a table, key or attribute that is read
 again. Of a store whose code is not at hand, the same method is awaited elsewhere in the file, or it is one of a library
@@ -147,6 +156,7 @@ from lint_rules.obligations.handover import Unhanded, unhanded_turns
 from lint_rules.obligations.late_runs import LateRun, late_runs
 from lint_rules.obligations.late_saves import LateReturn, LateSave, late_returns, late_saves
 from lint_rules.obligations.unawaited import Unrun, unrun_stores
+from lint_rules.obligations.untracked import Untracked, untracked_growths
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.walk import walk
@@ -173,6 +183,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from map(_late, late_saves(anatomy))
     yield from map(_kept_old, late_returns(anatomy))
     yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
+    yield from map(_unseen, untracked_growths(anatomy))
     for digest in lost_digests(anatomy):
         yield _digest(anatomy, digest)
 
@@ -260,9 +271,10 @@ def _never_run(found: Unrun) -> Draft:
 
 def _late(found: LateSave) -> Draft:
     how = "who stops a turn with Ctrl-C" if found.stops else "an error in a later round"
+    ends, later = ("passes by this", "turn") if found.loaded else ("ends the program before this", "start")
     message = (
-        f"{how} ends the program before this: the replies and tool results of the turn are not"
-        " saved, though its tools have run, and the next start does not know what was done"
+        f"{how} {ends}: the replies and tool results of the turn are not"
+        f" saved, though its tools have run, and the next {later} does not know what was done"
     )
     cure = "save in a `finally`, or each message as it comes"
     told = "the turn, which may be stopped" if found.stops else "the turn, in which a request may fail"
@@ -294,6 +306,16 @@ def _told_late(found: LateRun) -> Draft:
     cure = cure if found.way == "yield" else "store what was done first, and then send it"
     notes = (Note(found.run, "the turn, which runs tools"), Note(found.told, "stored here"))
     return Draft(found.leaves, message, cure, notes)
+
+
+def _unseen(found: Untracked) -> Draft:
+    column = describe(found.column)
+    message = (
+        f"`{column}` is a plain column, and this changes its list in place: the commit does not write it,"
+        " and the next turn does not know of the message"
+    )
+    cure = f"put a new list there (`{column} = [*{column}, message]`), or call `flag_modified` before the commit"
+    return Draft(found.stored.node, message, cure, (Note(found.commit, "committed here"),))
 
 
 def _digest(anatomy: Anatomy, found: Digest) -> Draft:

@@ -74,8 +74,7 @@ def _all_classes_of(anatomy: Anatomy, asked: tuple[Slot, bool]) -> Sequence[Foun
 def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
     yield from _classes_of(anatomy, (slot, asking))
     for there, place in _held_elsewhere(anatomy, slot):
-        own = (there.module.class_named(name) for name in class_names(there, place))
-        yield from ((there, cls) for cls in own if cls is not None)
+        yield from _own_classes(there, place)
         yield from _classes_of(there, (place, asking))
     for value, number in anatomy.facts.unpacked(slot):
         run = run_elsewhere(anatomy, value) if isinstance(value, cst.Call) else None
@@ -88,7 +87,14 @@ def _find_classes(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundC
         if given is not None:
             there, place = given[0], ("return", given[1])
             cls = there.facts.slots.classes.get(place)
-            yield from [(there, cls)] if cls is not None else _classes_of(there, (place, asking))
+            own = [(there, cls)] if cls is not None else [*_own_classes(there, place)]
+            yield from own or _classes_of(there, (place, asking))
+
+
+def _own_classes(anatomy: Anatomy, slot: Slot) -> Iterator[FoundClass]:
+    """The classes of this file that the object in a slot may belong to, by their names."""
+    own = map(anatomy.module.class_named, class_names(anatomy, slot))
+    yield from ((anatomy, cls) for cls in own if cls is not None)
 
 
 def _brought(anatomy: Anatomy, slot: Slot, asking: bool) -> Iterator[FoundClass]:
@@ -149,8 +155,7 @@ def class_places(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[str, str]]:
     """The path and name of the classes of other files that the object in a slot may belong to, unread where it can."""
     yield from ((near.path, name) for near, name in named_classes(anatomy, slot))
     for there, place in _held_elsewhere(anatomy, slot):
-        own = (there.module.class_named(name) for name in class_names(there, place))
-        yield from ((there.module.path, cls.name) for cls in own if cls is not None)
+        yield from ((there.module.path, cls.name) for _, cls in _own_classes(there, place))
         yield from class_places(there, place)
 
 

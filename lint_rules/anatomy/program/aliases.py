@@ -154,7 +154,7 @@ class Aliases:
         """The lasting place that values live in: new ones may be among them, but no other place."""
         places: set[Slot] = set()
         for part in (part for value in values for part in ex.alternatives(value)):
-            if self._is_new(part):
+            if self.is_new(part):
                 continue
             slot = self._given(part)
             place = self.of(slot) if slot is not None else None
@@ -182,7 +182,7 @@ class Aliases:
                         return self.of(place)
         return None
 
-    def _is_new(self, node: cst.BaseExpression) -> bool:
+    def is_new(self, node: cst.BaseExpression) -> bool:
         """A display, a copy, an object that is made on the spot, None: nobody else has it."""
         if isinstance(node, _FRESH) or sources(node) or ex.dotted(node) == "None":
             return True

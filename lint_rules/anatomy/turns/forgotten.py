@@ -15,7 +15,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
-from lint_rules.anatomy.messages.growth import reads, reset_places
+from lint_rules.anatomy.messages.growth import always_comes_to, reads, reset_places
 from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
@@ -123,7 +123,8 @@ class _Search:
         kept = self.lasting.keeps(slot)
         if kept is not None and not self.lasting.happens_once(function):
             return [flow.exit, *self.anatomy.points(function, [u.node for u in users])]
-        if kept is not None and function is self.anatomy.module.top and kept[0] in {"member", "item"}:
+        elsewhere = kept is not None and kept[0] in {"member", "item"}
+        if elsewhere and (function is self.anatomy.module.top or self.lasting.is_of_package(slot)):
             return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
         return self.anatomy.points(function, [u.node for u in users if self._in_dialogue(u.node)])
 
@@ -200,11 +201,15 @@ class _Search:
         flow = self.anatomy.flow(function)
         after = self.anatomy.points(function, [user.node])
         for one in self.anatomy.transcript.stored(function):
-            if one.slot == slot and (self._renews(one, slot) or _clears(one)):
+            if one.slot == slot and (self._renews(one, slot) or _clears(one)) and self._is_sure(one):
                 for point in self.anatomy.points(function, [one.node]):
                     if any(flow.dominates(point, other) for other in after) and not self._is_set_up(one, user):
                         return True
         return (self.lasting.keeps(slot) is None and slot[0] != "var") or self._reset_by_callers(function, slot, 0)
+
+    def _is_sure(self, one: Stored) -> bool:
+        """Whether a write that a helper makes is made at each call of it: that of `if "talk" not in state:` is not."""
+        return one.write is None or one.write.node is one.node or always_comes_to(self.anatomy, one.write)
 
     def _reset_by_callers(self, function: Scope, slot: Slot, depth: int) -> bool:
         """Whether all callers of this file begin a new list for each call: none comes from one call to the next."""
@@ -354,14 +359,19 @@ class _Search:
         if there is None or callee is None or depth > _DEEPEST or not there.calls.reaches_llm(callee):
             return []
         given = list(there.facts.slots.bindings(call, callee))
-        inside = [parameter for parameter, value in given if how_sent(self.anatomy, value, slot, 1) == "whole"]
+        handed = {parameter: how_sent(self.anatomy, value, slot, 1) for parameter, value in given}
+        inside = [parameter for parameter, sent in handed.items() if sent]
         inside += [held for parameter, value in given if (held := self._part_of(slot, value, parameter)) is not None]
         root = root_object(slot)
         is_own = root[0] == "attr" or (root[0] == "var" and root[1] is self.anatomy.module.top)
         if root[0] == "outside" or (is_own and there is self.anatomy):
             inside.append(slot)
         passed = frozenset(parameter for parameter, value in given if self._stores_there(value, slot, storing))
-        pending = [each for held in inside for each in self._in(there)._of_callee(callee, held, depth, passed)]
+        pending = [
+            replace(each, sent="more") if handed.get(held) == "more" else each
+            for held in inside
+            for each in self._in(there)._of_callee(callee, held, depth, passed)
+        ]
         if there is self.anatomy:
             return pending
         function = self.anatomy.module.scope_of[call].function
@@ -386,7 +396,8 @@ class _Search:
         if pending.sent != "more":
             return False
         reached = self.anatomy.calls.reachable(function)
-        return sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached) > 1
+        asked = sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached)
+        return max(asked, len(self.anatomy.turns.requests(function))) > 1
 
     def _of_callee(self, callee: Scope, slot: Slot, depth: int, storing: frozenset[Slot]) -> list[_Pending]:
         key = (callee, slot, storing)

@@ -8,8 +8,10 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, moved, root_object
+from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
+from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 
@@ -62,6 +64,38 @@ class Lasting:
         if root[0] == "attr" or root[2] in self.anatomy.module.top.bound:
             return True
         return bool(self.anatomy.facts.assigned(slot)) or self.anatomy.defined_elsewhere(root[2], "") is not None
+
+    def is_of_package(self, slot: Slot) -> bool:
+        """Whether a place is a part of an installed package, which may keep it when the program is run anew."""
+        root = root_object(slot)
+        name = str(root[2]) if root[:2] == ("var", self.anatomy.module.top) else ""
+        of_project = self.anatomy.imports_module(name) or self.anatomy.defined_elsewhere(name, "") is not None
+        return name in self.anatomy.module.imports.full and not of_project
+
+    def is_new(self, value: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether nobody else has a value: it is made here, read of a text or file, or a function gives only such."""
+        parts = [*ex.alternatives(value)] if depth <= _DEEPEST else []
+        return bool(parts) and all(
+            self.anatomy.aliases.is_new(part) or self._is_given_new(part, depth) for part in parts
+        )
+
+    def _is_given_new(self, value: cst.BaseExpression, depth: int) -> bool:
+        module, slot = self.anatomy.module, self.anatomy.facts.slots.of(value)
+        if isinstance(value, cst.Name) and slot is not None and slot[0] == "var" and slot[1].kind == "function":
+            made = self.anatomy.facts.assigned(slot) if not is_parameter(slot) else []
+            return bool(made) and all(self.is_new(each, depth + 1) for each in made)
+        if not isinstance(value, cst.Call):
+            return False
+        name = ex.dotted(value.func) or ""
+        if name == "cls" or module.imports.resolve(name) in DECODERS:
+            return True
+        read = self.anatomy.storage.read_at(value, module.scope_of[value].function)
+        if read is not None and read.resource[0] in {"file", "table"}:
+            return True
+        there, callee = body(self.anatomy, value) or (self.anatomy, None)
+        given = [node.value for node in callee.nodes_of(cst.Return)] if callee is not None else []
+        lasting = Lasting(there)
+        return bool(given) and all(part is not None and lasting.is_new(part, depth + 1) for part in given)
 
     def happens_once(self, function: Scope) -> bool:
         """Whether a function runs for one turn only: from the top of the program, or on an object made for it."""

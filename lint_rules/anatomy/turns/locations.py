@@ -35,6 +35,15 @@ class Place:
             return self.key == saved.key
         return self.key == saved.key[: len(self.key)]
 
+    def may_be(self, saved: Place) -> bool:
+        """Whether that is saved there which is loaded here, as far as two functions tell that get the key themselves.
+
+        Also under what the value says of itself: `path / key` here, and `path / talk.key` there.
+        """
+        if self.resource[0] in {"table", "rows"} or self.is_rewritten_at(saved):
+            return self.is_rewritten_at(saved)
+        return _may_be((self.resource, self.key), (saved.resource, saved.key[: len(self.key)]))
+
     def field_that_names(self, what: Form, saved: Place) -> Form | None:
         """What a whole `what` of this place says of itself where it is saved, `save(talk.key, talk)`; None: nothing.
 
@@ -50,6 +59,20 @@ def _put(form: Form, given: dict[str, Form]) -> Form:
     if len(form) == 2 and form[0] == "parameter":
         return given.get(str(form[1]), form)
     return tuple(_put(part, given) if isinstance(part, tuple) else part for part in form)
+
+
+def _may_be(loaded: object, saved: object) -> bool:
+    """Whether two forms differ only in that a parameter of the one is a part of a parameter in the other."""
+    if loaded == saved:
+        return True
+    if not isinstance(loaded, tuple) or not isinstance(saved, tuple):
+        return False
+    if loaded[:1] == ("parameter",):
+        part: object = saved
+        while isinstance(part, tuple) and part[:1] in {("Attribute",), ("Subscript",)}:
+            part = part[1]
+        return part is not saved and isinstance(part, tuple) and part[:1] == ("parameter",)
+    return len(loaded) == len(saved) and all(map(_may_be, loaded, saved))
 
 
 def _fields(loaded: object, saved: object, what: Form) -> set[Form] | None:

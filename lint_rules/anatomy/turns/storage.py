@@ -8,7 +8,7 @@ arguments there: `self._save(sid, history)` saves what `_save` writes, and where
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
@@ -277,9 +277,10 @@ class Storage:
 
     # -- what is loaded ---------------------------------------------------------------------------------------
 
-    def is_read(self, place: Place) -> bool:
-        """Whether any function of the file loads what is written to a place."""
-        return any(load.place.is_rewritten_at(place) for load in self._loads)
+    def is_read(self, place: Place, within: Container[Scope] | None = None) -> bool:
+        """Whether any function of the file, or one of some, loads what is written to a place."""
+        loads = (load for load in self._loads if load.place.may_be(place))
+        return any(within is None or self.module.scope_of[load.node].function in within for load in loads)
 
     def read_at(self, node: cst.CSTNode, function: Scope) -> Place | None:
         """The place outside of the program that an expression of a function reads by itself."""
