@@ -170,6 +170,27 @@ class CallGraph:
                     queue.append(target)
         return seen
 
+    def may_come_to(self, functions: Iterable[Scope]) -> set[Scope]:
+        """Some functions, and all that may set one of them off."""
+        found = set(functions)
+        queue = list(found)
+        while queue:
+            before = set(self._run_by[queue.pop()]) - found
+            found |= before
+            queue += before
+        return found
+
+    @cached_property
+    def _run_by(self) -> dict[Scope, list[Scope]]:
+        """By function: those that call, define or mention it."""
+        found: dict[Scope, list[Scope]] = defaultdict(list)
+        for callee, sites in self.sites.items():
+            found[callee] += [site.caller for site in sites]
+        for function, named in self._handed_on.items():
+            for target in named:
+                found[target].append(function)
+        return found
+
     @cached_property
     def _handed_on(self) -> dict[Scope, list[Scope]]:
         """The functions that each function defines or mentions, besides those it calls."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 
@@ -260,20 +260,14 @@ class Turns:
     @cached_property
     def _growers(self) -> dict[Slot, set[Scope]]:
         """The functions that make each history longer, themselves or in what they run."""
-        found: dict[Slot, set[Scope]] = defaultdict(set)
-        writers: dict[Slot, set[Scope]] = {
-            h.slot: {w.function for w in h.writes if grows(self.anatomy, w)} for h in self.races.histories
+        return {
+            history.slot: self.graph.may_come_to(w.function for w in history.writes if grows(self.anatomy, w))
+            for history in self.races.histories
         }
-        for function in self.module.functions:
-            reach = self.graph.may_run(function) if any(writers.values()) else set()
-            for slot, writing in writers.items():
-                if not writing.isdisjoint(reach):
-                    found[slot].add(function)
-        return found
 
     def _grown_in(self, function: Scope, history: SharedHistory) -> list[cst.CSTNode]:
         direct = [w.node for w in history.writes if w.function is function and grows(self.anatomy, w)]
-        growers = self._growers[history.slot]
+        growers = self._growers.get(history.slot, set())
         if function not in growers:
             return []
         through = [n for n in function.nodes if type(n) is cst.Call and self._runs_one_of(n, growers)]
