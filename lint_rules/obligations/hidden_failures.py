@@ -79,7 +79,7 @@ def _is_retried(anatomy: Anatomy, guard: cst.Try) -> bool:
 
 
 def _judged(anatomy: Anatomy, guard: cst.Try, handler: cst.ExceptHandler, transfer: Transfer) -> HiddenFailure | None:
-    if transfer.way == "load" and _is_looked_over(anatomy, transfer):
+    if transfer.way == "load" and (_is_looked_over(anatomy, transfer) or _is_only_asked(anatomy, transfer)):
         return None
     handling = handlers.handle(anatomy.module, guard, handler)
     emptied = transfer.way == "load" and not _is_set_aside(anatomy, guard, handler)
@@ -112,6 +112,13 @@ def _is_looked_over(anatomy: Anatomy, transfer: Transfer) -> bool:
         return False
     read = facts.parts_read(ex.targets(statement)[0]) if isinstance(statement, cst.Assign) else []
     return bool(read) and not any(Kind.HISTORY in facts.kinds(part) for part in read)
+
+
+def _is_only_asked(anatomy: Anatomy, transfer: Transfer) -> bool:
+    """Whether a function answers yes or no by what it loads, and puts that nowhere."""
+    given = [node.value for node in anatomy.module.scope_of[transfer.node].function.nodes_of(cst.Return)]
+    answers = bool(given) and all(value is not None and ex.dotted(value) in {"True", "False"} for value in given)
+    return answers and not isinstance(anatomy.module.statement(transfer.node), (cst.Assign, cst.AnnAssign))
 
 
 def _tells(handler: cst.ExceptHandler, *, loud_only: bool) -> bool:
