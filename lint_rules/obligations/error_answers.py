@@ -17,6 +17,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.sent import sent_histories
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
@@ -27,6 +28,7 @@ from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.anatomy.vocabulary import SPEAKERS
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk, walk_scope
@@ -203,7 +205,9 @@ class ErrorAnswers:
                 value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
                 given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
                 values = [v for v in (*value, *given) if v is not None]
-                is_kept = _is_in(anatomy, values, node, names, bare=bare)
+                is_kept = _is_in(anatomy, values, node, names, bare=bare) and not (
+                    bare and _is_asked_in(anatomy, stored)
+                )
                 if is_kept and _lasts(anatomy, function, stored.slot, stored.node):
                     yield stored.node
         for call in function.nodes_of(cst.Call):
@@ -242,7 +246,8 @@ class ErrorAnswers:
         for slot, value in there.facts.slots.bindings(call, function):
             if slot[0] == "var" and holds([value], node, names):
                 inside = {slot[2]} if bare else _made_of(there, function, function.node, {slot[2]})
-                if next(self._stores(there, function, function.node, inside, hops + 1, bare=bare), None) is not None:
+                stores = self._stores(there, function, function.node, inside, hops + 1, bare=bare)
+                if any(not (bare and _is_asked_for(there, function, store, inside)) for store in stores):
                     return True
         return False
 
@@ -654,6 +659,21 @@ def _is_asked(anatomy: Anatomy, function: Scope, source: _Source, goal: cst.CSTN
         for test in between
         for part in _asking(test)
     )
+
+
+def _is_asked_for(there: Anatomy, function: Scope, store: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a function comes to a store only behind a test of what names hold: `if reply: history.append(...)`."""
+    tests = (test.test for test, _ in passed(there.module, store, function.node))
+    return any(holds([test], function.node, names) for test in tests)
+
+
+def _is_asked_in(anatomy: Anatomy, stored: Stored) -> bool:
+    """Whether a helper of this file stores what it is handed only behind a test of it."""
+    write = stored.write
+    if write is None or write.value is None or write.node is stored.node:
+        return False
+    names = {part.value for part in walk(write.value) if isinstance(part, cst.Name)}
+    return _is_asked_for(anatomy, write.function, write.node, names)
 
 
 def _not_for_none(function: Scope, names: set[str]) -> Iterator[cst.BaseExpression]:
