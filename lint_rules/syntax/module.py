@@ -282,7 +282,8 @@ class SourceModule:
         scope.bound.update(ex.target_names(node.target))
 
     def _bind_alias(self, node: cst.AsName, scope: Scope) -> None:
-        if type(self.parent[node]) is not cst.ImportAlias:  # what is imported in a function is no value of its own
+        is_import = type(self.parent[node]) is cst.ImportAlias
+        if not is_import or scope.function is self.top:  # what is imported in a function is no value of its own
             scope.function.bound.update(ex.target_names(node.name))
 
     def _bind_capture(self, node: cst.MatchAs | cst.MatchStar, scope: Scope) -> None:
