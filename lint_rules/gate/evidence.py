@@ -65,6 +65,7 @@ class Evidence(Signs):
             or any(_is_shown_call(shown) or _has_calls(shown) for shown in self.displays)
             or self._adds_arguments()
             or self._reads_answerable()
+            or any(not words.ANSWERED.isdisjoint(given) for given in (*self.displays, self.keywords))
             or self._compares(({"type"}, words.CALL_TAGS))
             or self._annotates_with(words.CALL_TYPES)
             or self._hands_callback()

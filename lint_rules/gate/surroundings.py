@@ -137,11 +137,16 @@ class Surroundings(Evidence):
 
     @cached_property
     def answering(self) -> list[ast.Call]:
-        """The calls whose result may be a reply that is read, and stored in the history that they were handed."""
-        if self.called.isdisjoint(_GROWERS) or not (self._reads_parts() or self.calls):
+        """The calls whose result may be a reply that is read, and stored in the history that they were handed.
+
+        Or what is kept as said by the model.
+        """
+        reads = not self.called.isdisjoint(_GROWERS) and (self._reads_parts() or self.calls)
+        if not reads and words.SAID.isdisjoint(self.texts):
             return []
         nodes = self.nodes
         stack = [node.value for kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return) for node in nodes[kind]]
+        stack += [node.iter for kind in (ast.For, ast.AsyncFor, ast.comprehension) for node in nodes[kind]]
         stack += [node.context_expr for node in nodes[ast.withitem]]
         found = []
         while stack:
