@@ -109,7 +109,7 @@ class Storing:
             return None
         if self._reads_outside(call) or self._decodes_stored(call):
             return self._loaded(call)
-        if self.anatomy.storage.run(call) is not None and (kept := self._kept_by_body(call)) is not None:
+        if (kept := self._kept_by_body(call)) is not None:
             return kept
         stored = self._stored(call) if isinstance(self.anatomy.module.awaiting(call), cst.Expr) else None
         if stored is not None and self._resources.of(call).outside and self._resources.is_read_again(call):

@@ -521,15 +521,21 @@ def _substituted(code: str, value: ast.expr | None) -> Any:
     """The expression of a substitution, in the words that the tree has by now. Raises Untold."""
     if value is None and _CHAIN.fullmatch(code):
         return _dotted(code)
-    for written in (code, ast.unparse(value) if value is not None else code):
-        text = f"({written}\n)"
-        try:
-            tree = ast.parse(text, mode="eval").body
-        except SyntaxError:
-            raise Untold from None
-        if value is None or _put_into(tree, value):
-            return Builder(text).expression(tree)
-    raise Untold
+    text, tree = _read(code)
+    if value is not None and not _put_into(tree, value):  # the tree has something else there by now
+        text, tree = _read(ast.unparse(value))
+        if not _put_into(tree, value):
+            raise Untold
+    return Builder(text).expression(tree)
+
+
+def _read(code: str) -> tuple[str, ast.expr]:
+    """An expression in brackets, and its tree. Raises Untold."""
+    text = f"({code}\n)"
+    try:
+        return text, ast.parse(text, mode="eval").body
+    except SyntaxError:
+        raise Untold from None
 
 
 def _put_into(tree: ast.expr, value: ast.expr) -> bool:

@@ -13,10 +13,10 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, parameter_names, parameters
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -441,7 +441,8 @@ class Heads:
             return self._makes_text(value.value)
         if isinstance(value, cst.Name):
             slot = self.facts.slots.of(value)
-            if slot is not None and slot[0] == "var" and _is_told_text(slot[1], slot[2]):
+            annotated = self.anatomy.elements.annotation(slot) if slot is not None and is_parameter(slot) else None
+            if annotated is not None and ex.dotted(annotated) == "str":
                 return True
             given = self.anatomy.aliases.given_back(slot) if slot is not None else []
             return any(self._makes_text(part) for each, _ in given for part in self._values(each))
@@ -480,12 +481,6 @@ def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     elif isinstance(node, cst.ConcatenatedString):
         yield node.left
         yield node.right
-
-
-def _is_told_text(function: Scope, name: str) -> bool:
-    """Whether a parameter is annotated `str`."""
-    told = (param.annotation for param in parameters(function) if param.name.value == name)
-    return any(each is not None and ex.dotted(each.annotation) == "str" for each in told)
 
 
 def _named(node: cst.CSTNode) -> set[str]:

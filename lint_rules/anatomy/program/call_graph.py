@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -117,13 +117,7 @@ class CallGraph:
 
     def with_callers(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and those of this file that run one of them by calls."""
-        found = set(functions)
-        queue = list(found)
-        while queue:
-            callers = {site.caller for site in self.sites[queue.pop()]} - found
-            found |= callers
-            queue += callers
-        return found
+        return _with_all_before(functions, lambda function: {site.caller for site in self.sites[function]})
 
     def reaches_llm(self, function: Scope) -> bool:
         """Whether running `function` asks a model, directly or through functions of this file."""
@@ -172,13 +166,7 @@ class CallGraph:
 
     def may_come_to(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and all that may set one of them off."""
-        found = set(functions)
-        queue = list(found)
-        while queue:
-            before = set(self._run_by[queue.pop()]) - found
-            found |= before
-            queue += before
-        return found
+        return _with_all_before(functions, lambda function: set(self._run_by[function]))
 
     @cached_property
     def _run_by(self) -> dict[Scope, list[Scope]]:
@@ -207,6 +195,17 @@ class CallGraph:
     def calls_within(self, region: cst.CSTNode, function: Scope) -> list[cst.Call]:
         """The calls of `function` that stand inside `region`, in source order."""
         return self.facts.module.nodes_inside(region, function, cst.Call)
+
+
+def _with_all_before(functions: Iterable[Scope], before: Callable[[Scope], set[Scope]]) -> set[Scope]:
+    """Some functions, what stands `before` them, what stands before that, and so on."""
+    found = set(functions)
+    queue = list(found)
+    while queue:
+        new = before(queue.pop()) - found
+        found |= new
+        queue += new
+    return found
 
 
 def _is_value(module: SourceModule, name: cst.CSTNode) -> bool:
