@@ -264,7 +264,8 @@ class Surroundings(Evidence):
 
     def bases_elsewhere(self) -> Iterator[bytes]:
         """The sources of the project from which classes of this file inherit."""
-        bases = (base for node in self.nodes[ast.ClassDef] for base in node.bases)
+        given = (base for node in self.nodes[ast.ClassDef] for base in node.bases)
+        bases = [base.value if type(base) is ast.Subscript else base for base in given]
         return self._sources_of({base.id for base in bases if type(base) is ast.Name})
 
     def defaults_elsewhere(self) -> bool:

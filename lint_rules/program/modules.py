@@ -123,6 +123,11 @@ class ClassFrame(Frame):
         name: str = self.node.name
         return name
 
+    @property
+    def inherits(self) -> list[ast.expr]:
+        """What it inherits from, without the types that are filled in: `Store` of `Store[Message]`."""
+        return [base.value if type(base) is ast.Subscript else base for base in self.node.bases]
+
     @cached_property
     def annotated(self) -> list[str]:
         """The names annotated in the body, in order."""

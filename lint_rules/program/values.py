@@ -330,9 +330,8 @@ class Values:
         queue = [cls]
         while queue and len(found) < MOST_OBJECTS:
             here = queue.pop(0)
-            for base in here.node.bases:
-                node = base.value if type(base) is ast.Subscript else base
-                for thing in self.of(node, here.parent or here):
+            for base in here.inherits:
+                for thing in self.of(base, here.parent or here):
                     if isinstance(thing, ClassObject) and thing.cls is not cls and thing.cls not in found:
                         found.append(thing.cls)
                         queue.append(thing.cls)
@@ -384,7 +383,7 @@ class Values:
         made = [d for d in cls.node.decorator_list if type(d) is ast.Call]
         if any(k.arg == "eq" and getattr(k.value, "value", True) is False for d in made for k in d.keywords):
             return False
-        named = {base.attr if type(base) is ast.Attribute else getattr(base, "id", "") for base in cls.node.bases}
+        named = {base.attr if type(base) is ast.Attribute else getattr(base, "id", "") for base in cls.inherits}
         return (
             not (cls.decorators.isdisjoint(_DATACLASSES) and named.isdisjoint(_RECORDS)) and "__eq__" not in cls.methods
         )

@@ -98,6 +98,15 @@ def last_name(node: cst.CSTNode) -> str:
     return node.value if type(node) is cst.Name else ""
 
 
+def bases(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a class inherits from, without the types that are filled in: `Store` of `Store[Message]`.
+
+    Empty for what is no class.
+    """
+    given = [base.value for base in node.bases] if isinstance(node, cst.ClassDef) else []
+    return [base.value if isinstance(base, cst.Subscript) else base for base in given]
+
+
 def source(node: cst.CSTNode, limit: int = 60) -> str:
     """The code of an expression on one line, shortened to `limit` characters."""
     return _shortened(code, node, limit)

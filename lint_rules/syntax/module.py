@@ -495,10 +495,8 @@ class SourceModule:
         found: list[Scope] = []
         queue = [cls]
         while queue:
-            node = queue.pop(0).node
-            for base in node.bases if isinstance(node, cst.ClassDef) else ():
-                name = base.value.value if isinstance(base.value, cst.Name) else None
-                parent = self.class_named(name) if name else None
+            for base in ex.bases(queue.pop(0).node):
+                parent = self.class_named(base.value) if isinstance(base, cst.Name) else None
                 if parent is not None and parent is not cls and parent not in found:
                     found.append(parent)
                     queue.append(parent)
@@ -528,8 +526,7 @@ class SourceModule:
     def _stands_for(self, other: Scope, cls: Scope) -> bool:
         if cls in self.base_classes(other):
             return True
-        bases = cls.node.bases if isinstance(cls.node, cst.ClassDef) else ()
-        is_protocol = any(ex.last_name(base.value) == "Protocol" for base in bases)
+        is_protocol = any(ex.last_name(base) == "Protocol" for base in ex.bases(cls.node))
         return is_protocol and other is not cls and all(self.method(other, name) for name in cls.methods)
 
 

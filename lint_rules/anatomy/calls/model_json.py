@@ -138,12 +138,12 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     They are read back from messages; or from calls, of which the class makes all with such arguments. What comes out
     of a reply is not.
     """
-    if isinstance(call.args[0].value, cst.Attribute) or provenance.reads_reply(anatomy, call):
+    if provenance.reads_reply(anatomy, call):
         return False
     made = [
-        (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, items["arguments"]))
-        for node in anatomy.module.nodes_of(cst.Dict)
-        if "arguments" in (items := ex.dict_items(node))
+        (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, parts["arguments"]))
+        for node, parts in anatomy.made
+        if "arguments" in parts
     ]
     of_class = [encoded for owner, encoded in made if owner is not None and owner is function.owner]
     if of_class and all(of_class) and _is_read_by_key(anatomy, call.args[0].value):

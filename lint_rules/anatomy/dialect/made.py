@@ -165,7 +165,7 @@ class Made:
 
     def _is_dict(self, cls: ClassFrame) -> bool:
         line = [cls, *self._values.bases(cls)]
-        return any(getattr(base, "id", "") in ("dict", "TypedDict") for one in line for base in one.node.bases)
+        return any(getattr(base, "id", "") in ("dict", "TypedDict") for one in line for base in one.inherits)
 
     # -- calls --------------------------------------------------------------------------------------------------------
 

@@ -222,11 +222,10 @@ class GuardStates:
     def _by_base_class(self, slot: Slot, loop: RoundLoop) -> bool:
         """Whether a base class of another file sets the attribute in a method that is no part of the rounds there."""
         owner = _owner(slot)
-        node = loop.function.owner.node if loop.function.owner is not None else None
-        if owner[0] != "attr" or not isinstance(node, cst.ClassDef):
+        if owner[0] != "attr" or loop.function.owner is None:
             return False
-        for base in node.bases:
-            found = self.anatomy.imported_class(base.value.value) if type(base.value) is cst.Name else None
+        for base in ex.bases(loop.function.owner.node):
+            found = self.anatomy.imported_class(base.value) if type(base) is cst.Name else None
             for method in found[1].methods.values() if found is not None else ():
                 if method.name in SETUPS or method.name.startswith("_"):
                     continue

@@ -290,8 +290,8 @@ def bases_elsewhere(anatomy: Anatomy, cls: Scope, wanted: Callable[[Neighbour, s
 def named_bases(anatomy: Anatomy, cls: Scope) -> Iterator[tuple[str, tuple[Neighbour, str]]]:
     """The same by the names under which they stand here, with their files, unread, and their names there."""
     for here in anatomy.module.lineage(cls):
-        for base in here.node.bases if isinstance(here.node, cst.ClassDef) else ():
-            name = ex.dotted(base.value) or ""
+        for base in ex.bases(here.node):
+            name = ex.dotted(base) or ""
             near = anatomy.defined_elsewhere(name, "class")
             if near is not None:
                 yield name, near

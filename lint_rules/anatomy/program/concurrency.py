@@ -270,6 +270,5 @@ def _serial(graph: CallGraph) -> Iterator[Start]:
 def _thread_classes(graph: CallGraph) -> Iterator[Start]:
     """`run` of a subclass of Thread, QThread."""
     for cls in graph.facts.module.classes:
-        bases = cls.node.bases if isinstance(cls.node, cst.ClassDef) else ()
-        if any((ex.dotted(base.value) or "").endswith("Thread") for base in bases) and "run" in cls.methods:
+        if any((ex.dotted(base) or "").endswith("Thread") for base in ex.bases(cls.node)) and "run" in cls.methods:
             yield Start(cls.methods["run"], cls.methods["run"].node, "thread", False)

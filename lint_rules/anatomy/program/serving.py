@@ -327,8 +327,7 @@ class _Roots:
         for here in queue:
             own = [other for other in self.module.base_classes(here) if other not in seen]
             names = {other.name for other in self.module.base_classes(here)}
-            bases = here.node.bases if isinstance(here.node, cst.ClassDef) else ()
-            found += [arg.value for arg in bases if ex.dotted(arg.value) not in names]
+            found += [base for base in ex.bases(here.node) if ex.dotted(base) not in names]
             seen.update(own)
             queue += own
         return found

@@ -229,10 +229,8 @@ def _with_bases(anatomy: Anatomy, name: str) -> set[str]:
         return {cls.__name__ for cls in built_in.__mro__} - {"object"}
     cls = anatomy.module.class_named(name)
     there, cls = (anatomy, cls) if cls is not None else anatomy.imported_class(name) or (anatomy, None)
-    if cls is None or not isinstance(cls.node, cst.ClassDef) or not cls.node.bases:
-        return set()
-    above = [_with_bases(there, ex.dotted(base.value) or "") for base in cls.node.bases]
-    return {cls.name}.union(*above) if all(above) else set()
+    above = [_with_bases(there, ex.dotted(base) or "") for base in ex.bases(cls.node)] if cls is not None else []
+    return {cls.name}.union(*above) if cls is not None and above and all(above) else set()
 
 
 def _loop_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> RoundLoop | None:

@@ -30,9 +30,8 @@ def _is_hook(anatomy: Anatomy, function: Scope) -> bool:
         if full.startswith("langchain") and full.endswith(".after_model"):
             return True
     node = function.owner.node if function.name in _HOOKS and function.owner is not None else None
-    for base in node.bases if isinstance(node, cst.ClassDef) else ():
-        named = base.value.value if isinstance(base.value, cst.Subscript) else base.value
-        full = anatomy.module.imports.resolve(ex.dotted(named) or "")
+    for base in ex.bases(node) if node is not None else ():
+        full = anatomy.module.imports.resolve(ex.dotted(base) or "")
         if full.startswith("langchain") and full.endswith(".AgentMiddleware"):
             return True
     return False

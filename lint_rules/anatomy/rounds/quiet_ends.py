@@ -75,15 +75,15 @@ def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
 def guarded_request(
     anatomy: Anatomy, guard: cst.Try, asks: Callable[[cst.Call], bool] | None = None
 ) -> cst.Call | None:
-    """The request that a `try` is about: the first one in its body, not one in a `try` inside it.
+    """The request that a `try` is about: the first one in its body whose error comes so far.
 
     `asks` says what a request is; by default what asks a model in this file.
     """
-    module = anatomy.module
     for node in walk_scope(guard.body):
         if type(node) is cst.Call and (asks or anatomy.calls.asks)(node):
-            inner = next(exceptions.guards(module, node, guard), None)
-            return node if inner is None or isinstance(inner, cst.With) else None
+            inner = (each for each in exceptions.guards(anatomy.module, node, guard) if isinstance(each, cst.Try))
+            if not any(takes_failures(anatomy, handler) for each in inner for handler in each.handlers):
+                return node
     return None
 
 

@@ -401,10 +401,8 @@ def _is_plain(anatomy: Anatomy, cls: Scope, below: tuple[Scope, ...] = ()) -> bo
     node = cls.node
     if not isinstance(node, cst.ClassDef) or decorators(cls) or node.keywords or cls in below:
         return False
-    for base in node.bases:
-        name = (ex.dotted(base.value.value if isinstance(base.value, cst.Subscript) else base.value) or "").rpartition(
-            "."
-        )[2]
+    for base in ex.bases(node):
+        name = (ex.dotted(base) or "").rpartition(".")[2]
         known = anatomy.module.class_named(name)
         if name not in _PLAIN_BASES and (known is None or not _is_plain(anatomy, known, (*below, cls))):
             return False

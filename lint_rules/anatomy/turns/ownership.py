@@ -174,8 +174,7 @@ class Ownership:
             maker = self.facts.slots.function(needed)
             return maker is not None and (maker.name == "__init__" or self._makes(maker, depth))
         cls = self.facts.slots.classes.get(slot)
-        bases = [base.node for base in self.module.lineage(cls)]
-        named = [ex.last_name(base.value) for node in bases if isinstance(node, cst.ClassDef) for base in node.bases]
+        named = [ex.last_name(base) for each in self.module.lineage(cls) for base in ex.bases(each.node)]
         return param.default is None and "BaseModel" in named
 
     # -- what an object of one run is made of -------------------------------------------------------------------

@@ -80,12 +80,13 @@ class ReplyPlaces:
         """The names of a function that hold what `call` gives, or a part of it; those bound in a region of it.
 
         With `put`, also those of what it is put into: `messages.extend(past)`; with `grown`, of all that is told of it,
-        too, such as its id. What `until` and `others` give is none of it. `known` are names that hold it from the
-        beginning, as parameters do.
+        too, such as its id. What `until` and `others` give is none of it, unless `call` is made with it. `known` are
+        names that hold it from the beginning, as parameters do.
         """
         module, own = self.anatomy.module, self.anatomy.module.self_name(function)
         names = {name for name in known if name != own}
-        barred = [*others, *([until] if until is not None else [])]
+        apart = [other for other in others if call is function.node or not module.inside(other, call)]
+        barred = [*apart, *([until] if until is not None else [])]
         around = {outer for other in barred for outer in (other, *module.ancestors(other))}
         bound = _bindings(self.anatomy, function)
         found = [

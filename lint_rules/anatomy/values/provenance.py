@@ -88,14 +88,16 @@ def _iterated(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def _way_back(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[Slot, cst.BaseExpression | None]]:
     """The names a value came through, last first, each with what it was bound to (None where that is not known)."""
-    slot = anatomy.facts.slots.of(value)
+    here: cst.BaseExpression | None = value
     for _ in range(_DEEPEST):
+        slot = anatomy.facts.slots.of(here) if here is not None else None
         slot = root_object(slot) if slot is not None else None
-        if slot is None or slot[0] != "var":
+        if here is None or slot is None or slot[0] != "var":
             return
-        source = source_of(anatomy, slot)
-        yield slot, source
-        slot = anatomy.facts.slots.of(source) if source is not None else None
+        while isinstance(here, (cst.Attribute, cst.Subscript)):
+            here = here.value
+        here = (anatomy.assigned(here) if isinstance(here, cst.Name) else None) or source_of(anatomy, slot)
+        yield slot, here
 
 
 def renders_the_past(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
