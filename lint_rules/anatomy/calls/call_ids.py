@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, default_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
@@ -38,7 +38,7 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
     for _, items in anatomy.made:
         for value in _ids(items):
             slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
-            shared = _by_name(anatomy, value, items) or _by_position(anatomy, value) or _constant(value, items)
+            shared = _by_name(anatomy, value, items) or _by_position(anatomy, value) or _constant(anatomy, value, items)
             if shared is not None and slot not in told:
                 told.update([slot] if slot is not None else [])
                 yield shared
@@ -154,15 +154,30 @@ def _makes_messages(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
     return any(isinstance(each, cst.List) and len(each.elements) == 1 for each in calls)
 
 
-def _constant(value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
+def _constant(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
     """`{"id": "call_0", "name": name, ...}`: the id is a text, and the name is not, as it is in an example.
 
     Not where it stands in for an id that is missing: an item of the Responses API is told by its `call_id`.
     """
     named = items.get("name")
-    if named is None or ex.text(named) is not None or not ex.text(value) or items.get("id") is not value:
+    if named is None or not ex.text(value) or items.get("id") is not value or _is_chosen(anatomy, named):
         return None
     return SharedId(value, "constant", value)
+
+
+def _is_chosen(anatomy: Anatomy, named: cst.BaseExpression) -> bool:
+    """Whether the program itself says which tool it is, as a script of replies does: a text, or a name for one."""
+    if ex.text(named) is not None:
+        return True
+    slot = anatomy.facts.slots.of(named)
+    given = (
+        [*default_of(slot), *anatomy.facts.assigned(slot), *anatomy.facts.given(slot)]
+        if slot is not None and slot[0] == "var"
+        else []
+    )
+    if not given:
+        return ex.dotted(named) in anatomy.module.imports.full
+    return all(ex.text(value) is not None for value in given)
 
 
 def position_in(loop: cst.For | cst.CompFor) -> cst.Name | None:
