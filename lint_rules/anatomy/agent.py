@@ -321,6 +321,12 @@ class Anatomy:
 
         return KeptElsewhere(self)
 
+    def keeps(self, call: cst.Call) -> bool:
+        """Whether a call stores what it gets, so that it is there afterwards."""
+        from lint_rules.anatomy.turns.keeping import keeps
+
+        return keeps(self, call)
+
     @cached_property
     def unguarded(self) -> Unguarded:
         from lint_rules.anatomy.turns.unguarded import Unguarded

@@ -22,7 +22,7 @@ from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
 from lint_rules.anatomy.turns.refusals import Refusals
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.anatomy.vocabulary import SPEAKERS
@@ -227,12 +227,12 @@ class ErrorAnswers:
         resources = anatomy.resources
         if resources.runs(call) is not None:
             touched = resources.of(call)
-            return touched.lies_outside or (bool(touched.inside) and stores_by_name(call))
+            return touched.lies_outside or (bool(touched.inside) and anatomy.keeps(call))
         if resources.of(call).made:
             return True
         base = ex.receiver(call)
         slot = anatomy.facts.slots.of(base) if base is not None else None
-        return base is not None and stores_by_name(call) and (slot is None or _outlives(anatomy, function, slot))
+        return base is not None and anatomy.keeps(call) and (slot is None or _outlives(anatomy, function, slot))
 
     def _hands_on(
         self, anatomy: Anatomy, call: cst.Call, node: cst.CSTNode, names: set[str], hops: int, *, bare: bool
@@ -567,7 +567,7 @@ def _lasts(anatomy: Anatomy, function: Scope, slot: Slot, node: cst.CSTNode) -> 
         return True
     calls = [call for call in function.nodes_of(cst.Call) if call is not node]
     if any(isinstance(ex.inner(value), cst.Call) for value in anatomy.facts.assigned(slot)):  # loaded, and saved again
-        saves = [call for call in calls if stores_by_name(call)]
+        saves = [call for call in calls if anatomy.keeps(call)]
         if anatomy.leads(function, [node], [call for call in saves if _is_given(anatomy, call, slot)]):
             return True
     return anatomy.leads(function, [node], [call for call in calls if anatomy.turns.asks(call)])

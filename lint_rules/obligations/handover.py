@@ -327,7 +327,7 @@ class _Search:
         got = {s for s, value in there.facts.slots.bindings(call, callee) if self._holds(value, slot)}
         for node in callee.nodes:
             made = type(node) is cst.Call and ex.called_name(node)[:1].isupper()
-            if type(node) is cst.Call and stores_by_name(node) and not (made or is_logging(node)):
+            if type(node) is cst.Call and there.keeps(node) and not (made or is_logging(node)):
                 if any(there.facts.slots.names_any(arg.value, got) for arg in node.args):
                     return there.facts.slots.of(ex.receiver(node) or node) not in got
             elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, (cst.Attribute, cst.Subscript)):
@@ -522,7 +522,7 @@ class _Search:
         """`json.dump(self.messages, file)`, `store.save(self.messages)`."""
         if not any(self.anatomy.facts.slots.of(arg.value) == slot for arg in call.args):
             return False
-        return not self.anatomy.calls.asks(call) and not is_logging(call) and stores_by_name(call)
+        return not self.anatomy.calls.asks(call) and not is_logging(call) and self.anatomy.keeps(call)
 
     def _closed(
         self, function: Scope, slot: Slot, stored: list[Stored], saves: Sequence[cst.CSTNode], barred: set[Point]

@@ -12,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, stores_by_name
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
 from lint_rules.anatomy.turns.resources import Touched, joined, lasting_places, named_in
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
@@ -73,7 +73,7 @@ def _put_at(anatomy: Anatomy, function: Scope, call: cst.Call, derived: set[str]
     """
     yield from _named(anatomy, function, [call], derived)
     yield Touched(inside=frozenset(named_in(anatomy, call)))
-    if stores_by_name(call):
+    if anatomy.keeps(call):
         parts = (part for node in _behind(anatomy, function, [call], derived) for part in walk(node))
         yield Touched(inside=frozenset(lasting_places(anatomy, parts, _is_own_place)))
 

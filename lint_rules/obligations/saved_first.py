@@ -16,7 +16,6 @@ from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.reply_places import stores_by_name
 from lint_rules.anatomy.turns.resources import Resources, Touched
 from lint_rules.obligations.joined import Joined, loaded_by
 from lint_rules.obligations.put_there import puts
@@ -123,7 +122,7 @@ class SavedFirst:
             return False
         same = self.slots.of(base) is not None and self.slots.of(base) == self.slots.of(other)
         user = any(ex.text(arg.value) == "user" for arg in save.args)
-        return same and user and stores_by_name(save) and isinstance(self.module.statement(save), cst.Expr)
+        return same and user and self.anatomy.keeps(save) and isinstance(self.module.statement(save), cst.Expr)
 
     def _is_related(self, load: cst.Call, kept: Touched) -> bool:
         """`talk.messages.order_by(...)`, where the rows that are made name their talk `related_name="messages"`."""
@@ -146,7 +145,9 @@ class SavedFirst:
         for other in function.nodes_of(cst.Call):
             base = ex.receiver(other)
             handed = [arg.value for arg in other.args] + ([base] if base is not None else [])
-            if any(isinstance(value, cst.Name) and value.value in names for value in handed) and stores_by_name(other):
+            if any(isinstance(value, cst.Name) and value.value in names for value in handed) and self.anatomy.keeps(
+                other
+            ):
                 found.append((other, names))
         return found
 

@@ -17,7 +17,6 @@ from lint_rules.anatomy.messages.views import Views
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import stores_by_name
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -299,7 +298,7 @@ class _Finder:
         if is_logging(call) or ex.dotted(call.func) in _LOOKS or call in self.anatomy.facts.calls:
             return False
         given = [arg for arg in call.args if self._mentions(arg.value, names)]
-        if not given or (self.anatomy.turns.reaches_model(call) and not stores_by_name(call)):
+        if not given or (self.anatomy.turns.reaches_model(call) and not self.anatomy.keeps(call)):
             return False
         callee = self.slots.callee(call)
         inside = [s for s, v in self.slots.bindings(call, callee) if self._mentions(v, names)] if callee else []
@@ -316,7 +315,7 @@ class _Finder:
         if type(node) is not cst.Call or is_logging(node) or any(one.node is node for one in lost):
             return False
         base = ex.receiver(node)
-        if not stores_by_name(node) or (base is not None and self.slots.of(base) in {one.slot for one in lost}):
+        if not self.anatomy.keeps(node) or (base is not None and self.slots.of(base) in {one.slot for one in lost}):
             return False
         said = {
             part.value

@@ -189,7 +189,7 @@ class ReplyPlaces:
             return False
         if self._pieces(node, base):
             return False
-        return stores_by_name(node) or self._hands_on(node) or bool(self.anatomy.resources.of(node).made)
+        return self.anatomy.keeps(node) or self._hands_on(node) or bool(self.anatomy.resources.of(node).made)
 
     def _hands_on(self, node: cst.Call) -> bool:
         """`to_thread(self.keep, reply)`: whether a function that stores is handed on with the reply."""
@@ -211,7 +211,7 @@ class ReplyPlaces:
 
     def _gets(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         module = self.anatomy.module
-        return any(module.inside(call, arg.value) or _reads(arg.value, taken) for arg in node.args)
+        return any(module.inside(call, arg.value) or reads(arg.value, taken) for arg in node.args)
 
     def forgotten(
         self, function: Scope, call: cst.Call, ends: Collection[Point], barred: Collection[Point]
@@ -222,7 +222,7 @@ class ReplyPlaces:
         """
         taken = self.derived(function, call)
         held = self._held(function, call, barred)
-        refused = Refusals(self.anatomy.module, lambda response: _reads(response, taken))
+        refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
         ways, says = self.anatomy.ways(function), self._is_there(taken, refused)
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
             points = [
@@ -239,7 +239,7 @@ class ReplyPlaces:
         """Where a stream of which a piece leaves is not read to its end: a jump under a test that no piece is asked."""
         module = self.anatomy.module
         for loop in module.ancestors(leaves):
-            if not isinstance(loop, cst.For) or not (module.inside(call, loop.iter) or _reads(loop.iter, taken)):
+            if not isinstance(loop, cst.For) or not (module.inside(call, loop.iter) or reads(loop.iter, taken)):
                 continue
             for jump in module.nodes_inside(loop.body, function, cst.Break, cst.Return):
                 tests = [tested.test for tested, _ in conditions.passed(module, jump, loop)]
@@ -275,7 +275,7 @@ class ReplyPlaces:
             value, targets = _bound(part)
             if value is None:
                 continue
-            if self.anatomy.module.inside(call, value) or _reads(value, names):
+            if self.anatomy.module.inside(call, value) or reads(value, names):
                 targets = [each for target in targets for each in self._told_apart(value, target)]
                 names = names.union(name for target in targets for name in _roots(target, own))
             elif not isinstance(part, cst.AugAssign):
@@ -310,7 +310,7 @@ class ReplyPlaces:
                 value = node.value
                 if isinstance(value, cst.From):
                     value = value.item
-                if value is not None and (module.inside(call, value) or _reads(value, taken)):
+                if value is not None and (module.inside(call, value) or reads(value, taken)):
                     yield node
             elif type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken):
                 yield node
@@ -323,7 +323,7 @@ class ReplyPlaces:
         """Whether it is the reply that leaves, where these names hold it: another value may have their place."""
         if isinstance(leaves, cst.Call):
             return not leaves.args or self._gets(leaves, call, names)
-        return self.anatomy.module.inside(call, leaves) or _reads(leaves, names)
+        return self.anatomy.module.inside(call, leaves) or reads(leaves, names)
 
     @staticmethod
     def _shows(node: cst.Call) -> bool:
@@ -433,7 +433,7 @@ def _name(node: cst.CSTNode) -> str:
     return node.value if type(node) is cst.Name else _attribute(node)
 
 
-def _reads(value: cst.CSTNode, names: Collection[str]) -> bool:
+def reads(value: cst.CSTNode, names: Collection[str]) -> bool:
     """Whether a value is made of what these names hold."""
     return bool(names) and any(name in names for name in _read(value))
 
