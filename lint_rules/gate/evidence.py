@@ -121,8 +121,8 @@ class Evidence(Signs):
         return any(map(_is_shown_part, self.displays))
 
     def _makes_messages(self) -> bool:
-        """`HumanMessage(...)`, `Turn(role=..., content=...)`."""
-        made = "role" in self.keywords or any(
+        """`HumanMessage(...)`, `Turn(role=..., content=...)`, `Turn("assistant", ...)`."""
+        made = ("role" in self.keywords or not words.SAID.isdisjoint(self.texts)) or any(
             "Message" in name or name in words.MESSAGE_CLASSES for name in self.called
         )
         return (made and any(map(_makes_message, self.nodes[ast.Call]))) or self._makes_own_messages()
@@ -303,7 +303,9 @@ def _makes_message(call: ast.Call) -> bool:
     keywords = items(call)
     if "role" in keywords and ("content" in keywords or (name == "Content" and "parts" in keywords)):
         return True
-    return "Message" in name and any(text(role) in words.ROLES for role in (keywords.get("role"), *call.args[:1]))
+    roles = words.ROLES if "Message" in name else words.SAID
+    said = [keywords.get("role"), *call.args[:1]] if call.args[1:] or keywords else []
+    return any(text(role) in roles for role in said)
 
 
 def _has_fields(node: ast.ClassDef) -> bool:

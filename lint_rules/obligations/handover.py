@@ -295,6 +295,7 @@ class _Search:
             return inserts or self._callee_stores(node, *run, slot)
         return stores_by_name(node) and (
             _WHOLE.search(ex.called_name(node)) is not None
+            or ex.called_name(node) == "set_result"  # of a future: who awaits it gets the list
             or is_store(base)
             or (own is not None and (own in self.anatomy.givers or self._is_asked_with(own, node)))
         )

@@ -30,6 +30,9 @@ from lint_rules.syntax.walk import walk
 _SERVER_KEEPS = ("previous_response_id", "conversation", "thread_id")
 _GROWERS = frozenset({"append", "extend", "insert", "add"})
 _READERS = frozenset({"print", "len", "pprint", "str", "repr", "list", "isinstance", "dumps", "enumerate", "reversed"})
+_OF_TEXTS = frozenset(dir(str)).difference(dir(list), dir(dict), dir(object))
+"""Methods that texts have, and lists and dicts have not."""
+_SPOKEN = frozenset({Kind.MESSAGE, Kind.REPLY})
 
 
 class How(Enum):
@@ -333,10 +336,14 @@ class _Finder:
         )
 
     def _asks_for_text(self, test: cst.BaseExpression) -> bool:
-        """`if message.content`, `if text`, `if reply["content"] is not None`."""
+        """`if message.content`, `if text`, `if reply["content"] is not None`, `if reply.said.strip()`."""
         for node in walk(test):
             pair = ex.member(node)
             if pair is not None and pair[1] in {"content", "text"}:
+                return True
+            base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in _OF_TEXTS else None
+            held = ex.member(base) if base is not None else None
+            if held is not None and not _SPOKEN.isdisjoint(self.facts.kinds(held[0])):
                 return True
             if type(node) is cst.Name and Kind.MODEL_TEXT in self.facts.kinds(node):
                 return True

@@ -115,7 +115,7 @@ class Storing:
         if stored is not None and self._resources.of(call).outside and self._resources.is_read_again(call):
             return stored
         named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
-        if not named and (base is None or not self._gives_back(base, call)):
+        if not named and (base is None or not (self._gives_back(base, call) or self._is_kept(base, call))):
             return None
         if (
             is_logging(call)
@@ -196,6 +196,10 @@ class Storing:
         slot = self.anatomy.facts.slots.of(base)
         own = self.anatomy.module.self_name(self.anatomy.module.scope_of[base])
         return slot is not None and ex.dotted(base) != own and (slot in self.anatomy.givers or slot in self._holders)
+
+    def _is_kept(self, base: cst.BaseExpression, call: cst.Call) -> bool:
+        """Whether a method of an object that keeps a history puts away what it gets, as its body tells."""
+        return self._keeps_history(base) and self._resources.runs(call) is not None and self.anatomy.keeps(call)
 
     def _gives_back(self, base: cst.BaseExpression, call: cst.Call) -> bool:
         """Whether another method of the class of an object gives a history, or a list of what this one gets."""
