@@ -135,12 +135,14 @@ class Anatomy:
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
         try:
-            facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
+            more = True
+            while more:
+                more = facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
+                for early in vars(self).keys() - known:  # what was built of it before all requests were known
+                    del vars(self)[early]
         except BaseException:
             del vars(self)["facts"]  # who asks next shall not take half of them for all
             raise
-        for early in vars(self).keys() - known:  # what was built of it before all requests were known
-            del vars(self)[early]
         return facts
 
     @cached_property

@@ -75,8 +75,11 @@ class Facts(Flows):
 
     def learn_wrapped(
         self, requests: Sequence[LLMCall], parts: Callable[[], Sequence[tuple[Slot, Kind, Evidence]]]
-    ) -> None:
-        """Takes in the requests that functions of other files make, and what those make of replies; that is all."""
+    ) -> bool:
+        """Takes in the requests that functions of other files make, and what those give and make of replies.
+
+        Whether that tells of a history, of which more requests may be made; else that is all.
+        """
         self._memo = None
         for request in requests:
             self._llm_call(request.node, request)
@@ -93,7 +96,9 @@ class Facts(Flows):
         if found:
             self._settle()
         self._memo = {}
-        self._steps = []
+        more = any(kind is Kind.HISTORY for _, kind, _ in found)
+        self._steps = self._steps if more else []
+        return more
 
     def _settle(self) -> None:
         waiting, steps = self._waiting, self._steps
