@@ -86,8 +86,9 @@ class WaysOut:
 
     def loops(self) -> Iterator[Taken]:
         for taken in calls_in_loops(self.anatomy, self.answers, self.function, self.ends):
-            if not self.ends.stores & taken.region.inside:  # each call is stored by itself, or again and again: AGL605
-                yield taken
+            stores = self.ends.stores & taken.region.inside
+            if not stores or taken.region.reached(taken.region.starts, stores) & taken.region.answering:
+                yield taken  # else each call is stored by itself, or again and again: AGL605
 
     def runs(self) -> Iterator[Taken]:
         """Other loops, and comprehensions, that run calls of a stored reply before any of them is answered."""

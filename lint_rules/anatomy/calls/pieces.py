@@ -251,13 +251,14 @@ def overwritten_calls(anatomy: Anatomy) -> Iterator[tuple[cst.Assign, cst.CSTNod
 
 
 def _are_made_here(anatomy: Anatomy, loop: cst.For, within: frozenset[Scope] = frozenset()) -> bool:
-    """Whether a loop goes over pieces that a function of the project makes, and does not only hand on.
+    """Whether a loop goes over pieces that functions of the project make, and do not only hand on.
 
     `within` are the functions that are being asked.
     """
     made = (loop.iter, *anatomy.facts.values_of(loop.iter))
-    runs = (body(anatomy, part) for part in made if isinstance(part, cst.Call))
-    return any(run is not None and run[1] not in within and not _hands_on(*run, within) for run in runs)
+    runs = [body(anatomy, part) for part in made if isinstance(part, cst.Call)]
+    known = [run for run in runs if run is not None and run[1] not in within]
+    return bool(known) and not any(_hands_on(*run, within) for run in known)
 
 
 def _hands_on(anatomy: Anatomy, function: Scope, within: frozenset[Scope]) -> bool:
@@ -265,11 +266,22 @@ def _hands_on(anatomy: Anatomy, function: Scope, within: frozenset[Scope]) -> bo
     if any(node.value is not None for node in function.nodes_of(cst.Return)):
         return True
     given = [node.value for node in function.nodes_of(cst.Yield)]
-    names = {ex.dotted(value) for value in given if isinstance(value, cst.BaseExpression)}
+    names = {_read(anatomy, value) for value in given if isinstance(value, cst.BaseExpression)}
     read = (node for node in function.nodes_of(cst.For) if not names.isdisjoint(ex.target_names(node.target)))
     return any(isinstance(value, cst.From) for value in given) or any(
         not _are_made_here(anatomy, loop, within | {function}) for loop in read
     )
+
+
+def _read(anatomy: Anatomy, value: cst.BaseExpression) -> str | None:
+    """The name of what is handed on: of the text, if it is decoded on the way."""
+    seen: set[cst.CSTNode] = set()
+    while value not in seen:
+        seen.add(value)
+        made = (anatomy.assigned(value) if isinstance(value, cst.Name) else None) or value
+        if isinstance(made, cst.Call) and made.args and anatomy.facts.decoder(made) is not None:
+            value = made.args[0].value
+    return ex.dotted(value)
 
 
 def _roots(value: cst.BaseExpression) -> Iterator[str]:
