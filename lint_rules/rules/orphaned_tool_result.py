@@ -104,13 +104,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.made_up_ids import made_up_ids
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Proof
 from lint_rules.anatomy.messages.groups import in_group
-from lint_rules.anatomy.values.slots import describe
+from lint_rules.anatomy.values.slots import describe, is_parameter
 from lint_rules.obligations.taken_back import taken_back
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
@@ -135,7 +137,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             continue  # what a class may carry, and another file gets, is often mended there for its provider
         if trim.fate == "returned" and not holds.used:
             continue
-        if alignment.of(trim.cut) or in_group(anatomy, trim.node):
+        if alignment.of(trim.cut) or in_group(anatomy, trim.node) or _is_before(anatomy, trim, holds):
             continue
         yield _draft(trim, holds)
     for made in made_up_ids(anatomy):
@@ -150,6 +152,20 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         cure = "cut the history to where it was before the question"
         notes = [Note(taken.request, "this may fail behind a tool round")]
         yield Draft(taken.node, message, cure, beside(taken.node, notes))
+
+
+def _is_before(anatomy: Anatomy, trim: Trim, holds: Proof) -> bool:
+    """Whether a list of the function gets its results behind the cut alone, and is gone when the function is over."""
+    function, slots = anatomy.module.scope_of[trim.node].function, anatomy.facts.slots
+    slot = slots.of(trim.cut.base)
+    if slot is None or slot[:2] != ("var", function) or is_parameter(slot) or trim.fate != "sent":
+        return False
+    left = [node.value for node in function.nodes_of(cst.Return, cst.Yield)]
+    given = (value for value in left if value is not None and not isinstance(value, cst.From))
+    if anatomy.aliases.is_lasting(anatomy.aliases.of(slot), function) or any(slots.names_any(v, {slot}) for v in given):
+        return False
+    here = holds.node in anatomy.module.scope_of and anatomy.module.scope_of[holds.node].function is function
+    return here and not anatomy.leads(function, [holds.node], [trim.node])
 
 
 def _draft(trim: Trim, holds: Proof) -> Draft:

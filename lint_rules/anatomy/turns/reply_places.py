@@ -110,6 +110,7 @@ class ReplyPlaces:
                 if not names.isdisjoint(read) or module.inside(call, each.value):
                     targets = [part for target in each.targets for part in self._told_apart(each.value, target)]
                     names.update(name for target in targets for name in _roots(target, own))
+            names -= self.anatomy.module.imports.full.keys()  # what is put into a module is not the module
             if len(names) == before:
                 break
         return names
@@ -277,7 +278,8 @@ class ReplyPlaces:
                 continue
             if self.anatomy.module.inside(call, value) or reads(value, names):
                 targets = [each for target in targets for each in self._told_apart(value, target)]
-                names = names.union(name for target in targets for name in _roots(target, own))
+                held = {name for target in targets for name in _roots(target, own)}
+                names |= held - self.anatomy.module.imports.full.keys()
             elif not isinstance(part, cst.AugAssign):
                 names = names.difference(target.value for target in targets if isinstance(target, cst.Name))
         return names
