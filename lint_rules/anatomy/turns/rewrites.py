@@ -347,7 +347,7 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     saved: set[cst.CSTNode] = set()
     found: dict[cst.CSTNode, Rewrite] = {}
     for load, save, is_one in _saved_whole(races, function):
-        start = next((s for s in many if s.kind == "handler" or is_one), None)
+        start = next((s for s in many if is_one or _is_per_event(races, s)), None)
         if start is None or save.node in saved or _kept_apart(races, function, load, save.node):
             continue
         saved.add(save.node)
@@ -357,6 +357,14 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
         if first is not made:
             found[load] = replace(first, others=(*first.others, save.node))
     yield from found.values()
+
+
+def _is_per_event(races: Races, start: Start) -> bool:
+    """Whether two runs may be for one user: they come with events, or are begun by what events run."""
+    if start.kind == "handler" or start.caller is not None:
+        return start.kind == "handler"
+    begun_in = races.module.scope_of[start.node].function
+    return any(outer.kind == "handler" for outer in races.starts_reaching(begun_in))
 
 
 _Saved = tuple[cst.BaseExpression, Save, bool]
