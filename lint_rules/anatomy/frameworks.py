@@ -288,6 +288,16 @@ FRAMEWORKS = (
         events=_set("TurnContext"),
     ),
     Framework(
+        _set("homeassistant"),
+        "tasks",
+        "developers.home-assistant.io, Conversation entity, 2024.12: one agent for all users and satellites, a task each",
+        methods={
+            "ConversationEntity": _set("async_process _async_handle_message"),
+            "AbstractConversationAgent": _set("async_process"),
+        },
+        lasting=_set("ConversationEntity AbstractConversationAgent"),
+    ),
+    Framework(
         _set("nio"),
         "turns",
         "matrix-nio.readthedocs.io, 0.24: `sync_forever` awaits one callback after the other",
