@@ -37,11 +37,13 @@ from lint_rules.anatomy.vocabulary import (
     TELLING_ROLES,
 )
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
 _DEEPEST = 4
+_NONE: Sequence[Touched] = ()
 _RUNS = frozenset({"run", "arun"})
 _MOST_LOADS = 40
 """Of a function with more calls that may load something, none is known to load the talk."""
@@ -96,7 +98,8 @@ class StoredTurns:
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
             here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
             here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
-            yield from here or islice(self._handed_down(ask, told, function), 1)
+            here = here or list(islice(self._handed_down(ask, told, function), 1))
+            yield from here or islice(self._asked_within(ask, told, function), 1)
         for call in calls:
             named = self._named(call, function)
             place = named or self._held(call, function)
@@ -239,6 +242,41 @@ class StoredTurns:
                     kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
                 if kept and slot is not None:
                     yield Kept(slot, ask, [*kept], load, None, self._resources.of(load).lies_outside)
+
+    def _asked_within(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
+        """`store.add(key, "assistant", reply_to(key, text))`: what is called loads what it asks with.
+
+        The answer is told, with its role, where that was loaded.
+        """
+        taken = self._taken(function, ask, set()) if told else set()
+        told = [call for call in told if holds([arg.value for arg in call.args], ask, taken) and self._says_role(call)]
+        found = body(self._anatomy, ask) if told else None
+        reads = found[0].stored_turns.asked_with(found[1]) if found is not None else _NONE
+        for read in reads:
+            saves = [call for call in told if self._is_read_at(call, read, function)]
+            if saves:
+                slot = self._store(saves[0], function)
+                if slot is not None:
+                    yield Kept(slot, ask, [*saves], ask, None, read.lies_outside)
+
+    def _is_read_at(self, save: cst.Call, read: Touched, function: Scope) -> bool:
+        saved = self._resources.of(save)
+        return read.is_read_again_after(saved) and self._outlives(read, saved, self._receiver(save, function), save)
+
+    @once(circular=_NONE)
+    def asked_with(self, function: Scope) -> Sequence[Touched]:
+        """Where the history lies that a function loads, and asks a model with, itself or in what it runs."""
+        calls = function.nodes_of(cst.Call)
+        found: list[Touched] = []
+        for ask in self._anatomy.turns.requests(function):
+            loads = [call for call in calls if self._gives(call, ask, function) and self._resources.of(call).names]
+            for load in loads if len(loads) <= _MOST_LOADS else ():
+                past = self._places.derived(function, load, grown=True, until=ask)
+                if self._is_sent(load, ask, past) and self._is_history(load, ask, function):
+                    found.append(self._resources.of(load))
+            inner = body(self._anatomy, ask)
+            found += inner[0].stored_turns.asked_with(inner[1]) if inner is not None else ()
+        return found
 
     def _begun_from(self, function: Scope) -> Iterator[tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]]:
         """The functions that call one, or define it within themselves: where, and what its names stand for there."""
