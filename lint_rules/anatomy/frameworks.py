@@ -290,7 +290,7 @@ FRAMEWORKS = (
     Framework(
         _set("homeassistant"),
         "tasks",
-        "developers.home-assistant.io, Conversation entity, 2024.12: one agent for all users and satellites, a task each",
+        "developers.home-assistant.io, Conversation entity, 2024.12: one agent for all who talk, a task for each",
         methods={
             "ConversationEntity": _set("async_process _async_handle_message"),
             "AbstractConversationAgent": _set("async_process"),
