@@ -44,6 +44,7 @@ from lint_rules.syntax.walk import children, walk
 
 _DEEPEST = 4
 _NONE: Sequence[Touched] = ()
+_UNNAMED: Sequence[cst.BaseExpression] = ()
 _RUNS = frozenset({"run", "arun"})
 _MOST_LOADS = 40
 """Of a function with more calls that may load something, none is known to load the talk."""
@@ -332,10 +333,36 @@ class StoredTurns:
         named = [words for end, words in CONVERSATIONS.items() if any(name.endswith(f".{end}") for name in names)]
         found = [given[word] for words in named for word in words if word in given]
         config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
-        known = [config, *self._facts.values_of(config)] if config is not None else []
-        inner = [ex.dict_items(value).get("configurable") for value in known]
+        return [*found, *self._configured(config)] if config is not None else found
+
+    @once(circular=_UNNAMED)
+    def _configured(self, config: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
+        """What names the conversation in a config, also in one that a function gives: `config = config_of(key)`."""
+        inner = [ex.dict_items(value).get("configurable") for value in (config, *self._facts.values_of(config))]
         keys = [ex.dict_items(value) for value in inner if value is not None]
-        return [*found, *(value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS)]
+        found = [value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS]
+        for call, at in self._makers(config):
+            for there, maker in filter(None, (body(self._anatomy, call),)):
+                given = dict(there.facts.slots.bindings(call, maker))
+                made = (part for node in maker.nodes_of(cst.Return) for part in _parts_at(node.value, at))
+                names = (key for part in made for key in there.stored_turns._configured(part))
+                slots = (there.facts.slots.of(key) for key in names)
+                found += (given[slot] for slot in slots if slot in given)
+        return found
+
+    def _makers(self, value: cst.BaseExpression) -> Iterator[tuple[cst.Call, int | None]]:
+        """The calls that a value comes from, and as which part of what they give: `agent, config = begun(key)`."""
+        slot = self._facts.slots.of(value)
+        made = slot[1].function.nodes_of(cst.Assign) if slot is not None and slot[0] == "var" else []
+        if isinstance(value, cst.Call):
+            yield value, None
+        for node in made:
+            call = ex.inner(node.value)
+            for target in ex.targets(node) if isinstance(call, cst.Call) else ():
+                parts = [each.value for each in target.elements] if isinstance(target, cst.Tuple) else [target]
+                for at, part in enumerate(parts):
+                    if self._facts.slots.of(part) == slot:
+                        yield call, at if isinstance(target, cst.Tuple) else None  # type: ignore[misc]
 
     def _names(self, call: cst.Call) -> Iterator[str]:
         """How a call is written, and what it is of the class that makes its object: `Runner.run_async`."""
@@ -625,6 +652,13 @@ class StoredTurns:
             for part in parts
             if isinstance(part, (cst.SimpleString, cst.Dict, cst.Call, cst.Name))
         )
+
+
+def _parts_at(value: cst.BaseExpression | None, at: int | None) -> Sequence[cst.BaseExpression]:
+    """What is given back, or one part of it."""
+    if at is None or value is None:
+        return [value] if value is not None else []
+    return [each.value for each in value.elements[at : at + 1]] if isinstance(value, cst.Tuple) else []
 
 
 def _handed(call: cst.Call) -> list[cst.BaseExpression]:
