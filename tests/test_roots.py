@@ -346,6 +346,15 @@ WAYS = {
         """,
         True,
     ),
+    "a voice of a house": (
+        """
+        from homeassistant.components import conversation
+        class Voice(conversation.ConversationEntity):
+            async def async_process(self, asked): ...
+            async def async_added_to_hass(self): ...
+        """,
+        True,
+    ),
     "event": (
         """
         import discord

@@ -28,7 +28,7 @@ class Framework(NamedTuple):
     builder) with this value makes `overlap` another. It `stops` a run when its user wants that.
 
     A function that one of `background` decorates runs beside the rest, whoever calls it. `one_user`: all that runs is
-    of one user, who sits at the screen.
+    of one user, who sits at the screen. A plain generator that one of `streams` is handed is read in a thread.
     """
 
     packages: frozenset[str]
@@ -44,6 +44,7 @@ class Framework(NamedTuple):
     stops: bool = False
     background: frozenset[str] = _NONE
     one_user: bool = False
+    streams: frozenset[str] = _NONE
 
 
 def _set(words: str) -> frozenset[str]:
@@ -62,14 +63,16 @@ _ONE_WORKER: tuple[tuple[str, str, Overlap], ...] = (
 
 FRAMEWORKS = (
     Framework(
-        _set("fastapi starlette litestar robyn blacksheep"),
+        _set("fastapi starlette sse_starlette litestar robyn blacksheep"),
         "threads",
-        "fastapi.tiangolo.com/async, 0.115: `def` runs in a thread pool, `async def` as a task for each request",
+        "fastapi.tiangolo.com/async, 0.115: `def` runs in a thread pool, `async def` as a task for each request;"
+        " starlette.io/responses, 0.41: so does a plain generator of a response",
         _VERBS | _set("route websocket api_route websocket_route middleware exception_handler websocket_listener"),
         _set("add_route add_api_route add_api_websocket_route add_websocket_route Route WebSocketRoute Depends"),
         {"HTTPEndpoint": _VERBS, "WebSocketEndpoint": _set("on_*"), "Controller": _NONE},
         events=_set("Request WebSocket"),
         common=_set("app"),
+        streams=_set("StreamingResponse EventSourceResponse"),
     ),
     Framework(
         _set("flask flask_restful flask_restx flask_openapi3 flask_smorest flask_login apiflask dash"),
@@ -283,6 +286,16 @@ FRAMEWORKS = (
         },
         lasting=_set("ActivityHandler TeamsActivityHandler ChatbotHandler"),
         events=_set("TurnContext"),
+    ),
+    Framework(
+        _set("homeassistant"),
+        "tasks",
+        "developers.home-assistant.io, Conversation entity, 2024.12: one agent for all who talk, a task for each",
+        methods={
+            "ConversationEntity": _set("async_process _async_handle_message"),
+            "AbstractConversationAgent": _set("async_process"),
+        },
+        lasting=_set("ConversationEntity AbstractConversationAgent"),
     ),
     Framework(
         _set("nio"),

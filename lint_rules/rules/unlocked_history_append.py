@@ -62,9 +62,10 @@ a whole, with no lock from the load to the save: two requests of one session loa
 all that stays. What a function loads and saves follows from what it does, in this file or an imported one; or from its
 use: what a call gave is asked with, gets the answer, and is handed back to where it came from (`await
 people.keep(person)`, `row.save()`), also under a key that it carries itself. All rows of a key that are taken out, and
-put in anew one by one, are a save of the whole. Silent there: a row that is added, a push, an update that compares a
-version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event loop. A method
-that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
+put in anew one by one, are a save of the whole. What lies outside of the program is shared, too, by objects that are
+made for each request, and by threads that handlers begin. Silent there: a row that is added, a push, an update that
+compares a version, `FOR UPDATE`, `BEGIN IMMEDIATE`, `WATCH`, and a load and save without an `await` in one event loop.
+A method that always rebinds the history (`self.reset(key, summary)`) rebinds it where it is called.
 
 Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
 found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one

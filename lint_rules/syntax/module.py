@@ -70,6 +70,11 @@ class Scope:
     def is_async(self) -> bool:
         return type(self.node) is cst.FunctionDef and self.node.asynchronous is not None
 
+    @property
+    def is_generator(self) -> bool:
+        """Whether its body runs when what it gives is gone through: by whom, and in whatever thread, that is done."""
+        return any(type(node) is cst.Yield for node in self.nodes)
+
     @overload
     def nodes_of(self, kind: type[Node], /) -> list[Node]: ...
     @overload

@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.program.modules import ClassFrame, Frame, Module
+from lint_rules.program.modules import ClassFrame, Frame
 from lint_rules.program.values import ClassObject, Function, Values
 from lint_rules.syntax.below import blank
 from lint_rules.syntax.word import Word
@@ -73,8 +73,8 @@ class Made:
         self._grown: list[ast.expr] = []
         """What was put into lists and stores on the way."""
         self._known: dict[tuple[Frame, str], bool] = {}
-        self._home: Module | None = None
-        """The file in which the call stands that is followed."""
+        self._home: Frame | None = None
+        """Where the call stands that is followed."""
 
     def meant(self, node: ast.Call | ast.Await, frame: Frame, *, alone: bool = False) -> ast.expr | None:
         """What a call, or the wait for one, comes to, in nodes of the call and new ones. None where it is not plain.
@@ -84,7 +84,7 @@ class Made:
         call = node.value if isinstance(node, ast.Await) else node
         if not isinstance(call, ast.Call) or not self._tells(call, frame):
             return None
-        self._home = frame.module
+        self._home = frame
         self._grown.clear()
         try:
             result = self._called(call, frame, None, MOST_DEEP, is_awaited=call is not node)
@@ -517,13 +517,20 @@ class Made:
         elif around.parent is not None:
             if any(bound.how != "each" for bound in around.bound[node.id]):
                 raise _Unknown
-        elif around.module is not self._home:
+        elif self._home is None or around.module is not self._home.module:
             origin = next((bound.node for bound in around.bound[node.id] if bound.how == "import"), None)
             if origin is None or origin[0].startswith("."):
                 origin = PurePath(around.module.path).stem, node.id
             first, *rest = ".".join(part for part in origin if part).split(".")
+            if self._is_another(first):
+                raise _Unknown
             return _chain(ast.Name(first, ast.Load()), rest)
         return ast.Name(node.id, node.ctx)
+
+    def _is_another(self, module: str) -> bool:
+        """Whether the name of a module stands for something else where the call is: `ledger = Ledger()`."""
+        seen = self._home.lookup(module) if self._home is not None else None
+        return seen is not None and any(b.how != "import" or b.node[1] is not None for b in seen.bound[module])
 
     def _part(self, node: Any, frame: Frame, names: Names, deep: int) -> Any:
         if isinstance(node, ast.expr):

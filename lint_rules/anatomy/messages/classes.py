@@ -222,14 +222,21 @@ def methods_elsewhere(anatomy: Anatomy, call: cst.Call, *, asking: bool = False)
     if cls is not None:
         methods = iter([inherited(anatomy, cls, name, asking=asking)])
     else:
-        slot = anatomy.facts.slots.of(base) if base is not None else None
-        objects = [*classes_of(anatomy, slot, asking=asking)] if slot is not None else []
-        named = base.func if type(base) is cst.Call else base  # `Shelf().keep(...)`, `Shelf.keep(...)`
-        itself = anatomy.imported_class(ex.dotted(named) or "", asking=asking) if named is not None else None
-        objects += [itself] if itself is not None else []
-        methods = (method_of(*each, name) for each in objects)
+        parts = ex.alternatives(base) if base is not None else ()
+        methods = (method_of(*each, name) for part in parts for each in _of_which(anatomy, part, asking=asking))
     found = [method for method in methods if method is not None]
     yield from found or _called(anatomy, call, asking=asking)
+
+
+def _of_which(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool) -> Iterator[FoundClass]:
+    """The classes of other files of which an object may be, or that are named themselves."""
+    slot = anatomy.facts.slots.of(base)
+    if slot is not None:
+        yield from classes_of(anatomy, slot, asking=asking)
+    named = base.func if type(base) is cst.Call else base  # `Shelf().keep(...)`, `Shelf.keep(...)`
+    itself = anatomy.imported_class(ex.dotted(named) or "", asking=asking)
+    if itself is not None:
+        yield itself
 
 
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)

@@ -71,6 +71,15 @@ def imports_gradio(module: SourceModule) -> bool:
     return any("gradio" in full or bound == "gr" for bound, full in module.imports.full.items())
 
 
+def is_streamed(module: SourceModule, call: cst.Call) -> bool:
+    """Whether a response is made of what a call gives: of a plain generator it is read in a thread."""
+    arg = module.parent[call]
+    outer = module.parent[arg] if isinstance(arg, cst.Arg) else None
+    full = module.imports.resolve(ex.dotted(outer.func) or "") if isinstance(outer, cst.Call) else ""
+    package, name = full.partition(".")[0], full.rpartition(".")[2]
+    return any(name in row.streams and package in row.packages for row in FRAMEWORKS)
+
+
 def is_executor(call: cst.Call) -> bool:
     """Whether a `submit` is one of a pool, as the name of its owner has it."""
     owner = (ex.dotted(call.func) or "").rpartition(".")[0].lower()

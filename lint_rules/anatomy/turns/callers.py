@@ -16,7 +16,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import class_names, inherited, named_bases, own_class, run_elsewhere
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
-from lint_rules.anatomy.program.serving import registered_elsewhere
+from lint_rules.anatomy.program.serving import is_streamed, registered_elsewhere
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
@@ -97,6 +97,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
         if not run or anatomy.unguarded.is_guarded(call, where):
             continue
         own, through_self = _object(anatomy, call, where)
+        thread = _is_read_in_thread(anatomy, call)
         given = _given(anatomy, call, where)
         asked = bool(given) or not own  # of an object that each run has for itself, nobody asks what is seen
         for path, function in run:
@@ -108,14 +109,20 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 by=where.name,
                 own=own,
                 through_self=through_self,
-                starts=ways.starts(where, call),
-                callers=ways.callers(where),
+                starts=tuple((kind, many, loop and not thread) for kind, many, loop in ways.starts(where, call)),
+                callers=ways.callers(where, thread=thread),
                 lasting=frozenset(_lasting(anatomy, call, where)),
                 caller=where.qualname,
                 given=given,
                 told=asked and anatomy.turns.are_seen_in(call),
             )
     yield from _handed_on(anatomy, ways)
+
+
+def _is_read_in_thread(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a function of another file is a plain generator, and a server reads in a thread what it gives."""
+    found = run_elsewhere(anatomy, call) if is_streamed(anatomy.module, call) else None
+    return found is not None and found[1].is_generator and not found[1].is_async
 
 
 def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:

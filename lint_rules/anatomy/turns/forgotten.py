@@ -316,7 +316,7 @@ class _Search:
                 continue
             leaves = next(self.places.forgotten(function, call, ends, barred), None)
             if leaves is not None:
-                returned = type(leaves) is (cst.Yield if _is_generator(function) else cst.Return)
+                returned = type(leaves) is (cst.Yield if function.is_generator else cst.Return)
                 inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
                 yield replace(pending, leaves=leaves, returned=returned, inner=inner)
 
@@ -421,7 +421,3 @@ def _on_one_object(reset: cst.CSTNode, call: cst.Call) -> bool:
 
 def _is_place(node: cst.CSTNode) -> TypeGuard[cst.BaseExpression]:
     return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript))
-
-
-def _is_generator(function: Scope) -> bool:
-    return any(type(node) is cst.Yield for node in function.nodes)

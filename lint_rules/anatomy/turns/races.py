@@ -240,15 +240,29 @@ class Races:
     def _overlapping_reach(self) -> dict[Start, set[Scope]]:
         return {start: self._reach(start, apart=True) for start in self.starts if start.many}
 
-    def _reach(self, start: Start, *, apart: bool) -> set[Scope]:
-        """What a start runs on objects that it shares; with `apart` not what a flag, or its last run, holds back."""
-        seen = {start.function} if not self.ownership.is_owned(start) else set()
+    def overlapping_outside(self, function: Scope) -> list[Start]:
+        """The starts of which several runs may be in a function at once, on whatever objects.
+
+        What lies outside of the program is no part of an object that a run has for itself.
+        """
+        return [start for start in self.starts if start.many and function in self._outside_reach[start]]
+
+    @cached_property
+    def _outside_reach(self) -> dict[Start, set[Scope]]:
+        return {start: self._reach(start, apart=True, own=True) for start in self.starts if start.many}
+
+    def _reach(self, start: Start, *, apart: bool, own: bool = False) -> set[Scope]:
+        """What a start runs on objects that it shares; with `apart` not what a flag, or its last run, holds back.
+
+        With `own` also what it runs on objects of its own.
+        """
+        seen = {start.function} if own or not self.ownership.is_owned(start) else set()
         queue = list(seen)
         while queue:
             here = queue.pop()
             inside = [f for f in self.module.functions if f.parent is not None and f.parent.function is here]
             sites = [s for s in self.graph.calls[here] if s.callee not in self.apart]
-            sites = [s for s in sites if not self.ownership.on_own_object(s.node, here)]
+            sites = [s for s in sites if own or not self.ownership.on_own_object(s.node, here)]
             callees = [s.callee for s in sites if not (apart and self.is_held_back(s.node, here))]
             callees += [s.function for s in self.joined_in(here)]
             for callee in [*callees, *(f for f in inside if f.kind == "function")]:

@@ -22,6 +22,7 @@ from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
+_STATEMENT = re.compile(r"\s*(?:select|insert|update|replace|delete|with)\b", re.I)
 _SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
 _UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
@@ -31,6 +32,7 @@ _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_byte
 """What opens a file: the function, and the methods of a path. Source: standard library."""
 _OF_MESSAGES = frozenset({"role", "type", "parts"})
 """Keys of messages, and of their parts."""
+_TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
 _TESTS = frozenset({cst.Comparison, cst.ComparisonTarget})
 _KEY = re.compile(r"(?=.*\w)(?=.*[:/._-])[\w:/.-]+")
 _HOPS = 3
@@ -236,13 +238,13 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
             outer = anatomy.module.parent.get(node)
             if node in forms or type(outer) in _TESTS or (type(outer) is cst.DictElement and outer.key is node):
                 continue  # how something is written, what a part of it is called: not where it lies
-            if isinstance(node, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)):
-                for text in _texts(node):
-                    read.update(name.lower() for name in _SELECTED.findall(text))
-                    made.update(name.lower() for name in _INSERTED.findall(text))
-                    over.update(name.lower() for name in _UPDATED.findall(text))
-                    outside.update([text] if _is_key(text) and not (node in names and text.isidentifier()) else ())
-            elif isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
+            texts = [*_texts(node)] if isinstance(node, _TEXTS) else []
+            for text in (*texts, *_statements(anatomy, node)):
+                read.update(name.lower() for name in _SELECTED.findall(text))
+                made.update(name.lower() for name in _INSERTED.findall(text))
+                over.update(name.lower() for name in _UPDATED.findall(text))
+            outside.update(text for text in texts if _is_key(text) and not (node in names and text.isidentifier()))
+            if isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
                 is_made = isinstance(outer, cst.Call) and outer.func is node
                 (made if is_made else read).add(row)
                 if isinstance(outer, cst.Attribute):  # `Message.objects.create(...)`
@@ -320,6 +322,15 @@ def _texts(node: cst.BaseString) -> Iterator[str]:
         yield from (part.value for part in node.parts if isinstance(part, cst.FormattedStringText))
     elif (text := ex.text(node)) is not None:
         yield text
+
+
+def _statements(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
+    """The statements of SQL that a name stands for: `query = "SELECT ..." if limit else "SELECT ..."`."""
+    slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
+    for value in anatomy.facts.assigned(slot) if slot is not None else ():
+        for part in walk(value):
+            if isinstance(part, _TEXTS):
+                yield from (text for text in _texts(part) if _STATEMENT.match(text))
 
 
 def _is_key(text: str) -> bool:

@@ -341,13 +341,15 @@ def _grown_by_others(races: Races, function: Scope, keeper: Slot) -> tuple[Start
 
 def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
     """What is loaded from a place, changed, and saved there as a whole, in runs of which several overlap."""
-    many = [s for s in races.starts_reaching(function) if s.many and _comes_between(s, function)]
-    if not many or races.overlapping(function) is None or races.locks.at_entry(function):
+    many = [s for s in races.overlapping_outside(function) if _comes_between(s, function)]
+    if not many or races.locks.at_entry(function):
         return
+    shared = [s for s in many if s in races.starts_reaching(function)] if races.overlapping(function) else []
     saved: set[cst.CSTNode] = set()
     found: dict[cst.CSTNode, Rewrite] = {}
     for load, save, is_one in _saved_whole(races, function):
-        start = next((s for s in many if s.kind == "handler" or is_one), None)
+        begun = many if save.outside else shared
+        start = next((s for s in begun if is_one or _is_per_event(races, s)), None)
         if start is None or save.node in saved or _kept_apart(races, function, load, save.node):
             continue
         saved.add(save.node)
@@ -357,6 +359,14 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
         if first is not made:
             found[load] = replace(first, others=(*first.others, save.node))
     yield from found.values()
+
+
+def _is_per_event(races: Races, start: Start) -> bool:
+    """Whether two runs may be for one user: they come with events, or are begun by what events run."""
+    if start.kind == "handler" or start.caller is not None:
+        return start.kind == "handler"
+    begun_in = races.module.scope_of[start.node].function
+    return any(outer.kind == "handler" for outer in races.starts_reaching(begun_in))
 
 
 _Saved = tuple[cst.BaseExpression, Save, bool]

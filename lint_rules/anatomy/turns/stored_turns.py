@@ -37,11 +37,14 @@ from lint_rules.anatomy.vocabulary import (
     TELLING_ROLES,
 )
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
 _DEEPEST = 4
+_NONE: Sequence[Touched] = ()
+_UNNAMED: Sequence[cst.BaseExpression] = ()
 _RUNS = frozenset({"run", "arun"})
 _MOST_LOADS = 40
 """Of a function with more calls that may load something, none is known to load the talk."""
@@ -96,7 +99,8 @@ class StoredTurns:
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
             here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
             here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
-            yield from here or islice(self._handed_down(ask, told, function), 1)
+            here = here or list(islice(self._handed_down(ask, told, function), 1))
+            yield from here or islice(self._asked_within(ask, told, function), 1)
         for call in calls:
             named = self._named(call, function)
             place = named or self._held(call, function)
@@ -240,6 +244,41 @@ class StoredTurns:
                 if kept and slot is not None:
                     yield Kept(slot, ask, [*kept], load, None, self._resources.of(load).lies_outside)
 
+    def _asked_within(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
+        """`store.add(key, "assistant", reply_to(key, text))`: what is called loads what it asks with.
+
+        The answer is told, with its role, where that was loaded.
+        """
+        taken = self._taken(function, ask, set()) if told else set()
+        told = [call for call in told if holds([arg.value for arg in call.args], ask, taken) and self._says_role(call)]
+        found = body(self._anatomy, ask) if told else None
+        reads = found[0].stored_turns.asked_with(found[1]) if found is not None else _NONE
+        for read in reads:
+            saves = [call for call in told if self._is_read_at(call, read, function)]
+            if saves:
+                slot = self._store(saves[0], function)
+                if slot is not None:
+                    yield Kept(slot, ask, [*saves], ask, None, read.lies_outside)
+
+    def _is_read_at(self, save: cst.Call, read: Touched, function: Scope) -> bool:
+        saved = self._resources.of(save)
+        return read.is_read_again_after(saved) and self._outlives(read, saved, self._receiver(save, function), save)
+
+    @once(circular=_NONE)
+    def asked_with(self, function: Scope) -> Sequence[Touched]:
+        """Where the history lies that a function loads, and asks a model with, itself or in what it runs."""
+        calls = function.nodes_of(cst.Call)
+        found: list[Touched] = []
+        for ask in self._anatomy.turns.requests(function):
+            loads = [call for call in calls if self._gives(call, ask, function) and self._resources.of(call).names]
+            for load in loads if len(loads) <= _MOST_LOADS else ():
+                past = self._places.derived(function, load, grown=True, until=ask)
+                if self._is_sent(load, ask, past) and self._is_history(load, ask, function):
+                    found.append(self._resources.of(load))
+            inner = body(self._anatomy, ask)
+            found += inner[0].stored_turns.asked_with(inner[1]) if inner is not None else ()
+        return found
+
     def _begun_from(self, function: Scope) -> Iterator[tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]]:
         """The functions that call one, or define it within themselves: where, and what its names stand for there."""
         around = function.parent.function if function.parent is not None else None
@@ -294,10 +333,36 @@ class StoredTurns:
         named = [words for end, words in CONVERSATIONS.items() if any(name.endswith(f".{end}") for name in names)]
         found = [given[word] for words in named for word in words if word in given]
         config = given.get("config") or ex.argument(call, "config", 1) if ex.called_name(call) in CONFIGURED else None
-        known = [config, *self._facts.values_of(config)] if config is not None else []
-        inner = [ex.dict_items(value).get("configurable") for value in known]
+        return [*found, *self._configured(config)] if config is not None else found
+
+    @once(circular=_UNNAMED)
+    def _configured(self, config: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
+        """What names the conversation in a config, also in one that a function gives: `config = config_of(key)`."""
+        inner = [ex.dict_items(value).get("configurable") for value in (config, *self._facts.values_of(config))]
         keys = [ex.dict_items(value) for value in inner if value is not None]
-        return [*found, *(value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS)]
+        found = [value for items in keys for key, value in items.items() if key in CONFIGURED_KEYS]
+        for call, at in self._makers(config):
+            for there, maker in filter(None, (body(self._anatomy, call),)):
+                given = dict(there.facts.slots.bindings(call, maker))
+                made = (part for node in maker.nodes_of(cst.Return) for part in _parts_at(node.value, at))
+                names = (key for part in made for key in there.stored_turns._configured(part))
+                slots = (there.facts.slots.of(key) for key in names)
+                found += (given[slot] for slot in slots if slot in given)
+        return found
+
+    def _makers(self, value: cst.BaseExpression) -> Iterator[tuple[cst.Call, int | None]]:
+        """The calls that a value comes from, and as which part of what they give: `agent, config = begun(key)`."""
+        slot = self._facts.slots.of(value)
+        made = slot[1].function.nodes_of(cst.Assign) if slot is not None and slot[0] == "var" else []
+        if isinstance(value, cst.Call):
+            yield value, None
+        for node in made:
+            call = ex.inner(node.value)
+            for target in ex.targets(node) if isinstance(call, cst.Call) else ():
+                parts = [each.value for each in target.elements] if isinstance(target, cst.Tuple) else [target]
+                for at, part in enumerate(parts):
+                    if self._facts.slots.of(part) == slot:
+                        yield call, at if isinstance(target, cst.Tuple) else None  # type: ignore[misc]
 
     def _names(self, call: cst.Call) -> Iterator[str]:
         """How a call is written, and what it is of the class that makes its object: `Runner.run_async`."""
@@ -587,6 +652,13 @@ class StoredTurns:
             for part in parts
             if isinstance(part, (cst.SimpleString, cst.Dict, cst.Call, cst.Name))
         )
+
+
+def _parts_at(value: cst.BaseExpression | None, at: int | None) -> Sequence[cst.BaseExpression]:
+    """What is given back, or one part of it."""
+    if at is None or value is None:
+        return [value] if value is not None else []
+    return [each.value for each in value.elements[at : at + 1]] if isinstance(value, cst.Tuple) else []
 
 
 def _handed(call: cst.Call) -> list[cst.BaseExpression]:

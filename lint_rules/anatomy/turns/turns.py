@@ -22,6 +22,7 @@ from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_o
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
+from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
@@ -510,7 +511,8 @@ class Turns:
             names = ReplyPlaces(self.anatomy).derived(turn.function, turn.nodes[0])
             awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
             awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
-            return holds(awaited, turn.nodes[0], names) or turn.nodes[0] in self._begun_as_tasks
+            call = turn.nodes[0]
+            return holds(awaited, call, names) or call in self._begun_as_tasks or self._is_streamed(call)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
@@ -520,6 +522,13 @@ class Turns:
                 if flow.reaches(inside, at) and flow.reaches(at, inside):
                     return True
         return False
+
+    def _is_streamed(self, call: cst.CSTNode) -> bool:
+        """Whether a generator of another file is read by the server, when the handler is over."""
+        if not isinstance(call, cst.Call) or not is_streamed(self.module, call):
+            return False
+        found = run_elsewhere(self.anatomy, call)
+        return found is not None and found[1].is_generator
 
     @cached_property
     def _begun_as_tasks(self) -> set[cst.CSTNode]:

@@ -15,6 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Begun, Start, starts_several
+from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -115,11 +116,15 @@ class Unguarded:
             if (base is None or not self.races.ownership.is_own(base, here)) and not self.races.is_held_back(
                 site.node, here
             ):
-                yield site.callee, site.node, False
+                yield site.callee, site.node, self._is_read_in_thread(site)
         for function in self._nested.get(here, ()):
             yield function, None, False
         for start in self.races.joined_in(here):
             yield start.function, start.node, start.kind == "thread"
+
+    def _is_read_in_thread(self, site: CallSite) -> bool:
+        plain = site.callee.is_generator and not site.callee.is_async
+        return plain and is_streamed(self.module, site.node)
 
     @cached_property
     def _nested(self) -> dict[Scope, list[Scope]]:
