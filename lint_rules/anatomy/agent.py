@@ -130,12 +130,15 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        from lint_rules.anatomy.messages.wrappers import parts_elsewhere, wrapped_requests
+        from lint_rules.anatomy.messages.wrappers import no_requests, parts_elsewhere, wrapped_requests
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
         try:
+            unasked = [*no_requests(self)]
             facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
+            for call in unasked:
+                del facts.calls[call]
         except BaseException:
             del vars(self)["facts"]  # who asks next shall not take half of them for all
             raise

@@ -74,13 +74,14 @@ conversation (`[*history, question]`) and conversations that the API keeps (`pre
 
 For waiting messages: the list holds replies, or what a run of an agent gives one by one, also one of another file, and
 is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
-file or table; one that lives on in a store of the project does not wait. A way out counts when it passes by each of
-these, and does not give the list to the caller. An error that leaves the function counts where it is raised there or
-is one of a request, also in a function of the project that runs the rounds, or while the pieces of an answer come in,
-and follows a tool run; the messages are kept nowhere else as they come. Where the list goes nowhere, what a history
-or a store that lasts is told of the turn, of its results or of the answer, is looked for in its place: a way out counts
-when a tool has run, and it is told nothing; where it is told of the answer alone, not if the error leaves the function.
-Not reported is that only the user's words are lost, nor the text of a stream that was not read to its end.
+file or table; one that lives on in a store of the project does not wait. So for one that comes in a tuple. A way out
+counts when it passes by each of these, and does not give the list to the caller. An error that leaves the function
+counts where it is raised there or is one of a request, also in a function of the project that runs the rounds, or
+while the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they come. Where
+the list goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the answer, is
+looked for in its place: a way out counts when a tool has run, and it is told nothing; where it is told of the answer
+alone, not if the error leaves the function. Not reported is that only the user's words are lost, nor the text of a
+stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
