@@ -93,11 +93,11 @@ what the function has loaded goes with it. A list that a turn gets, and whose lo
 where the turn may fail and the old one goes on.
 
 For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
-What lasts (a store, a table, a list that lives on) is told of what it gives, behind it. Reported is an error of a later
-request that leaves the run and comes to the end past that; in a generator a `yield` before it; and a call before it
-that is awaited and sends the answer, whose error leaves the function. Silent: the run
-itself puts something into what lasts, or takes the errors of its requests; each piece is told as it comes. A test for
-the last word that the run yields counts as its end.
+What lasts (a store, a table, a list that lives on) is told behind it of what it gives, or puts into what it is handed.
+Reported is an error of a later request that leaves the run and comes to the end past that; in a generator a `yield`
+before it, also one of the run that is handed out (`yield from`); and a call before it that is awaited and sends the
+answer, whose error leaves the function. Silent: the run itself puts something into what lasts, or takes the errors of
+its requests; each piece is told as it comes. A test for the last word that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
