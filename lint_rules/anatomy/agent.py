@@ -130,16 +130,18 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        from lint_rules.anatomy.messages.wrappers import parts_elsewhere, wrapped_requests
+        from lint_rules.anatomy.messages.wrappers import no_requests, parts_elsewhere, wrapped_requests
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
         try:
-            more = True
+            unasked, more = [*no_requests(self)], True
             while more:
                 more = facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
                 for early in vars(self).keys() - known:  # what was built of it before all requests were known
                     del vars(self)[early]
+            for call in unasked:
+                del facts.calls[call]
         except BaseException:
             del vars(self)["facts"]  # who asks next shall not take half of them for all
             raise

@@ -15,7 +15,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, run_elsewhere
+from lint_rules.anatomy.messages.classes import body, lasts_apart, run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging
@@ -129,7 +129,7 @@ class _Search:
         return not any(flow.dominates(before, point) for before in flow.within(given) for point in here)
 
     def _is_reply(self, one: Stored) -> bool:
-        return one.role == "assistant" or self._run_of(one) is not None
+        return one.role == "assistant" or one.calls is not None or self._run_of(one) is not None
 
     def _run_of(self, one: Stored) -> cst.Call | None:
         """The run of an agent that gave what is stored, one by one: `async for message in agent.run(history)`."""
@@ -166,7 +166,11 @@ class _Search:
         """
         if slot[0] != "var" or slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}:
             return None
-        values = [part for value in self.anatomy.facts.assigned(slot) for part in ex.alternatives(value)]
+        facts = self.anatomy.facts
+        values = [part for value in facts.assigned(slot) for part in ex.alternatives(value)]
+        values += [ex.inner(value) for value, _ in facts.unpacked(slot) if not isinstance(value, (cst.Tuple, cst.List))]
+        if lasts_apart(self.anatomy, slot):
+            return None
         rest = [value for value in values if not isinstance(value, cst.List | cst.ListComp) and not sources(value)]
         loads = [value for value in rest if type(value) is cst.Call and not self._gives_what_lasts(value, function)]
         return loads if values and len(loads) == len(rest) else None

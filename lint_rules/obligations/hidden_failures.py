@@ -163,7 +163,8 @@ def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[_Emptied]:
     yield from by_handler.values()
     if handling.ending is not Ending.DROPS:
         return
-    filled = [each for node in module.nodes_inside(guard.body, function, *_GIVING) for each in _places(node)]
+    inside = module.nodes_inside(guard.body, function, *_GIVING)
+    filled = [each for node in inside for each in (*_places(node), *_apart(anatomy, node))]
     given = {place for place, _, _ in filled}
     flow, handler = anatomy.flow(function), anatomy.points(function, [handling.handler])
     for node in function.nodes_of(*_GIVING):
@@ -176,9 +177,20 @@ def _emptied(anatomy: Anatomy, handling: Handling) -> Iterator[_Emptied]:
 
 
 def _made_nothing(anatomy: Anatomy, nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, _Emptied]]:
-    for place, target, value in (each for node in nodes for each in _places(node)):
+    for place, target, value in (each for node in nodes for each in (*_places(node), *_apart(anatomy, node))):
         if value is not None and is_begun_anew(anatomy, value):
             yield place, (target, value)
+
+
+def _apart(
+    anatomy: Anatomy, node: cst.CSTNode
+) -> Iterator[tuple[str, cst.BaseExpression | None, cst.BaseExpression | None]]:
+    """What a function gives in the places of a tuple in which it gives histories: `return [], "new"`."""
+    given = node.value.elements if isinstance(node, cst.Return) and isinstance(node.value, cst.Tuple) else ()
+    for at, part in enumerate(given):
+        slot: Slot = ("member", ("return", anatomy.module.scope_of[node].function), str(at))
+        if Kind.HISTORY in anatomy.facts.of(slot):
+            yield f"[{at}]", None, part.value
 
 
 def _places(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None, cst.BaseExpression | None]]:

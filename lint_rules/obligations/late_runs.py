@@ -72,10 +72,19 @@ class _Search:
             return
         for node in [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told else ():
             points = [point for point in again.points(node) if point not in barred]
-            if again.leads(here, set(points), barred, exceptions=False):
+            if again.leads(here, set(points), barred, exceptions=False) or self._hands_out(node, run):
                 if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
                     yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
                     return
+
+    def _hands_out(self, node: cst.CSTNode, run: cst.Call) -> bool:
+        """`yield from run(...)`: whether what a run yields is handed out, some of it behind a tool's result."""
+        found = body(self.anatomy, run) if self.anatomy.module.parent[self.anatomy.module.parent[run]] is node else None
+        if found is None:
+            return False
+        there, callee = found
+        results = [result for result, _ in self.late.results(there, callee)]
+        return isinstance(node, cst.Yield) and there.leads(callee, results, callee.nodes_of(cst.Yield))
 
     def _sends(self, function: Scope, run: cst.Call) -> Iterator[cst.Call]:
         """What hands on what a run gives, and waits for somebody else to take it: `await message.reply(answer)`."""

@@ -1,7 +1,7 @@
 """Tests that lead a reply with calls past the code that looks for these, to where its text passes for the answer.
 
-Three kinds of tests do: of why the reply has ended, where its tokens may run out within a call; of its text, as a reply
-may have both; and of its calls and something else, like a flag of the program.
+Three kinds of tests do: of why the reply has ended, where its tokens may run out within a call; of its text, or of its
+first block, as a reply may have both; and of its calls and something else, like a flag of the program.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 from typing import cast
 
 import libcst as cst
@@ -117,26 +118,45 @@ class _Led:
         return self._is_mixed(test) and not any(map(self._counts, self._told.undecided(test)))
 
     def _of_text(self, test: cst.BaseExpression) -> bool | None:
-        """What a test of the text gives for a reply that has text, too: None for one of its calls."""
+        """What a test of the text gives for a reply that has text, too: None for one of its calls.
+
+        A test of the first block is one of the text: the calls stand behind what is said before them.
+        """
+        first: list[bool] = []
 
         def atom(part: cst.BaseExpression) -> bool | None:
+            of_first = self._of_first(part)
+            if of_first is not None:
+                first.append(of_first)
+                return of_first
             kinds = self._anatomy.facts.kinds(part)
-            is_text = (Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds) or self._is_first_text(part)
-            return True if is_text else self._told.truth(part)
+            return True if Kind.MODEL_TEXT in kinds and Kind.CALLS not in kinds else self._told.truth(part)
 
         value = evaluate(test, atom)
-        return value if value is not None and self._told.truth(test) is None else None
+        return value if value is not None and (first or self._told.truth(test) is None) else None
 
-    def _is_first_text(self, part: cst.BaseExpression) -> bool:
-        """`reply.content[0].type == "text"`, `"text" in content[0]`: calls stand behind what is said before them."""
+    def _of_first(self, part: cst.BaseExpression) -> bool | None:
+        """What a part of a test gives where the first block is a text: `content[0].type == "text"`, `parts[0].call`."""
+        part = ex.inner(part)
         if isinstance(part, cst.Comparison):
             left, operator, right = ex.compared(part)
-            typed = ex.member(left) if isinstance(operator, cst.Equal) and ex.text(right) == "text" else None
-            asked = typed if typed is not None and typed[1] == "type" else ex.asked(part)
-            block = asked[0] if asked is not None and asked[1] in {"type", "text"} else None
-            made = [block, *self._anatomy.facts.values_of(block)] if block is not None else []
-            return any(self._is_first_of_reply(ex.inner(each)) for each in made)
-        return False
+            typed, said = ex.member(left), ex.text(right)
+            if typed is not None and typed[1] == "type" and said is not None and self._is_first(typed[0]):
+                alike = said == "text"
+                return alike if isinstance(operator, cst.Equal) else not alike
+            if ex.dotted(right) == "None" and (called := self._of_first(left)) is False:
+                return isinstance(operator, (cst.Is, cst.Equal)) is not called
+            asked = ex.asked(part)
+            if asked is None or not self._is_first(asked[0]):
+                return None
+            return (asked[1] in {"type", "text"}) is not isinstance(operator, cst.NotIn)
+        pairs = (ex.member(each) for each in (part, *self._anatomy.facts.values_of(part)))
+        bases = [pair[0] for pair in pairs if pair is not None]
+        is_call = not {Kind.CALL, Kind.FUNCTION}.isdisjoint(self._anatomy.facts.kinds(part))
+        return False if is_call and any(map(self._is_first, bases)) else None
+
+    def _is_first(self, block: cst.BaseExpression) -> bool:
+        return any(map(self._is_first_of_reply, map(ex.inner, [block, *self._anatomy.facts.values_of(block)])))
 
     def _is_first_of_reply(self, block: cst.BaseExpression) -> bool:
         blocks = (
@@ -144,9 +164,20 @@ class _Led:
         )
         return blocks is not None and Kind.REPLY in self._anatomy.facts.kinds(blocks[0])
 
+    @cached_property
+    def _holding(self) -> set[str]:
+        """What the first blocks of replies lie in, as it is written: it is there if the reply is."""
+        found: set[str] = set()
+        for block in self._told.function.nodes_of(cst.Subscript):
+            outer: cst.CSTNode = block.value if self._is_first_of_reply(block) else block
+            while outer is not block and isinstance(outer, (cst.Attribute, cst.Subscript)):
+                found.add(ex.source(outer))
+                outer = outer.value
+        return found
+
     def _as_usual(self, part: cst.BaseExpression) -> bool | None:
         """What a part of a test gives for a reply that is there, and has not been cut off or refused."""
-        if Kind.REPLY in self._anatomy.facts.kinds(part):
+        if Kind.REPLY in self._anatomy.facts.kinds(part) or ex.source(part) in self._holding:
             return True
         return self._told.ended_otherwise(part) if isinstance(part, cst.Comparison) else None
 

@@ -53,10 +53,11 @@ provider's servers, requests with `tool_choice`, and tools that may be None are 
 Responses API, Anthropic, Bedrock, Gemini, LiteLLM, Ollama and LangChain's `bind_tools` are known.
 
 Where a test of why a reply has ended tells whether there are calls (`stop_reason == "tool_use"`), and its tokens are
-limited, a reply that is cut off within a call is followed as well: on its way, no text may be returned or stored as the
-answer. Calls that are stored there are AGL601's business, and who asks for such an end (`"max_tokens"`) sees to it. So
-is a reply with text and calls, where a test of its text, or whether its first block is one, leads it to where that is
-the answer, and one that passes a test of its calls and of something else (`if calls and not late`).
+limited, a reply that is cut off within a call is followed as well: on its way, no text may be returned or stored as
+the answer. Calls that are stored there are AGL601's business, and who asks for such an end (`"max_tokens"`) sees to
+it. So is a reply with text and calls, where a test of its text, or whether its first block is one or is a call, leads
+it to where that is the answer, and one that passes a test of its calls and of something else (`if calls and not
+late`).
 
 ## Known problems
 A function of the file that makes the request and gives back the reply, or a part of it, is followed to its callers; one

@@ -74,13 +74,14 @@ conversation (`[*history, question]`) and conversations that the API keeps (`pre
 
 For waiting messages: the list holds replies, or what a run of an agent gives one by one, also one of another file, and
 is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
-file or table; one that lives on in a store of the project does not wait. A way out counts when it passes by each of
-these, and does not give the list to the caller. An error that leaves the function counts where it is raised there or
-is one of a request, also in a function of the project that runs the rounds, or while the pieces of an answer come in,
-and follows a tool run; the messages are kept nowhere else as they come. Where the list goes nowhere, what a history
-or a store that lasts is told of the turn, of its results or of the answer, is looked for in its place: a way out counts
-when a tool has run, and it is told nothing; where it is told of the answer alone, not if the error leaves the function.
-Not reported is that only the user's words are lost, nor the text of a stream that was not read to its end.
+file or table; one that lives on in a store of the project does not wait. So for one that comes in a tuple. A way out
+counts when it passes by each of these, and does not give the list to the caller. An error that leaves the function
+counts where it is raised there or is one of a request, also in a function of the project that runs the rounds, or
+while the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they come. Where
+the list goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the answer, is
+looked for in its place: a way out counts when a tool has run, and it is told nothing; where it is told of the answer
+alone, not if the error leaves the function. Not reported is that only the user's words are lost, nor the text of a
+stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
@@ -92,11 +93,11 @@ what the function has loaded goes with it. A list that a turn gets, and whose lo
 where the turn may fail and the old one goes on.
 
 For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
-What lasts (a store, a table, a list that lives on) is told of what it gives, behind it. Reported is an error of a later
-request that leaves the run and comes to the end past that; in a generator a `yield` before it; and a call before it
-that is awaited and sends the answer, whose error leaves the function. Silent: the run
-itself puts something into what lasts, or takes the errors of its requests; each piece is told as it comes. A test for
-the last word that the run yields counts as its end.
+What lasts (a store, a table, a list that lives on) is told behind it of what it gives, or puts into what it is handed.
+Reported is an error of a later request that leaves the run and comes to the end past that; in a generator a `yield`
+before it, also one of the run that is handed out (`yield from`); and a call before it that is awaited and sends the
+answer, whose error leaves the function. Silent: the run itself puts something into what lasts, or takes the errors of
+its requests; each piece is told as it comes. A test for the last word that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not

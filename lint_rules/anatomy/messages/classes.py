@@ -111,13 +111,25 @@ def given_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.Bas
 
     `said, reason = ask(history)`, where `ask` ends with `return message, reply.stop_reason`.
     """
+    for there, part in _parts_apart(anatomy, slot):
+        yield from ((there, made) for made in there.facts.values_of(part) or [part])
+
+
+def _parts_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.BaseExpression]]:
     for value, number in anatomy.facts.unpacked(slot):
         call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
-        found = body(anatomy, call) if isinstance(call, cst.Call) else None
-        if found is not None:
-            there, callee = found
-            for part in parts_given(callee, number):
-                yield from ((there, made) for made in there.facts.values_of(part) or [part])
+        there, callee = (body(anatomy, call) if isinstance(call, cst.Call) else None) or (anatomy, None)
+        yield from ((there, part) for part in (parts_given(callee, number) if callee is not None else ()))
+
+
+def lasts_apart(anatomy: Anatomy, slot: Slot, seen: frozenset[Slot] = frozenset()) -> bool:
+    """Whether what a name is bound to in the place of a tuple lives on by itself, where a function gives it back."""
+    given = ((there, there.facts.slots.of(part)) for there, part in _parts_apart(anatomy, slot))
+    return any(
+        there.aliases.lasts(place) or lasts_apart(there, place, seen | {slot})
+        for there, place in given
+        if place is not None and place not in seen
+    )
 
 
 def _classes_at(anatomy: Anatomy, value: cst.BaseExpression, asking: bool) -> Iterator[FoundClass]:

@@ -60,6 +60,28 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
             yield _answering(anatomy, call)
 
 
+def no_requests(anatomy: Anatomy) -> Iterator[cst.Call]:
+    """The calls that only look like requests: nobody reads an answer, and the body of what they run asks no model.
+
+    `store.save(key, messages=talk, model=model)`, `done = store.save(...)`.
+    """
+    for call in anatomy.facts.calls:
+        found = run_elsewhere(anatomy, call) if _is_only_tested(anatomy, call) else None
+        if found is not None and not _is_left_open(*found) and not found[0].turns.runs_model(found[1]):
+            yield call
+
+
+def _is_only_tested(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether nobody takes what a call gives, or it is only asked whether that is so."""
+    outer, parent = anatomy.module.awaiting(call), anatomy.module.parent
+    slots = {anatomy.facts.slots.of(target) for target in ex.targets(outer)} if isinstance(outer, cst.Assign) else set()
+    names = [name for slot in slots if slot is not None for name in anatomy.facts.names.get(slot, ())]
+    uses = [parent[name] for name in names if not isinstance(parent[name], cst.AssignTarget)]
+    return isinstance(outer, (cst.Expr, cst.If, cst.UnaryOperation)) or (
+        bool(names) and None not in slots and all(isinstance(use, (cst.If, cst.UnaryOperation)) for use in uses)
+    )
+
+
 def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
     """What functions of other files take out of a reply, or of a part of it, and give: `calls_of(reply)`."""
     facts = anatomy.facts

@@ -195,9 +195,10 @@ class KeptElsewhere:
     def _is_taken_up(self, call: cst.Call) -> bool:
         """Whether a call brings a message beyond the program, and a function there gives it again as it is.
 
-        One that looks for open calls closes them.
+        One that looks for open calls closes them. Not what asks a model: when it stores what, its body tells.
         """
-        return any(map(self._is_message, call.args)) and any(
+        brings = any(map(self._is_message, call.args)) and not self.anatomy.turns.reaches_model(call)
+        return brings and any(
             self._names_calls(there, reader)
             and (touched.read or any(there.facts.decoder(node) is not None for node in reader.nodes_of(cst.Call)))
             and not there.mending.closes(reader)

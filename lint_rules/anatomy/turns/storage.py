@@ -312,12 +312,12 @@ class Storage:
             return None
         name, base = ex.called_name(node), ex.receiver(node)
         if name in {"read_text", "read_bytes"} and base is not None:
-            return Load(node, self._file(base, function), True)
+            return Load(node, _named(self.form(base, function)), True)
         if name in {"load", "safe_load", "read", "readlines"}:
             handle = node.args[0].value if node.args and name.endswith("load") else base
             path = self._opened(handle, function, "r") if handle is not None else None
             if path is not None:
-                return Load(node, self._file(path, function), True)
+                return Load(node, _named(self.form(path, function)), True)
         if base is not None and name == "get" and (place := self._on_shelf(node, function)) is not None:
             return Load(node, place, True)
         statement = self._statement(node)
@@ -395,7 +395,10 @@ class Storage:
     # -- places -----------------------------------------------------------------------------------------------
 
     def _file(self, path: cst.BaseExpression, function: Scope) -> Place:
-        """A file, under the name that it has in the end: `os.replace(beside, path)`, `beside.replace(path)`."""
+        """A file that is written, under the name that it has in the end: `os.replace(beside, path)`.
+
+        Or `beside.replace(path)`; what is read is read under the name that it has by then.
+        """
         form = self.form(path, function)
         for call in function.nodes_of(cst.Call):
             if ex.called_name(call) in _RENAMES:
@@ -405,7 +408,7 @@ class Storage:
                 if len(ends) == 2 and self.form(ends[0], function) == form:
                     form = self.form(ends[1], function)
                     break
-        return Place(("file",), (form,))
+        return _named(form)
 
     def _opened(self, handle: cst.BaseExpression, function: Scope, modes: str) -> cst.BaseExpression | None:
         """The path of an open file: of `open(path)` itself, or of the `with open(path) as f` around."""
@@ -672,6 +675,11 @@ class Storage:
                 for part in below
             ),
         )
+
+
+def _named(path: Form) -> Place:
+    """The file of a name."""
+    return Place(("file",), (path,))
 
 
 def _own(callee: Scope, func: cst.BaseExpression) -> dict[str, cst.BaseExpression]:

@@ -466,7 +466,7 @@ class StoredTurns:
 
     def _taken(self, function: Scope, ask: cst.Call, past: set[str]) -> set[str]:
         """The names that hold what the model says; of what was loaded, those that it is put into by some method."""
-        names = self._places.derived(function, ask, grown=True) | set(self._put_into(ask, past))
+        names = self._places.derived(function, ask, grown=True) | {*self._put_into(ask, past), *self._filled(ask)}
         for node in function.nodes_of(cst.Expr):
             call = ex.inner(node.value)
             root = ex.receiver(call) if isinstance(call, cst.Call) else None
@@ -484,6 +484,13 @@ class StoredTurns:
             if found is not None and isinstance(value, cst.Name) and value.value in past:
                 if makes_longer(*found, parameter):
                     yield value.value
+
+    def _filled(self, ask: cst.Call) -> Iterator[str]:
+        """The names of what is handed to what asks, and into which that puts something: `answer(text, state)`."""
+        found = body(self._anatomy, ask)
+        for parameter, value in found[0].facts.slots.bindings(ask, found[1]) if found is not None else ():
+            if found is not None and isinstance(value, cst.Name) and found[0].facts.members(parameter):
+                yield value.value
 
     def _holders(self, load: cst.Call) -> set[str]:
         """The names that are bound to what a call gives, not to a part of it."""

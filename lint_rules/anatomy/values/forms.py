@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property, lru_cache
-from itertools import chain
 
 import libcst as cst
 
@@ -300,9 +299,9 @@ class Forms(Known):
 
     @cached_property
     def has_bodies(self) -> bool:
-        """Whether the file puts `messages` and parameters into a dict, as requests over plain HTTP do."""
-        made = chain(self.module.nodes_of(cst.Dict), self.module.nodes_of(cst.Call))
-        return any(words.is_request(ex.dict_items(node)) for node in made)
+        """Whether the file puts `messages` and parameters into a dict or an object, as requests over plain HTTP do."""
+        made = self.module.nodes_of(cst.Dict, cst.Call)
+        return any(words.is_request(ex.made_of(node) or ex.dict_items(node)) for node in made)
 
     @cached_property
     def endpoint_names(self) -> frozenset[str]:

@@ -103,7 +103,7 @@ def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[
     """The dicts that a value may be, as keys and values, as they are made anywhere in the file."""
     value = _written(value, facts)
     slot = facts.slots.of(value)
-    items = ex.dict_items(value)
+    items = ex.dict_items(value) or (ex.made_of(value) if isinstance(value, cst.Call) else {})
     if items:
         yield items
     if depth >= _MOST_NAMES:
@@ -186,6 +186,10 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     sent = _sent(call, ("messages", "history", "conversation"), facts)
     if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):
         return LLMCall(call, name, "is asked with a message history", *sent)
+    handed = call.args if facts.has_bodies and not facts.module.is_statement(call) else ()
+    for body in (body for arg in handed for body in _bodies(arg.value, facts)):
+        key = words.sent_under(body) or "messages"
+        return LLMCall(call, name, f"is asked with what has `{key}` and a model's parameters", key, body[key])
     if facts.read_as_reply(call) and call.args:
         return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
