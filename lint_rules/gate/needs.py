@@ -501,8 +501,9 @@ class Needs(Surroundings):
         )
 
     def tests_membership(self) -> bool:
-        """`if m not in history`."""
-        return any(map(forms.asks_for_member, self.nodes[ast.If]))
+        """`if m not in history`, `[m for m in history if m not in old]`."""
+        picked = (test for node in self.nodes[ast.ListComp] for over in node.generators for test in over.ifs)
+        return any(map(forms.asks_for_member, (*(node.test for node in self.nodes[ast.If]), *picked)))
 
     def signals(self) -> bool:
         return not self.called.isdisjoint(_SIGNALS) and self.asks
