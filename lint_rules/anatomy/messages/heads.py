@@ -277,16 +277,27 @@ class Heads:
                 return True
             if isinstance(part, (cst.Name, cst.Attribute)):
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
-                if isinstance(self.module.parent[part], (cst.Slice, cst.Subscript)):
+                if self._is_bound(part):
                     continue
-                if (words.SAYS_HOW_MUCH.search(name) and not self._is_cut(part)) or self._stands_for_a_note(part):
+                if (words.SAYS_HOW_MUCH.search(name) and not self._is_read(part)) or self._stands_for_a_note(part):
                     return True
         return False
 
-    def _is_cut(self, node: cst.Name | cst.Attribute) -> bool:
-        """`short` of `short = text[:n]`, whatever it is called: the model reads what it holds, and not its name."""
+    def _is_bound(self, node: cst.CSTNode) -> bool:
+        """Whether it says what is cut, or where: `text`, `limit` of `text[: limit - 3]`."""
+        if isinstance(self.module.parent[node], cst.Subscript):
+            return True
+        for outer in self.module.ancestors(node):
+            if not isinstance(outer, cst.BaseExpression):
+                return isinstance(outer, cst.Slice)
+        return False
+
+    def _is_read(self, node: cst.Name | cst.Attribute) -> bool:
+        """`short` of `short = text[:n].strip()`, `mark` of `mark = "..."`: the model reads what it holds, no name."""
         slot = self.facts.slots.of(node)
-        return any(_head(part) for v in self.facts.assigned(slot) for part in ex.alternatives(v)) if slot else False
+        values = self.facts.assigned(slot) if slot is not None else []
+        held = [_unwrapped(part) for value in values for part in ex.alternatives(value)]
+        return any(map(_head, held)) or (bool(held) and all(isinstance(part, cst.SimpleString) for part in held))
 
     def _is_added_where_cut(self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None) -> bool:
         """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
@@ -468,6 +479,12 @@ def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpress
     if isinstance(part.upper, cst.UnaryOperation):  # `text[:-1]`
         return None
     return node.value, part.upper
+
+
+def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`text[:n]` of `text[:n].rstrip()`."""
+    base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in _WRAPPERS else None
+    return _unwrapped(base) if base is not None else node
 
 
 def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
