@@ -37,7 +37,7 @@ _EXCERPT = 600
 """Characters: what is cut to less may be an excerpt, where it is one of several, or told of an error."""
 _PAGE = 1500
 """Characters: what is cut to less may be enough for what a model is asked, as for a title."""
-_BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round"})
+_BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
@@ -199,13 +199,22 @@ class Heads:
                     yield from self._find(element.value, replace(way, each=False))
             elif slot is not None and slot not in way.seen and isinstance(part, cst.Name) and slot[1] is way.function:
                 inner = replace(way, seen=way.seen | {slot})
-                appended = self.facts.appended(slot)
-                telling = [value for value in appended if _head(value) is None and self._tells(value)]
-                for value in appended:
-                    told = any(self._go_together(value, other) for other in telling)
-                    yield from self._find(value, inner.told(told))
+                yield from self._added(slot, inner)
                 for value in self.facts.assigned(slot):
                     yield from self._put(value, inner)
+
+    def _added(self, slot: Slot, way: _Way) -> Iterator[Head]:
+        """What is appended to a list in a function, and by those that it hands the list to."""
+        appended = self.facts.appended(slot)
+        telling = [value for value in appended if _head(value) is None and self._tells(value)]
+        for value in appended:
+            told = any(self._go_together(value, other) for other in telling)
+            yield from self._find(value, way.told(told))
+        for site in self.anatomy.calls.calls.get(way.function, ()) if way.depth <= _DEEPEST else ():
+            for place, value in self.facts.slots.bindings(site.node, site.callee):
+                if self.facts.slots.of(value) == slot and place != slot and site.node not in way.calls:
+                    there = replace(way, function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
+                    yield from self._added(place, there)
 
     def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether one run may come to both: not in two branches of a test."""
@@ -233,13 +242,14 @@ class Heads:
                     yield from self._find(inner.value, replace(way, function=callee, calls=(*way.calls, node)))
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
-        """Whether it stands under `if most <= 3`: there is no room for a note then."""
+        """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""
         for outer in self.module.ancestors(node):
             if isinstance(outer, cst.If) and isinstance(outer.test, cst.Comparison):
-                left, _, right = ex.compared(outer.test)
+                left, operator, right = ex.compared(outer.test)
                 most = ex.integer(right)
                 if most is not None and most < _LABEL and ex.source(left) == ex.source(size):
-                    return self.module.inside(node, outer.body)
+                    few = outer.body if isinstance(operator, (cst.LessThan, cst.LessThanEqual)) else outer.orelse
+                    return few is not None and self.module.inside(node, few)
         return False
 
     def _is_list(self, node: cst.BaseExpression) -> bool:
