@@ -36,10 +36,10 @@ def say(client, history, text):
 A condition asks whether a message, or its text, is missing in a message history (or in the contents of its messages),
 also part by part (`any(m.role == role and m.content == text for m in history)`), and appends that message to it, or
 leaves where it is there. Or it asks whether a key made of nothing but role, name and content of a message has been
-seen, and appends the message. Or a history is kept but for messages that are equal to one of others (`[m for m in
-history if m not in old]`). Messages are compared by what they say where the file makes them as dicts without an id, or
-as records (a dataclass, say) with no other field than who speaks and what is said. System messages, tool results, keys
-with an id or a time, and comparisons with the last message only are silent.
+seen, and appends the message. Or a history is kept but for messages that are equal to one of others
+(`[m for m in history if m not in old]`). Messages are compared by what they say where the file makes them as dicts
+without an id, or as records (a dataclass, say) with no other field than who speaks and what is said. System messages,
+tool results, keys with an id or a time, and comparisons with the last message only are silent.
 
 ## Known problems
 Message objects that carry an id of their own, unseen here, are told apart by it.
