@@ -23,6 +23,8 @@ _NEW_ONLY = frozenset({"new_messages"})
 """Pydantic AI: `result.new_messages()`. The name says it."""
 _WHOLE = words.ALL_MESSAGES | {"history"}
 """Also of a chat of Gemini that is made with a history: what it was given, too."""
+_OF_RUNS = words.ALL_MESSAGES - {"get_history"}
+"""Of a run of an agent, and not of a chat with a model."""
 _NEW_ONLY_OF = {"swarm.Swarm": "messages"}
 """Classes of which the `run` gives back the new messages under a name that does not say so."""
 
@@ -116,13 +118,13 @@ class Agent:
 def whole_runs(anatomy: Anatomy) -> Iterator[cst.Call]:
     """The calls of whose results all messages are taken."""
     for node in anatomy.module.nodes_of(cst.Attribute):
-        if node.attr.value in words.ALL_MESSAGES:
+        if node.attr.value in _OF_RUNS:
             yield from _runs(anatomy, node.value)
 
 
 def agents_of(anatomy: Anatomy, node: cst.Call) -> Iterator[Agent]:
     """The agents of whose run a call gives all messages: `result.all_messages()`."""
-    if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in words.ALL_MESSAGES:
+    if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _OF_RUNS:
         return
     for run in _runs(anatomy, node.func.value):
         for value in (ex.receiver(run), *ex.positional(run)[:1]):
