@@ -377,12 +377,14 @@ class Heads:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
         return head.each and self._is_under(head, _LABEL)
 
-    def is_shortened(self, head: Head, content: cst.BaseExpression) -> bool:
+    def is_shortened(self, head: Head, content: cst.BaseExpression, *, kept: bool) -> bool:
         """Whether it is a text of some length, which no model has written, that is cut to more than a page.
 
-        `content` is what the message says in which it is.
+        `content` is what the message says in which it is. Where that is `kept` for all that is asked later, a page is
+        no measure of what is needed.
         """
-        if self._is_under(head, _PAGE) or self._is_error(head) or not self._is_limit(head.size):
+        most = _PAGE if not kept else _EXCERPT if head.each else _LABEL
+        if self._is_under(head, most) or self._is_error(head) or not self._is_limit(head.size):
             return False
         values = self._values(head.text, head.calls)
         given = parameter_names(head.function) if head.function in self.anatomy.tools else set()
