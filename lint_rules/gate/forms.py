@@ -64,8 +64,12 @@ def takes_new(node: ast.Assign) -> bool:
     return type(func) is ast.Attribute and func.attr == "new_messages"
 
 
-def asks_for_member(node: ast.If) -> bool:
-    return type(node.test) is ast.Compare and type(node.test.ops[0]) in {ast.In, ast.NotIn}
+def asks_for_member(test: ast.expr) -> bool:
+    """`if m in history`, `if any(x.content == m.content for x in history)`, and that it is not so."""
+    test = test.operand if type(test) is ast.UnaryOp else test
+    if type(test) is ast.Call:
+        return type(test.func) is ast.Name and test.func.id == "any"
+    return type(test) is ast.Compare and type(test.ops[0]) in {ast.In, ast.NotIn}
 
 
 def possible_names(nodes: list[ast.expr]) -> Iterator[str]:

@@ -416,11 +416,16 @@ class Needs(Surroundings):
         Or a result under an id that is put together.
         """
         cuts = self._cuts or self._takes_back()
-        told = cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of)
+        told = cuts and (self.agent or self.lists_messages(_TOOL_FIELDS) or self.is_told_of or self._takes_all)
         return told or (self._answers and self.has(ast.JoinedStr, ast.BinOp))
 
     def cuts_system(self) -> bool:
-        return self._cuts and ((self.agent and self.mentions(_SYSTEM)) or self.is_told_of)
+        return self._cuts and ((self.agent and self.mentions(_SYSTEM)) or self.is_told_of or self._takes_all)
+
+    @property
+    def _takes_all(self) -> bool:
+        """All messages of a run (Pydantic AI, Agents SDK)."""
+        return not self.attributes.isdisjoint(words.ALL_MESSAGES)
 
     def takes_tail(self) -> bool:
         """`history[-n:]` with a number that is worked out."""
@@ -450,7 +455,7 @@ class Needs(Surroundings):
         """
         if self.turns_elsewhere() or (self.agent and self.asks):
             return True
-        if not self.agent and self.attributes.isdisjoint(words.ALL_MESSAGES):
+        if not self.agent and not self._takes_all:
             return False
         return (
             not self.called.isdisjoint(_GROWERS)
@@ -501,8 +506,9 @@ class Needs(Surroundings):
         )
 
     def tests_membership(self) -> bool:
-        """`if m not in history`."""
-        return any(map(forms.asks_for_member, self.nodes[ast.If]))
+        """`if m not in history`, `[m for m in history if m not in old]`."""
+        picked = (test for node in self.nodes[ast.ListComp] for over in node.generators for test in over.ifs)
+        return any(map(forms.asks_for_member, (*(node.test for node in self.nodes[ast.If]), *picked)))
 
     def signals(self) -> bool:
         return not self.called.isdisjoint(_SIGNALS) and self.asks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -20,9 +21,12 @@ _TELLS_NOTHING_ELSE = frozenset({"role", "content", "name", "text", "type", "par
 
 @record
 class LeftOut:
-    """`node` asks whether a message is new: to the list in `history`, or by a key of its own that is in `seen`."""
+    """`node` asks whether a message is new: to the list in `history`, or by a key of its own that is in `seen`.
 
-    node: cst.If
+    Where it takes messages out of `history`, it asks whether they are among those of `seen`.
+    """
+
+    node: cst.If | cst.ListComp
     history: Slot | None
     seen: cst.BaseExpression
 
@@ -30,25 +34,89 @@ class LeftOut:
 def left_out(anatomy: Anatomy) -> Iterator[LeftOut]:
     """Where a file stores a message only if no equal one was there before, and it has nothing that tells them apart."""
     for node in anatomy.module.nodes_of(cst.If):
-        test = node.test
-        if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        question = _question(node.test)
+        kept = _kept(anatomy, node, question.is_new) if question is not None else None
+        if question is None or kept is None:
             continue
-        asked, target = test.left, test.comparisons[0]
-        seen = target.comparator
-        if isinstance(target.operator, cst.NotIn):
-            history = _history(anatomy, seen)
-            if history is not None and _stores(anatomy, node.body, history, asked):
-                yield LeftOut(node, history, seen)
-            if _keeps_unseen(anatomy, asked, seen, node.body):
-                yield LeftOut(node, None, seen)
-        elif isinstance(target.operator, cst.In) and _skips(node):
-            loop = next((o for o in anatomy.module.ancestors(node) if isinstance(o, (cst.For, cst.FunctionDef))), None)
-            if isinstance(loop, cst.For) and _keeps_unseen(anatomy, asked, seen, loop.body):
-                yield LeftOut(node, None, seen)
+        history = _history(anatomy, question.seen)
+        if history is not None and _stores(anatomy, kept, history, question):
+            yield LeftOut(node, history, question.seen)
+        if _keeps_unseen(anatomy, question.asked, question.seen, kept):
+            yield LeftOut(node, None, question.seen)
+    yield from _taken_out(anatomy)
 
 
-def _skips(node: cst.If) -> bool:
-    return node.orelse is None and bool(nodes_below(node.body, cst.Continue))
+def _taken_out(anatomy: Anatomy) -> Iterator[LeftOut]:
+    """`history = [m for m in history if m not in old]`: with each that is in `old` go all that are equal to it."""
+    for picked in anatomy.module.nodes_of(cst.ListComp):
+        over, outer = picked.for_in, anatomy.module.parent[picked]
+        question = _question(over.ifs[0].test) if len(over.ifs) == 1 else None
+        targets = ex.targets(outer) if isinstance(outer, (cst.Assign, cst.AnnAssign)) else []
+        if question is None or not question.is_new or [ex.source(each) for each in targets] != [ex.source(over.iter)]:
+            continue
+        same = {ex.source(each) for each in (over.target, picked.elt, question.asked)}
+        history = _history(anatomy, over.iter) if len(same) == 1 else None
+        if history is not None and Kind.HISTORY in anatomy.facts.kinds(question.seen) and _messages_are_values(anatomy):
+            yield LeftOut(picked, history, question.seen)
+
+
+@record
+class _Question:
+    """A test whether `asked` is in `seen`; `is_new`: whether it is not. `by_parts`: role and text are asked for."""
+
+    asked: cst.BaseExpression
+    seen: cst.BaseExpression
+    is_new: bool
+    by_parts: bool = False
+
+
+def _question(test: cst.BaseExpression) -> _Question | None:
+    """`m in seen`, `any(x.role == m.role and x.content == m.content for x in seen)`, and that it is not so."""
+    test = ex.inner(test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        found = _question(test.expression)
+        return replace(found, is_new=not found.is_new) if found is not None else None
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        asked, operator, seen = ex.compared(test)
+        return _Question(asked, seen, type(operator) is cst.NotIn) if type(operator) in {cst.In, cst.NotIn} else None
+    looked = ex.positional(test) if isinstance(test, cst.Call) and ex.dotted(test.func) == "any" else []
+    if len(looked) != 1 or not isinstance(looked[0], (cst.GeneratorExp, cst.ListComp)) or looked[0].for_in.ifs:
+        return None
+    over = looked[0].for_in
+    parts = [_compared_part(part, over.target) for part in _both(looked[0].elt)]
+    said = {part[0]: part[1] for part in parts if part is not None}
+    if None in parts or "content" not in said or not _TELLS_NOTHING_ELSE.issuperset(said):
+        return None
+    return _Question(said["content"], over.iter, False, by_parts=True)
+
+
+def _both(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """All that has to hold."""
+    test = ex.inner(test)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*_both(test.left), *_both(test.right)]
+    return [test]
+
+
+def _compared_part(test: cst.BaseExpression, of: cst.BaseExpression) -> tuple[str, cst.BaseExpression] | None:
+    """`(name, value)` of `x.name == value`, also the other way round, for the `x` that is looked at."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return None
+    left, operator, right = ex.compared(test)
+    for side, other in ((left, right), (right, left)) if type(operator) is cst.Equal else ():
+        part = ex.member(side)
+        if part is not None and ex.source(part[0]) == ex.source(of):
+            return part[1], other
+    return None
+
+
+def _kept(anatomy: Anatomy, node: cst.If, is_new: bool) -> cst.BaseSuite | None:
+    """Where one comes to only with what is new: into the body of a test, or past one that leaves with what is not."""
+    if is_new:
+        return node.body
+    around = next((o for o in anatomy.module.ancestors(node) if isinstance(o, (cst.For, cst.FunctionDef))), None)
+    leaves = cst.Continue if isinstance(around, cst.For) else cst.Return
+    return around.body if around is not None and node.orelse is None and nodes_below(node.body, leaves) else None
 
 
 # -- an equal message in the history ------------------------------------------------------------------------------
@@ -66,9 +134,16 @@ def _history(anatomy: Anatomy, container: cst.BaseExpression) -> Slot | None:
     return anatomy.facts.slots.of(container)
 
 
-def _stores(anatomy: Anatomy, region: cst.CSTNode, history: Slot, asked: cst.BaseExpression) -> bool:
+def _stores(anatomy: Anatomy, region: cst.CSTNode, history: Slot, question: _Question) -> bool:
     """Whether a region stores in a history what was asked for."""
-    return any(_is_value(anatomy, stored, asked) for stored in _stored_in(anatomy, region, history))
+    return any(_is_asked(anatomy, stored, question) for stored in _stored_in(anatomy, region, history))
+
+
+def _is_asked(anatomy: Anatomy, stored: Stored, question: _Question) -> bool:
+    if not question.by_parts:
+        return _is_value(anatomy, stored, question.asked)
+    content = stored.message.content if stored.message is not None else None
+    return content is not None and ex.source(content, 200) == ex.source(question.asked, 200)
 
 
 def _stored_in(anatomy: Anatomy, region: cst.CSTNode, slot: Slot) -> Iterator[Stored]:
@@ -110,7 +185,7 @@ def _messages_are_values(anatomy: Anatomy) -> bool:
         stored.message.node
         for function in anatomy.module.functions
         for stored in anatomy.transcript.stored(function)
-        if stored.message is not None and stored.role in {"user", "assistant"}
+        if stored.message is not None and stored.role in {"user", "assistant"} and stored.calls is None
     ]
     nodes = [value for node in made for value in (node, *anatomy.facts.values_of(node))]
     displays = [node for node in nodes if isinstance(node, (cst.Dict, cst.Call))]

@@ -1,8 +1,8 @@
 """# membership-dedup (AGL612)
 
 ## What it does
-Reports a message that is stored only if no equal message is in the history yet, and messages that are left out since
-their role and content have been seen before.
+Reports a message that is stored only if no equal message is in the history yet, and messages that are left out, or
+taken out, since another one has the same role and content.
 
 ## Why is this bad
 People repeat themselves, and mean it. The second "yes" of a conversation, the second "go on", the same short answer
@@ -34,10 +34,12 @@ def say(client, history, text):
 
 ## How it decides
 A condition asks whether a message, or its text, is missing in a message history (or in the contents of its messages),
-and appends that message to it. Or it asks whether a key made of nothing but role, name and content of a message has
-been seen, and appends the message. Messages are compared by what they say where the file makes them as dicts without
-an id, or as records (a dataclass, say) with no other field than who speaks and what is said. System messages, tool
-results, keys with an id or a time, and comparisons with the last message only are silent.
+also part by part (`any(m.role == role and m.content == text for m in history)`), and appends that message to it, or
+leaves where it is there. Or it asks whether a key made of nothing but role, name and content of a message has been
+seen, and appends the message. Or a history is kept but for messages that are equal to one of others
+(`[m for m in history if m not in old]`). Messages are compared by what they say where the file makes them as dicts
+without an id, or as records (a dataclass, say) with no other field than who speaks and what is said. System messages,
+tool results, keys with an id or a time, and comparisons with the last message only are silent.
 
 ## Known problems
 Message objects that carry an id of their own, unseen here, are told apart by it.
@@ -53,6 +55,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
@@ -66,7 +70,10 @@ _HARM = ' a second "yes" is lost, and the model reads a question without its ans
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in left_out(anatomy):
-        if found.history is not None:
+        if isinstance(found.node, cst.ListComp):
+            seen = ex.source(found.seen, 40)
+            message = f"messages that are equal to one of `{seen}` are taken out with it:{_HARM}"
+        elif found.history is not None:
             message = f"the message is stored only if `{describe(found.history)}` holds no equal one:{_HARM}"
         else:
             seen = ex.source(found.seen, 40)

@@ -125,17 +125,17 @@ class _Told:
             used = {node.attr for method in cls.methods.values() for node in _own_attributes(method)}
             left_open = self._left_open(cls)
             for name, method in cls.methods.items():
-                takes = method.parameters or getattr(method.node.args, "kwarg", None)
-                if left_open and not left_open.intersection((name, *(node.attr for node in _own_attributes(method)))):
+                takes = _takes(method) or left_open.get(name)
+                if left_open and left_open.keys().isdisjoint((name, *(node.attr for node in _own_attributes(method)))):
                     continue
                 if takes and name not in used and not method.decorators and name != "__init__":
                     yield method
 
-    def _left_open(self, cls: ClassFrame) -> set[str]:
-        """The methods that a class, or one that it inherits from, leaves to others: what a tool does, and not how it
-        is shown, has no default."""
+    def _left_open(self, cls: ClassFrame) -> dict[str, bool]:
+        """The methods that a class, or one that it inherits from, leaves to others, and whether they take arguments:
+        what a tool does, and not how it is shown, has no default."""
         every = [(name, method) for each in (cls, *self._values.bases(cls)) for name, method in each.methods.items()]
-        return {name for name, method in every if "abstractmethod" in method.decorators}
+        return {name: _takes(method) for name, method in every if "abstractmethod" in method.decorators}
 
     def _parts(self, cls: ClassFrame) -> Iterator[str]:
         """What a class has, has in an object that tells of it, tells the class that it inherits from, or says if asked:
@@ -281,6 +281,11 @@ def _names(module: Module) -> Iterator[str]:
 
 def _decorates(module: Module, node: ast.AST) -> bool:
     return any(node in getattr(frame.node, "decorator_list", ()) for frame in module.frames)
+
+
+def _takes(method: Frame) -> bool:
+    """Whether a method takes arguments."""
+    return bool(method.parameters or getattr(getattr(method.node, "args", None), "kwarg", None))
 
 
 def _own_attributes(method: Frame) -> Iterator[ast.Attribute]:

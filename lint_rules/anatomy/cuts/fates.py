@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.run_results import whole_runs
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import is_element, names_of_elements
@@ -152,6 +154,8 @@ class Fates:
                     yield from self._uses(slot, callee, seen | {slot})
         elif (run := run_elsewhere(self.anatomy, call)) is not None:
             yield from self._passed_on(call, arg, *run, seen)
+        elif call in self._runs:
+            yield "sent", call
         elif base is not None and name in {"extend", "extendleft"}:
             grown = self.facts.slots.of(base)
             if grown is not None and is_parameter(grown) and self.anatomy.is_history(base):
@@ -159,6 +163,11 @@ class Fates:
             yield from self._lands(grown, call, seen)
         elif base is not None and name in _STORERS:
             yield "stored", call
+
+    @cached_property
+    def _runs(self) -> set[cst.Call]:
+        """The runs of which something takes all messages: what they are handed is among these."""
+        return set(whole_runs(self.anatomy))
 
     def _passed_on(
         self, call: cst.Call, arg: cst.Arg, there: Anatomy, callee: Scope, seen: frozenset[Slot]

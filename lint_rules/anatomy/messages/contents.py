@@ -19,6 +19,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, run_elsewhere
 from lint_rules.anatomy.messages.messages import Role
 from lint_rules.anatomy.messages.role_tests import named_roles
+from lint_rules.anatomy.messages.run_results import Agent, agents_of
 from lint_rules.anatomy.messages.sent import as_callers_have_it
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
@@ -82,6 +83,8 @@ class Contents:
         for slot in self.flowing_into(node):
             if slot[0] == "outside":  # of which something is known only where messages go there, and come back
                 return Proof(node, "the message history, as it was stored")
+            if slot[0] == "call" and next(self._agents([slot]), None) is not None:
+                return Proof(slot[1], "the message history: all the messages of a run")
             known = self.facts.of(slot).get(Kind.HISTORY)
             if known is not None and slot[0] in {"call", "return"}:
                 return Proof(known.root.node, f"the message history: {known.clause}")
@@ -123,7 +126,17 @@ class Contents:
                     reason = f"its messages may belong to a tool call: `{element[1].name}` has `{field}`"
                     told = told or Proof(element[1].node, reason, element[0].module, seen=False)
         found = self._given(node, "tool", mended=mended) or told or self._looked_for(node)
-        return found or self._grown_elsewhere(node) or self._added_to_state(node)
+        return found or self._grown_elsewhere(node) or self._added_to_state(node) or self._called_in_runs(node)
+
+    def _called_in_runs(self, node: cst.BaseExpression) -> Proof | None:
+        """Where the agent is given tools of whose runs a list has all messages."""
+        given = ((agent, agent.tools) for agent in self._agents(self.flowing_into(node)))
+        reason = "its messages are those of a run, and here is what the run may call"
+        return next((Proof(tools, reason, agent.there.module) for agent, tools in given if tools is not None), None)
+
+    def _agents(self, slots: Iterable[Slot]) -> Iterator[Agent]:
+        """The agents of whose runs a list has all messages."""
+        yield from (agent for slot in slots if slot[0] == "call" for agent in agents_of(self.anatomy, slot[1]))
 
     def results_put_into(self, slots: Iterable[Slot]) -> list[cst.CSTNode]:
         """Where this file stores results of tool calls in these lists themselves."""
@@ -355,7 +368,10 @@ class Contents:
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may begin with a system message."""
-        return self._system_in(self.flowing_into(node)) or self._given(node, "system")
+        told = self._system_in(self.flowing_into(node)) or self._given(node, "system")
+        first = ((agent, agent.system) for agent in self._agents(self.flowing_into(node) if told is None else ()))
+        reason = "the first run puts it in front of its messages, and no later one"
+        return told or next((Proof(at, reason, agent.there.module) for agent, at in first if at is not None), None)
 
     def _system_in(self, slots: Iterable[Slot]) -> Proof | None:
         for slot in slots:

@@ -37,7 +37,7 @@ _EXCERPT = 600
 """Characters: what is cut to less may be an excerpt, where it is one of several, or told of an error."""
 _PAGE = 1500
 """Characters: what is cut to less may be enough for what a model is asked, as for a title."""
-_BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round"})
+_BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"})
 """Functions that give a length where they are handed, or look up, one."""
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
@@ -199,13 +199,22 @@ class Heads:
                     yield from self._find(element.value, replace(way, each=False))
             elif slot is not None and slot not in way.seen and isinstance(part, cst.Name) and slot[1] is way.function:
                 inner = replace(way, seen=way.seen | {slot})
-                appended = self.facts.appended(slot)
-                telling = [value for value in appended if _head(value) is None and self._tells(value)]
-                for value in appended:
-                    told = any(self._go_together(value, other) for other in telling)
-                    yield from self._find(value, inner.told(told))
+                yield from self._added(slot, inner)
                 for value in self.facts.assigned(slot):
                     yield from self._put(value, inner)
+
+    def _added(self, slot: Slot, way: _Way) -> Iterator[Head]:
+        """What is appended to a list in a function, and by those that it hands the list to."""
+        appended = self.facts.appended(slot)
+        telling = [value for value in appended if _head(value) is None and self._tells(value)]
+        for value in appended:
+            told = any(self._go_together(value, other) for other in telling)
+            yield from self._find(value, way.told(told))
+        for site in self.anatomy.calls.calls.get(way.function, ()) if way.depth <= _DEEPEST else ():
+            for place, value in self.facts.slots.bindings(site.node, site.callee):
+                if self.facts.slots.of(value) == slot and place != slot and site.node not in way.calls:
+                    there = replace(way, function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
+                    yield from self._added(place, there)
 
     def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether one run may come to both: not in two branches of a test."""
@@ -233,13 +242,14 @@ class Heads:
                     yield from self._find(inner.value, replace(way, function=callee, calls=(*way.calls, node)))
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
-        """Whether it stands under `if most <= 3`: there is no room for a note then."""
+        """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""
         for outer in self.module.ancestors(node):
             if isinstance(outer, cst.If) and isinstance(outer.test, cst.Comparison):
-                left, _, right = ex.compared(outer.test)
+                left, operator, right = ex.compared(outer.test)
                 most = ex.integer(right)
                 if most is not None and most < _LABEL and ex.source(left) == ex.source(size):
-                    return self.module.inside(node, outer.body)
+                    few = outer.body if isinstance(operator, (cst.LessThan, cst.LessThanEqual)) else outer.orelse
+                    return few is not None and self.module.inside(node, few)
         return False
 
     def _is_list(self, node: cst.BaseExpression) -> bool:
@@ -277,16 +287,27 @@ class Heads:
                 return True
             if isinstance(part, (cst.Name, cst.Attribute)):
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
-                if isinstance(self.module.parent[part], (cst.Slice, cst.Subscript)):
+                if self._is_bound(part):
                     continue
-                if (words.SAYS_HOW_MUCH.search(name) and not self._is_cut(part)) or self._stands_for_a_note(part):
+                if (words.SAYS_HOW_MUCH.search(name) and not self._is_read(part)) or self._stands_for_a_note(part):
                     return True
         return False
 
-    def _is_cut(self, node: cst.Name | cst.Attribute) -> bool:
-        """`short` of `short = text[:n]`, whatever it is called: the model reads what it holds, and not its name."""
+    def _is_bound(self, node: cst.CSTNode) -> bool:
+        """Whether it says what is cut, or where: `text`, `limit` of `text[: limit - 3]`."""
+        if isinstance(self.module.parent[node], cst.Subscript):
+            return True
+        for outer in self.module.ancestors(node):
+            if not isinstance(outer, cst.BaseExpression):
+                return isinstance(outer, cst.Slice)
+        return False
+
+    def _is_read(self, node: cst.Name | cst.Attribute) -> bool:
+        """`short` of `short = text[:n].strip()`, `mark` of `mark = "..."`: the model reads what it holds, no name."""
         slot = self.facts.slots.of(node)
-        return any(_head(part) for v in self.facts.assigned(slot) for part in ex.alternatives(v)) if slot else False
+        values = self.facts.assigned(slot) if slot is not None else []
+        held = [_unwrapped(part) for value in values for part in ex.alternatives(value)]
+        return any(map(_head, held)) or (bool(held) and all(isinstance(part, cst.SimpleString) for part in held))
 
     def _is_added_where_cut(self, whole: cst.BaseExpression, piece: cst.CSTNode, behind: cst.CSTNode | None) -> bool:
         """Whether a text is longer than what is left of it, and words come behind only then: whatever these say."""
@@ -356,12 +377,14 @@ class Heads:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
         return head.each and self._is_under(head, _LABEL)
 
-    def is_shortened(self, head: Head, content: cst.BaseExpression) -> bool:
+    def is_shortened(self, head: Head, content: cst.BaseExpression, *, kept: bool) -> bool:
         """Whether it is a text of some length, which no model has written, that is cut to more than a page.
 
-        `content` is what the message says in which it is.
+        `content` is what the message says in which it is. Where that is `kept` for all that is asked later, a page is
+        no measure of what is needed.
         """
-        if self._is_under(head, _PAGE) or self._is_error(head) or not self._is_limit(head.size):
+        most = _PAGE if not kept else _EXCERPT if head.each else _LABEL
+        if self._is_under(head, most) or self._is_error(head) or not self._is_limit(head.size):
             return False
         values = self._values(head.text, head.calls)
         given = parameter_names(head.function) if head.function in self.anatomy.tools else set()
@@ -468,6 +491,12 @@ def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpress
     if isinstance(part.upper, cst.UnaryOperation):  # `text[:-1]`
         return None
     return node.value, part.upper
+
+
+def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`text[:n]` of `text[:n].rstrip()`."""
+    base = ex.receiver(node) if isinstance(node, cst.Call) and ex.called_name(node) in _WRAPPERS else None
+    return _unwrapped(base) if base is not None else node
 
 
 def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

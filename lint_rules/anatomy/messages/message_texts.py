@@ -33,7 +33,8 @@ _LABEL = 100
 class MessageText:
     """`content` is what the message at `node` says; `answers`: it answers a call; `changed`: it was stored before.
 
-    `tool` is the name of the tool that gives it back; `asked`: it is sent with a request.
+    `tool` is the name of the tool that gives it back; `asked`: it is sent with a request; `kept`: it is stored where
+    what the model says is stored, too, so that each later request has it.
     """
 
     node: cst.CSTNode
@@ -43,6 +44,7 @@ class MessageText:
     changed: bool
     tool: str | None = None
     asked: bool = False
+    kept: bool = False
 
 
 def texts(anatomy: Anatomy) -> Iterator[MessageText]:
@@ -80,15 +82,16 @@ def _returned(anatomy: Anatomy) -> Iterator[MessageText]:
 
 def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
     seen: set[cst.CSTNode] = set()
-    for function in anatomy.module.functions:
-        for stored in anatomy.transcript.stored(function):
-            if stored.answers and _is_note(stored):
-                continue
+    every = [stored for function in anatomy.module.functions for stored in anatomy.transcript.stored(function)]
+    talks = {stored.slot for stored in every if stored.answers or stored.role == "assistant"}
+    for stored in every:
+        if not (stored.answers and _is_note(stored)):
+            kept = stored.slot is not None and stored.slot in talks
             content = stored.message.content if stored.message is not None else None
             for given in [content] if content is not None else _handed_on(anatomy, stored):
                 where = anatomy.module.scope_of[given].function
                 for part in _said(given) if given not in seen else ():
-                    yield MessageText(stored.node, part, where, stored.answers, False)
+                    yield MessageText(stored.node, part, where, stored.answers, False, kept=kept)
                 seen.add(given)
 
 
