@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 import libcst as cst
 
@@ -10,9 +11,10 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.truth import evaluate
 
-Told = dict[str, bool]
-"""Parameters that a call sets to a constant, and whether that is true."""
+Told = Mapping[str, str]
+"""Parameters that a call sets to one of the constants of Python, and to which."""
 _TRUTH = {"True": True, "False": False, "None": False}
 
 
@@ -26,7 +28,7 @@ def told_by(anatomy: Anatomy, call: cst.Call, callee: Scope) -> Told:
     else:
         given = {}
     kept = {name: value for name, value in given.items() if not anatomy.facts.assigned(slots.parameter(callee, name))}
-    return {name: _TRUTH[said] for name, value in kept.items() if (said := ex.dotted(value) or "") in _TRUTH}
+    return {name: said for name, value in kept.items() if (said := ex.dotted(value) or "") in _TRUTH}
 
 
 def leaves_out(anatomy: Anatomy, function: Scope, told: Told, nodes: Iterable[cst.CSTNode]) -> bool:
@@ -41,7 +43,7 @@ def leaves_out(anatomy: Anatomy, function: Scope, told: Told, nodes: Iterable[cs
         if point not in seen:
             seen.add(point)
             test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
-            closed = {True: "false", False: "true", None: ""}[_outcome(test, told) if test is not None else None]
+            closed = {True: "false", False: "true", None: ""}[outcome(test, told) if test is not None else None]
             queue += [target for target, kind in point.successors if kind != closed]
     return not any(
         point in seen and not _is_passed_by(anatomy, node, told)
@@ -55,8 +57,8 @@ def _is_passed_by(anatomy: Anatomy, node: cst.CSTNode, told: Told) -> bool:
     below = node
     for outer in anatomy.module.ancestors(node):
         if isinstance(outer, cst.IfExp):
-            outcome = _outcome(outer.test, told)
-            if (outcome is False and below is outer.body) or (outcome is True and below is outer.orelse):
+            found = outcome(outer.test, told)
+            if (found is False and below is outer.body) or (found is True and below is outer.orelse):
                 return True
         if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             return False
@@ -64,16 +66,20 @@ def _is_passed_by(anatomy: Anatomy, node: cst.CSTNode, told: Told) -> bool:
     return False
 
 
-def _outcome(test: cst.BaseExpression, told: Told) -> bool | None:
+def outcome(test: cst.BaseExpression, told: Told) -> bool | None:
     """What a test gives, None where that is open."""
-    test = ex.inner(test)
-    if isinstance(test, cst.Name):
-        return told.get(test.value)
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        found = _outcome(test.expression, told)
-        return None if found is None else not found
-    if isinstance(test, cst.BooleanOperation):
-        sides = {_outcome(test.left, told), _outcome(test.right, told)}
-        decides = isinstance(test.operator, cst.Or)
-        return decides if decides in sides else None if None in sides else not decides
-    return None
+    return evaluate(test, partial(_atom, told))
+
+
+def _atom(told: Told, part: cst.BaseExpression) -> bool | None:
+    """`remember`, `remember is False`, `command is not None`."""
+    if isinstance(part, cst.Name):
+        return _TRUTH.get(told.get(part.value, ""))
+    if not isinstance(part, cst.Comparison):
+        return None
+    left, operator, right = ex.compared(part)
+    said, asked = told.get(left.value) if isinstance(left, cst.Name) else None, ex.dotted(right)
+    if said is None or asked not in _TRUTH:
+        return None
+    same = isinstance(operator, (cst.Is, cst.Equal))
+    return (said == asked) is same if same or isinstance(operator, (cst.IsNot, cst.NotEqual)) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeGuard
 
 import libcst as cst
@@ -19,6 +20,7 @@ from lint_rules.anatomy.messages.growth import always_comes_to, reads, reset_pla
 from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
+from lint_rules.anatomy.program.told import Told, told_by
 from lint_rules.anatomy.turns.detached import is_put_nowhere
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
@@ -83,7 +85,7 @@ class _Search:
         self.anatomy = anatomy
         self.lasting = Lasting(anatomy)
         self.places = ReplyPlaces(anatomy, lost=is_put_nowhere)
-        self._pending: dict[tuple[Scope, Slot, frozenset[Slot]], list[_Pending]] = {}
+        self._pending: dict[tuple[Scope, Slot, frozenset[Slot], frozenset[tuple[str, str]]], list[_Pending]] = {}
         self._adders: dict[Slot, list[Scope]] = {}
         self._elsewhere: dict[Anatomy, _Search] = {}
 
@@ -288,11 +290,18 @@ class _Search:
     # -- the way of a reply ------------------------------------------------------------------------------------
 
     def _lost(
-        self, function: Scope, slot: Slot, goals: list[Point], depth: int, storing: frozenset[Slot] = frozenset()
+        self,
+        function: Scope,
+        slot: Slot,
+        goals: list[Point],
+        depth: int,
+        storing: frozenset[Slot] = frozenset(),
+        told: Told = MappingProxyType({}),
     ) -> Iterator[_Pending]:
         """Replies to requests with `slot` that reach a goal without being stored; `storing` are callbacks that store.
 
         A user's message is a goal only where no reply is stored behind it: both may be stored when the reply is there.
+        `told`: what the caller tells the function by constants.
         """
         asking = [(call, found) for call in function.nodes if type(call) is cst.Call
                   for found in self._asks(call, slot, depth, storing)]  # fmt: skip
@@ -314,7 +323,7 @@ class _Search:
             if not pending.returned:
                 yield pending
                 continue
-            leaves = next(self.places.forgotten(function, call, ends, barred), None)
+            leaves = next(self.places.forgotten(function, call, ends, barred, told), None)
             if leaves is not None:
                 returned = type(leaves) is (cst.Yield if function.is_generator else cst.Return)
                 inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
@@ -370,7 +379,7 @@ class _Search:
         pending = [
             replace(each, sent="more") if handed.get(held) == "more" else each
             for held in inside
-            for each in self._in(there)._of_callee(callee, held, depth, passed)
+            for each in self._in(there)._of_callee(callee, held, depth, passed, told_by(there, call, callee))
         ]
         if there is self.anatomy:
             return pending
@@ -399,12 +408,14 @@ class _Search:
         asked = sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached)
         return max(asked, len(self.anatomy.turns.requests(function))) > 1
 
-    def _of_callee(self, callee: Scope, slot: Slot, depth: int, storing: frozenset[Slot]) -> list[_Pending]:
-        key = (callee, slot, storing)
+    def _of_callee(
+        self, callee: Scope, slot: Slot, depth: int, storing: frozenset[Slot], told: Told
+    ) -> list[_Pending]:
+        key = (callee, slot, storing, frozenset(told.items()))
         if key not in self._pending:
             self._pending[key] = []
             goals = [self.anatomy.flow(callee).exit]
-            self._pending[key] = list(self._lost(callee, slot, goals, depth + 1, storing))
+            self._pending[key] = list(self._lost(callee, slot, goals, depth + 1, storing, told))
         return self._pending[key]
 
 

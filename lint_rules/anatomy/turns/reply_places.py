@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from types import MappingProxyType
 
 import libcst as cst
 
@@ -15,6 +16,7 @@ from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
+from lint_rules.anatomy.program.told import Told, outcome
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -154,20 +156,24 @@ class ReplyPlaces:
         taken: set[str],
         also: Iterable[cst.CSTNode] = (),
     ) -> set[Point]:
-        """The points at which the reply may be stored; an `if` or loop around one, unless it asks for tool calls.
+        """The points at which the reply may be stored; an `if` about it or a loop around one, unless it asks for calls.
 
         `also` are other nodes that store it.
         """
-        module = self.anatomy.module
+        module, made = self.anatomy.module, self.derived(function, call, put=True, known=taken)
         places = [*self.kept(function, call, taken, slot), *also]
         found = set(self.anatomy.points(function, places))
         for place in places:
             for outer in module.ancestors(place):
                 if outer is function.node:
                     break
-                if type(outer) in _HEADERS and not module.inside(call, outer) and not self.about_calls(outer):
+                if type(outer) in _HEADERS and not module.inside(call, outer) and not self._passes_by(outer, made):
                     found.update(self.anatomy.flow(function).at(outer))
         return found
+
+    def _passes_by(self, header: cst.CSTNode, made: set[str]) -> bool:
+        """Whether a header is passed by with a reply: it asks for calls, or for something that is not the reply."""
+        return self.about_calls(header) or (isinstance(header, cst.If) and not _mentions(header.test, made))
 
     def about_calls(self, header: cst.CSTNode) -> bool:
         """Whether an `if` or loop is about the tool calls of a reply: without any, it is passed by."""
@@ -215,16 +221,22 @@ class ReplyPlaces:
         return any(module.inside(call, arg.value) or reads(arg.value, taken) for arg in node.args)
 
     def forgotten(
-        self, function: Scope, call: cst.Call, ends: Collection[Point], barred: Collection[Point]
+        self,
+        function: Scope,
+        call: cst.Call,
+        ends: Collection[Point],
+        barred: Collection[Point],
+        told: Told = MappingProxyType({}),
     ) -> Iterator[cst.CSTNode]:
         """Where the reply is shown, yielded or returned, on a way from the request to an end past all barred points.
 
-        Last ones first. Where the request was refused, what is shown is no reply.
+        Last ones first. Where the request was refused, what is shown is no reply. `told`: what the function is told by
+        constants.
         """
         taken = self.derived(function, call)
-        held = self._held(function, call, barred)
+        held = self._held(function, call, barred, told)
         refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
-        ways, says = self.anatomy.ways(function), self._is_there(taken, refused)
+        ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told)
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
             points = [
                 point
@@ -247,7 +259,9 @@ class ReplyPlaces:
                 if jump is not leaves and tests and not any(_mentions(test, taken) for test in tests):
                     yield jump
 
-    def _held(self, function: Scope, call: cst.Call, barred: Collection[Point]) -> dict[Point, frozenset[str]]:
+    def _held(
+        self, function: Scope, call: cst.Call, barred: Collection[Point], told: Told
+    ) -> dict[Point, frozenset[str]]:
         """The names that hold the reply, or a part of it, where a statement begins; none behind a barred point.
 
         Only for the points that are reached from the request: a name that is bound to something else holds it no more.
@@ -262,9 +276,11 @@ class ReplyPlaces:
             return self._bound_at(function, point, call, names or frozenset())
 
         def along(
-            _: Point, kind: Edge, __: frozenset[str] | None, behind: frozenset[str] | None
+            point: Point, kind: Edge, _: frozenset[str] | None, behind: frozenset[str] | None
         ) -> frozenset[str] | None:
-            return None if kind == "exception" else behind
+            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+            closed = {True: "false", False: "true", None: ""}[outcome(test, told) if test is not None else None]
+            return None if kind in {"exception", closed} else behind
 
         found = solve(self.anatomy.flow(function), None, after, _either, along)
         return {point: names or frozenset() for point, names in found.items() if names is not None or point in asks}
@@ -284,16 +300,17 @@ class ReplyPlaces:
                 names = names.difference(target.value for target in targets if isinstance(target, cst.Name))
         return names
 
-    def _is_there(self, taken: set[str], refused: Refusals) -> Says:
+    def _is_there(self, taken: set[str], refused: Refusals, told: Told) -> Says:
         """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty."""
 
         def atom(part: cst.BaseExpression) -> bool | None:
             return True if isinstance(part, cst.Name) and part.value in taken else refused.served(part)
 
         def says(node: cst.CSTNode) -> bool | None:
-            if not isinstance(node, (cst.If, cst.While)) or self.about_calls(node):
+            if not isinstance(node, (cst.If, cst.While)):
                 return None
-            return evaluate(node.test, atom)
+            known = outcome(node.test, told)
+            return known if known is not None or self.about_calls(node) else evaluate(node.test, atom)
 
         return says
 
