@@ -20,7 +20,7 @@ from lint_rules.anatomy.messages.growth import always_comes_to, reads, reset_pla
 from lint_rules.anatomy.messages.how_sent import How, how_sent, is_kept_by_server
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.program.told import Told, told_by
+from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.turns.detached import is_put_nowhere
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
@@ -56,7 +56,8 @@ class Forgotten:
 @record
 class _Pending:
     """A reply that a function has got and not stored: `returned` tells whether the caller gets it, `sent` how the
-    history was sent, `leaves` where the reply leaves the function (at first the request itself)."""
+    history was sent, `leaves` where the reply leaves the function (at first the request itself), `at` the call there
+    that asks or leads to it."""
 
     asks: cst.Call
     leaves: cst.CSTNode
@@ -64,6 +65,7 @@ class _Pending:
     returned: bool
     sent: How
     inner: cst.CSTNode | None = None
+    at: cst.CSTNode | None = None
 
 
 def forgotten_replies(anatomy: Anatomy) -> Iterator[Forgotten]:
@@ -96,7 +98,7 @@ class _Search:
         stored = self.anatomy.transcript.stored(function)
         users: dict[Slot, list[Stored]] = {}
         for one in stored:
-            if one.role == "user" and one.slot is not None and one.kind in {*GROWING, "rebind"}:
+            if one.role == "user" and one.slot is not None and one.kind in {*GROWING, "rebind"} and self._is_told(one):
                 users.setdefault(one.slot, []).append(one)
         for slot, begun in users.items():
             goals = self._turn_ends(function, slot, begun)
@@ -118,6 +120,14 @@ class _Search:
                             pending.returned,
                             pending.inner,
                         )
+
+    def _is_told(self, one: Stored) -> bool:
+        """Whether a helper stores what it is handed there: not where a constant tells it not to."""
+        callee = self.anatomy.facts.slots.callee(one.node) if isinstance(one.node, cst.Call) else None
+        if callee is None or one.write is None or one.write.function is not callee:
+            return True
+        told = told_by(self.anatomy, one.node, callee)  # type: ignore[arg-type]
+        return not leaves_out(self.anatomy, callee, told, [one.write.node])
 
     def _turn_ends(self, function: Scope, slot: Slot, users: list[Stored]) -> list[Point]:
         """Where the next turn would miss the reply: the end, if the history lives on, or the next user's message."""
@@ -181,22 +191,12 @@ class _Search:
     def _before(self, function: Scope, users: list[Stored], pending: _Pending) -> Stored | None:
         """The user's message that comes before the request."""
         flow = self.anatomy.flow(function)
-        asked = self._asking_points(function, pending)
+        asked = self.anatomy.points(function, [pending.at or pending.asks])
         for user in users:
             points = self.anatomy.points(function, [user.node])
             if any(p in asked for p in points) or flow.reaches(points, asked, exceptions=False):
                 return user
         return None
-
-    def _asking_points(self, function: Scope, pending: _Pending) -> list[Point]:
-        if pending.within is function:
-            return self.anatomy.points(function, [pending.asks])
-        sites = [s.node for s in self.anatomy.calls.calls[function]]
-        return self.anatomy.points(function, [n for n in sites if self._leads_to(n, pending.within)])
-
-    def _leads_to(self, call: cst.Call, function: Scope) -> bool:
-        callee = self.anatomy.facts.slots.callee(call)
-        return callee is not None and function in self.anatomy.calls.reachable(callee)
 
     def _reset(self, function: Scope, slot: Slot, user: Stored) -> bool:
         """Whether the turn begins with a new list: nothing goes on then. Its own loop is one turn after the other."""
@@ -321,13 +321,13 @@ class _Search:
             if not self._ends(function, start, ends, barred):
                 continue
             if not pending.returned:
-                yield pending
+                yield replace(pending, at=call)
                 continue
             leaves = next(self.places.forgotten(function, call, ends, barred, told), None)
             if leaves is not None:
                 returned = type(leaves) is (cst.Yield if function.is_generator else cst.Return)
                 inner = pending.inner or (pending.leaves if pending.leaves is not pending.asks else None)
-                yield replace(pending, leaves=leaves, returned=returned, inner=inner)
+                yield replace(pending, leaves=leaves, returned=returned, inner=inner, at=call)
 
     def _ends(self, function: Scope, start: list[Point], goals: list[Point], barred: set[Point]) -> bool:
         return self.anatomy.flow(function).reaches(start, goals, barred, exceptions=False)

@@ -233,7 +233,7 @@ class ReplyPlaces:
         Last ones first. Where the request was refused, what is shown is no reply. `told`: what the function is told by
         constants.
         """
-        taken = self.derived(function, call)
+        taken, asks = self.derived(function, call), self.anatomy.points(function, [call])
         held = self._held(function, call, barred, told)
         refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
         ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told)
@@ -245,7 +245,10 @@ class ReplyPlaces:
                 and self._goes(leaves, call, names | self._bound_at(function, point, call, names))
             ]  # fmt: skip
             over = AnyOf(barred, set(self.anatomy.points(function, self._given_up(function, leaves, call, taken))))
-            if points and ways.path(points, ends, over, says=says) is not None:
+            comes = any(point in asks for point in points) or (
+                bool(points) and ways.path(asks, points, barred, says=says) is not None
+            )
+            if comes and ways.path(points, ends, over, says=says) is not None:
                 yield leaves
 
     def _given_up(self, function: Scope, leaves: cst.CSTNode, call: cst.Call, taken: set[str]) -> Iterator[cst.CSTNode]:
