@@ -166,8 +166,8 @@ def _is_before(anatomy: Anatomy, trim: Trim, holds: Proof) -> bool:
     given = (value for value in left if value is not None and not isinstance(value, cst.From))
     if anatomy.aliases.is_lasting(anatomy.aliases.of(slot), function) or any(slots.names_any(v, {slot}) for v in given):
         return False
-    here = holds.node in anatomy.module.scope_of and anatomy.module.scope_of[holds.node].function is function
-    return here and not anatomy.leads(function, [holds.node], [trim.node])
+    answers = [one.node for one in anatomy.transcript.stored(function) if one.slot == slot and one.answers]
+    return holds.node in answers and not anatomy.leads(function, answers, [trim.node])
 
 
 def _draft(trim: Trim, holds: Proof) -> Draft:

@@ -472,8 +472,14 @@ def _read(value: cst.CSTNode) -> Iterator[str]:
             yield name
         if type(node) is cst.IfExp:
             stack += [node.body, node.orelse]
-        elif not _is_verdict(node) and (type(node) is not cst.Attribute or node.attr.value not in _ABOUT):
+        elif not _is_verdict(node) and not _is_about(node):
             stack.extend(children(node))
+
+
+def _is_about(node: cst.CSTNode) -> bool:
+    """`response.status_code`, `result.get("session_id")`: what a response says of itself, or of its conversation."""
+    pair = ex.member(node)
+    return pair is not None and (pair[1] in _ABOUT or pair[1].endswith("_id"))
 
 
 def _is_verdict(node: cst.CSTNode) -> bool:
