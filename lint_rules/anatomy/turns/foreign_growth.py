@@ -60,11 +60,12 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
 
 
 def _is_put(anatomy: Anatomy, call: cst.Call) -> bool:
-    """`talk.say("user", text)`: a call for its own sake, of a method that is told something."""
-    outer = anatomy.module.parent[call]
-    if isinstance(outer, cst.Await):
-        outer = anatomy.module.parent[outer]
-    return isinstance(outer, cst.Expr) and bool(call.args) and ex.receiver(call) is not None
+    """`talk.say("user", text)`: a method that is told something, also if what it gives is used; no run of an agent."""
+    outer = anatomy.module.awaiting(call)
+    if not call.args or ex.receiver(call) is None or not isinstance(outer, (cst.Expr, cst.Assign, cst.AnnAssign)):
+        return False
+    found = run_elsewhere(anatomy, call, asking=True) if not isinstance(outer, cst.Expr) else None
+    return found is None or not found[0].calls.reaches_llm(found[1])
 
 
 def _handed_on(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[_Kept]:

@@ -46,7 +46,7 @@ _DEEPEST = 4
 _NONE: Sequence[Touched] = ()
 _UNNAMED: Sequence[cst.BaseExpression] = ()
 _RUNS = frozenset({"run", "arun"})
-_MOST_LOADS = 40
+_MOST_LOADS = 80
 """Of a function with more calls that may load something, none is known to load the talk."""
 _NEWEST = 8
 """So many reads of a place before a request are followed: those nearest to it."""
@@ -551,7 +551,7 @@ class StoredTurns:
     def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""
         return (one.lies_outside and bool(other.lies_outside or other.over)) or (
-            place is not None and self._module.is_statement(save)
+            place is not None and (self._module.is_statement(save) or self._says_role(save))
         )
 
     def _handles(self, call: cst.Call, function: Scope) -> set[str]:
