@@ -77,7 +77,8 @@ says so, it is reported. Arguments that a function of another file parses are re
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
-the user in a loop, which is over then, with what has been said. A handler that stands around the request as well ends
+the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
+it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends
 the turn, if no other request follows for this call, and it stores nothing, or no more than an answer in the model's
 name that does not say what has failed.
 
@@ -183,7 +184,9 @@ def _decoded(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Draf
         end = Note(way.talk, "the loop that asks the user, and is over then")
         yield Draft(call, message, _HELP, (note, end), fix=repair(anatomy, call, None))
     elif way.script:
-        return
+        if provenance.is_kept_by_package(anatomy, given):
+            message = f"malformed `{text}` ends each run of this page, which has it still: the chat is stuck, {_UNTOLD}"
+            yield Draft(call, message, _HELP, (note,), "medium", fix=repair(anatomy, call, None))
     elif provenance.comes_from_outside(anatomy, given, function):
         message = (
             f"malformed `{text}` raises out of `{function.name}`: one bad call ends the turn, the model is never told"

@@ -24,6 +24,7 @@ from lint_rules.anatomy.program.told import Told, leaves_out, told_by
 from lint_rules.anatomy.turns.detached import is_put_nowhere
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces
+from lint_rules.anatomy.values.provenance import is_of_package
 from lint_rules.anatomy.values.slots import Slot, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
@@ -136,7 +137,7 @@ class _Search:
         if kept is not None and not self.lasting.happens_once(function):
             return [flow.exit, *self.anatomy.points(function, [u.node for u in users])]
         elsewhere = kept is not None and kept[0] in {"member", "item"}
-        if elsewhere and (function is self.anatomy.module.top or self.lasting.is_of_package(slot)):
+        if elsewhere and (function is self.anatomy.module.top or is_of_package(self.anatomy, slot)):
             return [flow.exit]  # a page that runs from top to bottom at each turn, with its state elsewhere
         return self.anatomy.points(function, [u.node for u in users if self._in_dialogue(u.node)])
 
@@ -408,9 +409,7 @@ class _Search:
         asked = sum(len(self.anatomy.calls.llm_calls.get(here, ())) for here in reached)
         return max(asked, len(self.anatomy.turns.requests(function))) > 1
 
-    def _of_callee(
-        self, callee: Scope, slot: Slot, depth: int, storing: frozenset[Slot], told: Told
-    ) -> list[_Pending]:
+    def _of_callee(self, callee: Scope, slot: Slot, depth: int, storing: frozenset[Slot], told: Told) -> list[_Pending]:
         key = (callee, slot, storing, frozenset(told.items()))
         if key not in self._pending:
             self._pending[key] = []

@@ -65,13 +65,6 @@ class Lasting:
             return True
         return bool(self.anatomy.facts.assigned(slot)) or self.anatomy.defined_elsewhere(root[2], "") is not None
 
-    def is_of_package(self, slot: Slot) -> bool:
-        """Whether a place is a part of an installed package, which may keep it when the program is run anew."""
-        root = root_object(slot)
-        name = str(root[2]) if root[:2] == ("var", self.anatomy.module.top) else ""
-        of_project = self.anatomy.imports_module(name) or self.anatomy.defined_elsewhere(name, "") is not None
-        return name in self.anatomy.module.imports.full and not of_project
-
     def is_new(self, value: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether nobody else has a value: it is made here, read of a text or file, or a function gives only such."""
         parts = [*ex.alternatives(value)] if depth <= _DEEPEST else []

@@ -147,6 +147,21 @@ def is_looked_up(anatomy: Anatomy, call: cst.Call) -> bool:
     return isinstance(here, cst.Call) and here not in anatomy.facts.calls and ex.called_name(here)[:1].islower()
 
 
+def is_of_package(anatomy: Anatomy, slot: Slot) -> bool:
+    """Whether a place is a part of an installed package, which may keep it when the program is run anew."""
+    root = root_object(slot)
+    name = str(root[2]) if root[:2] == ("var", anatomy.module.top) else ""
+    of_project = anatomy.imports_module(name) or anatomy.defined_elsewhere(name, "") is not None
+    return name in anatomy.module.imports.full and not of_project
+
+
+def is_kept_by_package(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value was taken out of such a place."""
+    parts = (value, *(source for _, source in _way_back(anatomy, value) if source is not None))
+    slots = (anatomy.facts.slots.of(part) for part in parts)
+    return any(slot is not None and is_of_package(anatomy, slot) for slot in slots)
+
+
 def reads_reply(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the text is taken from a reply that has just come: the message in it, pieces of a stream, its envelope.
 
