@@ -261,8 +261,8 @@ class ErrorAnswers:
         ask = source.given or source.texts[0].request
         if kept:  # this list, and no other
             given = (node for node in made_with(anatomy, function, ask) if not _is_read_of(anatomy, node))
-            made = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
-            sent = {anatomy.aliases.of(slot) for slot in made | self._sent(ask)}
+            named = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
+            sent = {anatomy.aliases.of(slot) for slot in named | self._sent(ask)}
             return any(not sent.isdisjoint(whole_of(place)) for place in kept)
         if any(_sends_own(text) for text in source.texts):
             return True
@@ -271,7 +271,11 @@ class ErrorAnswers:
         objects = _objects(anatomy, store)
         if touched is not None and resources.runs(ask) is not None and resources.of(ask).loads_from(touched):
             return True
-        for node in made_with(anatomy, function, ask):
+        made = [*made_with(anatomy, function, ask)]
+        loads = [resources.of(n) for n in made if isinstance(n, cst.Call) and n is not ask and n is not store]
+        if touched is not None and touched.made and any(load.read for load in loads):
+            return any(load.is_read_again_after(touched) for load in loads)  # both tell of which table
+        for node in made:
             slot = anatomy.facts.slots.of(node)
             if slot is not None and Kind.HISTORY in anatomy.facts.of(slot) and _holds_past(anatomy, function, slot):
                 return True

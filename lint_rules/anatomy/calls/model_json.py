@@ -138,7 +138,7 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     They are read back from messages; or from calls, of which the class makes all with such arguments. What comes out
     of a reply is not.
     """
-    if provenance.reads_reply(anatomy, call):
+    if isinstance(call.args[0].value, cst.Attribute) or provenance.reads_reply(anatomy, call):
         return False
     made = [
         (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, parts["arguments"]))

@@ -48,6 +48,8 @@ _SHOWING = frozenset(
 )  # fmt: skip
 _ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
 _LOOPS = frozenset({cst.For, cst.While})
+_LONGEST = 400
+"""Characters of a test that are compared."""
 _PARTS = frozenset({"output", "content", "parts"})
 """Where a reply has its parts of all kinds. Source: the APIs of OpenAI (Responses), Anthropic, Gemini."""
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
@@ -161,19 +163,34 @@ class ReplyPlaces:
         `also` are other nodes that store it.
         """
         module, made = self.anatomy.module, self.derived(function, call, put=True, known=taken)
+        asked = self._asked_for(function, slot)
         places = [*self.kept(function, call, taken, slot), *also]
         found = set(self.anatomy.points(function, places))
         for place in places:
             for outer in module.ancestors(place):
                 if outer is function.node:
                     break
-                if type(outer) in _HEADERS and not module.inside(call, outer) and not self._passes_by(outer, made):
+                is_around = type(outer) in _HEADERS and not module.inside(call, outer)
+                if is_around and not self._passes_by(outer, made, asked):
                     found.update(self.anatomy.flow(function).at(outer))
         return found
 
-    def _passes_by(self, header: cst.CSTNode, made: set[str]) -> bool:
-        """Whether a header is passed by with a reply: it asks for calls, or for something that is not the reply."""
-        return self.about_calls(header) or (isinstance(header, cst.If) and not _mentions(header.test, made))
+    def _passes_by(self, header: cst.CSTNode, made: set[str], asked: set[str]) -> bool:
+        """Whether a header is passed by with a reply: it asks for calls, or for something that is not the reply.
+
+        Not for what the question was stored under, too: `asked`.
+        """
+        if self.about_calls(header):
+            return True
+        is_apart = isinstance(header, cst.If) and not _mentions(header.test, made)
+        return is_apart and ex.source(header.test, _LONGEST) not in asked  # type: ignore[attr-defined]
+
+    def _asked_for(self, function: Scope, slot: Slot | None) -> set[str]:
+        """The tests under which other messages than the model's get into a history."""
+        stored = (one for one in self.anatomy.transcript.stored(function) if one.slot == slot)
+        others = [one.node for one in stored if one.role not in {"assistant", None}]
+        around = (outer for node in others for outer in self.anatomy.module.ancestors(node))
+        return {ex.source(outer.test, _LONGEST) for outer in around if isinstance(outer, cst.If)}
 
     def about_calls(self, header: cst.CSTNode) -> bool:
         """Whether an `if` or loop is about the tool calls of a reply: without any, it is passed by."""

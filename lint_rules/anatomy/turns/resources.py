@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, run_elsewhere
+from lint_rules.anatomy.messages.classes import body, classes_of, run_elsewhere
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
@@ -102,7 +102,8 @@ class Resources:
             return _handed(self._anatomy, call)
         if found[1] not in self._known:
             self._known[found[1]] = joined(_within(*found, _HOPS))
-        return self._known[found[1]]
+        rows = _filled_in(self._anatomy, call, *found)
+        return joined([self._known[found[1]], rows]) if rows is not None else self._known[found[1]]
 
     def handed(self, call: cst.Call) -> Touched:
         """What stands in the call itself."""
@@ -134,6 +135,32 @@ class Resources:
             and not isinstance(module.parent[other], cst.Expr)
             and self.runs(other) is not None
         )
+
+
+def _filled_in(anatomy: Anatomy, call: cst.Call, there: Anatomy, method: Scope) -> Touched | None:
+    """What the class of an object fills in for its base: `class Talks(Rows[Message])`, of which `Rows` makes, or reads.
+
+    Its method makes one where it calls what the object has: `self.model(**given)`.
+    """
+    base, own = ex.receiver(call), there.module.self_name(method)
+    slot = anatomy.facts.slots.of(base) if base is not None and own is not None else None
+    kept = [n for n in method.nodes_of(cst.Attribute) if ex.dotted(n.value) == own] if slot is not None else []
+    used = [n for n in kept if method.owner is None or there.module.method(method.owner, n.attr.value) is None]
+    if slot is None or not used:
+        return None
+    rows = frozenset(row for home, cls in classes_of(anatomy, slot) for row in _types_of(home, cls))
+    made = any(isinstance(outer := there.module.parent[node], cst.Call) and outer.func is node for node in used)
+    return Touched(made=rows) if made else Touched(read=rows)
+
+
+def _types_of(home: Anatomy, cls: Scope) -> Iterator[str]:
+    """The classes of rows that a class fills in for its bases."""
+    bases = (base.value for base in cls.node.bases) if isinstance(cls.node, cst.ClassDef) else ()
+    filled = (each for base in bases if isinstance(base, cst.Subscript) for each in base.slice)
+    for part in (part for each in filled for part in walk(each)):
+        row = _row(home, part) if isinstance(part, (cst.Name, cst.Attribute)) else None
+        if row is not None:
+            yield row
 
 
 def joined(touched: Iterable[Touched]) -> Touched:
