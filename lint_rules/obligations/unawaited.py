@@ -107,7 +107,7 @@ def _handed_on(anatomy: Anatomy, call: cst.Call) -> cst.BaseExpression | None:
     full = anatomy.module.imports.resolve(ex.dotted(call.func) or "")
     if place is None or (name in {"Thread", "Timer", "to_thread"} and not full.startswith(("threading.", "asyncio."))):
         return None
-    if name == "submit" and not is_executor(call):
+    if name == "submit" and not is_executor(anatomy.facts, call):
         return None
     if isinstance(place, str):
         return ex.argument(call, place)

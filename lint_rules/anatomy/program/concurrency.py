@@ -175,7 +175,7 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
         name = ex.called_name(node)
         if name not in _STARTERS:
             continue
-        if _in_processes(graph, node) or (name == "submit" and events and not is_executor(node)):
+        if _in_processes(graph, node) or (name == "submit" and events and not is_executor(graph.facts, node)):
             continue
         if name in words.THREADS:
             place = words.THREADS[name]
@@ -183,8 +183,7 @@ def _begun(graph: CallGraph) -> Iterator[Begun]:
             if target is not None:
                 yield Begun(target, node, "thread")
         elif name in words.EXECUTOR_MAPS and isinstance(node.func, cst.Attribute) and node.args:
-            owner = (ex.dotted(node.func.value) or "").lower()
-            if any(word in owner for word in ("executor", "pool")):
+            if is_executor(graph.facts, node):
                 yield Begun(node.args[0].value, node, "thread", True)
         elif name in words.TASKS:
             for arg in node.args[:2]:

@@ -10,6 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy.frameworks import FRAMEWORKS, PACKAGES, Framework, Overlap
 from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
@@ -80,9 +81,18 @@ def is_streamed(module: SourceModule, call: cst.Call) -> bool:
     return any(name in row.streams and package in row.packages for row in FRAMEWORKS)
 
 
-def is_executor(call: cst.Call) -> bool:
-    """Whether a `submit` is one of a pool, as the name of its owner has it."""
-    owner = (ex.dotted(call.func) or "").rpartition(".")[0].lower()
+def is_executor(facts: Facts, call: cst.Call) -> bool:
+    """Whether a `submit` or `map` is one of a pool, as its owner was made; by the name of one that comes from outside.
+
+    Source: Python documentation, `concurrent.futures`, `multiprocessing.pool`.
+    """
+    base = ex.receiver(call)
+    slot = facts.slots.of(base) if base is not None else None
+    made = [*facts.assigned(slot), *facts.entered(slot)] if slot is not None else []
+    names = [ex.called_name(value) for value in made if isinstance(value, cst.Call)]
+    if names:
+        return any(name.endswith(("Executor", "Pool")) for name in names)
+    owner = (ex.dotted(base) or "").lower() if base is not None else ""
     return "executor" in owner or "pool" in owner
 
 
@@ -263,7 +273,7 @@ class _Roots:
         sites = self.graph.sites[function] if function is not None else ()
         if any(site.caller is not function for site in sites) or not isinstance(func, cst.Attribute):
             return []
-        if isinstance(said, cst.Call) and is_executor(said):
+        if isinstance(said, cst.Call) and is_executor(self.graph.facts, said):
             return []
         return [row for row in self.rows if "get" not in row.decorators or _names_path(said)]
 
