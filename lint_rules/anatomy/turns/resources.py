@@ -354,10 +354,13 @@ def _texts(node: cst.BaseString) -> Iterator[str]:
 def _statements(anatomy: Anatomy, node: cst.CSTNode) -> Iterator[str]:
     """The statements of SQL that a name stands for: `query = "SELECT ..." if limit else "SELECT ..."`."""
     slot = anatomy.facts.slots.of(node) if isinstance(node, cst.Name) else None
-    for value in anatomy.facts.assigned(slot) if slot is not None else ():
-        for part in walk(value):
-            if isinstance(part, _TEXTS):
-                yield from (text for text in _texts(part) if _STATEMENT.match(text))
+    yield from _statements_in(anatomy, slot) if slot is not None else ()
+
+
+@kept
+def _statements_in(anatomy: Anatomy, slot: Slot) -> list[str]:
+    parts = (part for value in anatomy.facts.assigned(slot) for part in walk(value) if isinstance(part, _TEXTS))
+    return [text for part in parts for text in _texts(part) if _STATEMENT.match(text)]
 
 
 def _is_key(text: str) -> bool:
