@@ -42,14 +42,19 @@ def leaves_out(anatomy: Anatomy, function: Scope, told: Told, nodes: Iterable[cs
         point = queue.pop()
         if point not in seen:
             seen.add(point)
-            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
-            closed = {True: "false", False: "true", None: ""}[outcome(test, told) if test is not None else None]
+            closed = closed_side(point, told)
             queue += [target for target, kind in point.successors if kind != closed]
     return not any(
         point in seen and not _is_passed_by(anatomy, node, told)
         for node in places
         for point in anatomy.points(function, [node])
     )
+
+
+def closed_side(point: Point, told: Told) -> str:
+    """The side of a test that a function never takes which is told so: "true", "false", or "" for none."""
+    test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
+    return {True: "false", False: "true", None: ""}[outcome(test, told) if test is not None else None]
 
 
 def _is_passed_by(anatomy: Anatomy, node: cst.CSTNode, told: Told) -> bool:

@@ -16,7 +16,7 @@ from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
-from lint_rules.anatomy.program.told import Told, outcome
+from lint_rules.anatomy.program.told import Told, closed_side, outcome
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -298,9 +298,7 @@ class ReplyPlaces:
         def along(
             point: Point, kind: Edge, _: frozenset[str] | None, behind: frozenset[str] | None
         ) -> frozenset[str] | None:
-            test = point.statement.test if isinstance(point.statement, (cst.If, cst.While)) else None
-            closed = {True: "false", False: "true", None: ""}[outcome(test, told) if test is not None else None]
-            return None if kind in {"exception", closed} else behind
+            return None if kind in {"exception", closed_side(point, told)} else behind
 
         found = solve(self.anatomy.flow(function), None, after, _either, along)
         return {point: names or frozenset() for point, names in found.items() if names is not None or point in asks}
