@@ -50,6 +50,7 @@ _ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id",
 _LOOPS = frozenset({cst.For, cst.While})
 _LONGEST = 400
 """Characters of a test that are compared."""
+_OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
 _PARTS = frozenset({"output", "content", "parts"})
 """Where a reply has its parts of all kinds. Source: the APIs of OpenAI (Responses), Anthropic, Gemini."""
 _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
@@ -186,10 +187,9 @@ class ReplyPlaces:
         return is_apart and ex.source(header.test, _LONGEST) not in asked  # type: ignore[attr-defined]
 
     def _asked_for(self, function: Scope, slot: Slot | None) -> set[str]:
-        """The tests under which other messages than the model's get into a history."""
-        stored = (one for one in self.anatomy.transcript.stored(function) if one.slot == slot)
-        others = [one.node for one in stored if one.role not in {"assistant", None}]
-        around = (outer for node in others for outer in self.anatomy.module.ancestors(node))
+        """The tests under which the question gets into a history."""
+        stored = (one for one in self.anatomy.transcript.stored(function) if one.slot == slot and one.role == "user")
+        around = (outer for one in stored for outer in self.anatomy.module.ancestors(one.node))
         return {ex.source(outer.test, _LONGEST) for outer in around if isinstance(outer, cst.If)}
 
     def about_calls(self, header: cst.CSTNode) -> bool:
@@ -205,7 +205,7 @@ class ReplyPlaces:
         name = ex.called_name(node)
         if node is call or name in _NO_STORES or is_logging(node) or not self._gets(node, call, taken):
             return False
-        if self.anatomy.facts.slots.constructed(node) is not None:
+        if self.anatomy.facts.slots.constructed(node) is not None or self._gets_calls_only(node, call, taken):
             return False
         base = ex.receiver(node)
         owner = (ex.dotted(base) or "").lower() if base is not None else ""
@@ -232,6 +232,12 @@ class ReplyPlaces:
         return bool(assigned) and all(isinstance(v, cst.List) and not v.elements for v in assigned) and (
             Kind.HISTORY not in self.anatomy.facts.of(slot)
         )  # fmt: skip
+
+    def _gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
+        """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""
+        inside, kinds = self.anatomy.module.inside, self.anatomy.facts.kinds
+        given = [arg.value for arg in node.args if inside(call, arg.value) or reads(arg.value, taken)]
+        return all(not _OF_CALLS.isdisjoint(kinds(value)) for value in given)
 
     def _gets(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         module = self.anatomy.module
