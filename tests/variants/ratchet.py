@@ -96,7 +96,7 @@ def shared(one_in: int, variants: int) -> dict[str, Tally]:
     """The rewrites that lie beside the project, `variants` of them for each fixture that is drawn."""
     with tempfile.TemporaryDirectory(prefix="variants_") as temporary:
         folder, out = Path(temporary, "fixtures"), Path(temporary, "all.json")
-        for program in drawn([it for it in fixtures() if len(it.files) == 1], one_in, "shared"):
+        for program in drawn([it for it in fixtures() if (FIXTURES / it.name).is_file()], one_in, "shared"):
             (folder / program.name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(FIXTURES / program.name, folder / program.name)
         command = shlex.join([sys.executable, "-m", "lint_rules", *CHECK[:-1]])
