@@ -46,7 +46,7 @@ _DEEPEST = 4
 _NONE: Sequence[Touched] = ()
 _UNNAMED: Sequence[cst.BaseExpression] = ()
 _RUNS = frozenset({"run", "arun"})
-_MOST_LOADS = 80
+_MOST_LOADS = 48
 """Of a function with more calls that may load something, none is known to load the talk."""
 _NEWEST = 8
 """So many reads of a place before a request are followed: those nearest to it."""
