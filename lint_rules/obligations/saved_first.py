@@ -145,9 +145,8 @@ class SavedFirst:
         for other in function.nodes_of(cst.Call):
             base = ex.receiver(other)
             handed = [arg.value for arg in other.args] + ([base] if base is not None else [])
-            if any(isinstance(value, cst.Name) and value.value in names for value in handed) and self.anatomy.keeps(
-                other
-            ):
+            is_handed = any(isinstance(value, cst.Name) and value.value in names for value in handed)
+            if is_handed and self.anatomy.keeps(other):
                 found.append((other, names))
         return found
 

@@ -203,7 +203,7 @@ class ReplyPlaces:
     def _keeps_reply(self, node: cst.Call, call: cst.Call, taken: set[str]) -> bool:
         """Whether a call may store the reply that it gets: by its name, or that of its object."""
         name = ex.called_name(node)
-        if node is call or name in _NO_STORES or is_logging(node) or not self._gets(node, call, taken):
+        if node is call or name in _NO_STORES or is_logging(node) or not self._handed(node, call, taken):
             return False
         if self.anatomy.facts.slots.constructed(node) is not None or self._gets_calls_only(node, call, taken):
             return False
@@ -235,13 +235,13 @@ class ReplyPlaces:
 
     def _gets_calls_only(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
         """`run_tool(tool_call, history)`: what is stored there answers a call, and is not the reply."""
-        inside, kinds = self.anatomy.module.inside, self.anatomy.facts.kinds
-        given = [arg.value for arg in node.args if inside(call, arg.value) or reads(arg.value, taken)]
-        return all(not _OF_CALLS.isdisjoint(kinds(value)) for value in given)
+        kinds = self.anatomy.facts.kinds
+        return all(not _OF_CALLS.isdisjoint(kinds(value)) for value in self._handed(node, call, taken))
 
-    def _gets(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> bool:
-        module = self.anatomy.module
-        return any(module.inside(call, arg.value) or reads(arg.value, taken) for arg in node.args)
+    def _handed(self, node: cst.Call, call: cst.Call, taken: Collection[str]) -> list[cst.BaseExpression]:
+        """The arguments of a call that hold the request, or read what was taken from its reply."""
+        inside = self.anatomy.module.inside
+        return [arg.value for arg in node.args if inside(call, arg.value) or reads(arg.value, taken)]
 
     def forgotten(
         self,
@@ -344,7 +344,7 @@ class ReplyPlaces:
         views = {
             name
             for node in function.nodes
-            if type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken)
+            if type(node) is cst.Call and self._shows(node) and self._handed(node, call, taken)
             for name in _roots(ex.receiver(node) or node)
         }
         backwards = function.nodes[::-1]
@@ -355,7 +355,7 @@ class ReplyPlaces:
                     value = value.item
                 if value is not None and (module.inside(call, value) or reads(value, taken)):
                     yield node
-            elif type(node) is cst.Call and self._shows(node) and self._gets(node, call, taken):
+            elif type(node) is cst.Call and self._shows(node) and self._handed(node, call, taken):
                 yield node
             elif type(node) is cst.Call and ex.called_name(node) in {"update", "send"} and not node.args:
                 base = ex.receiver(node)
@@ -365,7 +365,7 @@ class ReplyPlaces:
     def _goes(self, leaves: cst.CSTNode, call: cst.Call, names: frozenset[str]) -> bool:
         """Whether it is the reply that leaves, where these names hold it: another value may have their place."""
         if isinstance(leaves, cst.Call):
-            return not leaves.args or self._gets(leaves, call, names)
+            return not leaves.args or bool(self._handed(leaves, call, names))
         return self.anatomy.module.inside(call, leaves) or reads(leaves, names)
 
     @staticmethod
