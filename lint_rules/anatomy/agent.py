@@ -250,7 +250,7 @@ class Anatomy:
         """Whether requests forbid parallel calls; the functions with one that forces a certain tool."""
         from lint_rules.anatomy.calls.remaining_calls import single_calls
 
-        return single_calls(self.module)
+        return single_calls(self)
 
     @cached_property
     def cuts(self) -> list[Cut]:

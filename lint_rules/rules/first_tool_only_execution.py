@@ -88,7 +88,7 @@ from lint_rules.anatomy.calls.stored_calls import Storage, StoredCalls
 from lint_rules.anatomy.calls.uses import answered, rebuilt
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.repairs.first_tool_only_execution import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -150,11 +150,8 @@ def _draft(anatomy: Anatomy, pick: Pick, storage: Storage, answer: cst.CSTNode) 
         f"only the {pick.which} call in `{list_of_calls}` is answered, but the message is stored with all of them:"
         " when the model asks for several tools, the others get no result and the API refuses the history"
     )
-    notes: tuple[Note, ...] = (
-        Note(storage.node, f"the message {storage.how}"),
-        Note(answer, "the one call that is answered"),
-    )
-    notes = tuple(note for note in notes if note.node is not pick.node)
+    stored = storage.elsewhere or Note(storage.node, f"the message {storage.how}")
+    notes = beside(pick.node, (stored, Note(answer, "the one call that is answered")))
     return Draft(pick.node, message, _HELP, notes, fix=repair(anatomy, pick.function))
 
 

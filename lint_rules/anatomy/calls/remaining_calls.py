@@ -13,6 +13,7 @@ from lint_rules.anatomy.calls.picks import Pick, calls_of
 from lint_rules.anatomy.calls.stored_calls import StoredCalls
 from lint_rules.anatomy.calls.uses import answered, handed_on, may_run
 from lint_rules.anatomy.guards.outcomes import only_shows
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.values.identity import Identity, starts_with
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -128,6 +129,8 @@ class Rest:
         if any(write.node is node for write in self._anatomy.writes.all):
             return False
         for arg in node.args:
+            if arg.value is self._pick.node:
+                continue  # it is the whole list that was picked, to be handed over here
             if self._is_list(arg.value):
                 return arg.keyword is None or arg.keyword.value not in _LISTS
             if callee is None and _RUNNER.search(name) and type(arg.value) in _TAKEN:
@@ -154,8 +157,19 @@ def one_call_known(anatomy: Anatomy, function: Scope, lists: Iterable[cst.BaseEx
     return anatomy.single_calls[0]
 
 
-def single_calls(module: SourceModule) -> tuple[bool, frozenset[Scope]]:
-    """Whether some request of a file forbids parallel calls; the functions with one that forces a certain tool."""
+def single_calls(anatomy: Anatomy) -> tuple[bool, frozenset[Scope]]:
+    """Whether some request of a file, or of what asks for it, forbids parallel calls; the functions with one that
+    forces a certain tool."""
+    forbidden, forced = _single_calls(anatomy.module)
+    for call in anatomy.facts.calls:
+        asked = body(anatomy, call)
+        there = _single_calls(asked[0].module) if asked is not None else (False, frozenset[Scope]())
+        forbidden |= there[0]
+        forced |= {anatomy.module.scope_of[call].function} if asked is not None and asked[1] in there[1] else set()
+    return forbidden, forced
+
+
+def _single_calls(module: SourceModule) -> tuple[bool, frozenset[Scope]]:
     forced: set[Scope] = set()
     for node in module.nodes_of(cst.Arg, cst.DictElement):
         if type(node) is cst.Arg:

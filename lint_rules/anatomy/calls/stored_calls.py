@@ -17,6 +17,7 @@ from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.identity import Identity, Way
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
+from lint_rules.finding import Related
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -31,12 +32,13 @@ _MESSAGE_MAKERS = frozenset({"AIMessage", "AssistantMessage"})
 
 @record
 class Storage:
-    """The object at `way` is stored whole at `node`; `how` reads after "the message"."""
+    """The object at `way` is stored whole at `node`, or in another file; `how` reads after "the message"."""
 
     way: Way
     node: cst.CSTNode
     function: Scope
     how: str
+    elsewhere: Related | None = None
 
 
 class StoredCalls:
@@ -45,7 +47,7 @@ class StoredCalls:
     def __init__(self, anatomy: Anatomy, identity: Identity) -> None:
         self._anatomy = anatomy
         self._identity = identity
-        self._stored = [*self._written(), *self._handed(), *self._rebuilt()]
+        self._stored = [*self._written(), *self._handed(), *self._rebuilt(), *self._arrived()]
 
     def of(self, way: Way, function: Scope) -> Iterator[Storage]:
         """Where the message, of which `way` is the list of calls, is stored with all of them."""
@@ -156,6 +158,13 @@ class StoredCalls:
             if way is not None:
                 return way
         return None
+
+    def _arrived(self) -> Iterator[Storage]:
+        """The calls that files hand to functions of this one, of messages that are stored with all of them there."""
+        for each in self._anatomy.handed:
+            for slot in self._anatomy.contents.arrives(each) if each.what == "calls" else ():
+                said = Related(each.span, "these are all calls of a message that the caller stores", each.path)
+                yield Storage((slot,), slot[1].node, slot[1], "is stored with all its calls", said)
 
     # -- what is stored already, where the call is read ----------------------------------------------------------
 

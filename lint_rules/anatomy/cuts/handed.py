@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy, Neighbour
+from lint_rules.anatomy.calls.picks import Pick
+from lint_rules.anatomy.calls.remaining_calls import Rest
+from lint_rules.anatomy.calls.stored_calls import StoredCalls
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
 from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
@@ -24,13 +28,17 @@ from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
+from lint_rules.anatomy.values.identity import Identity
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
-What = Literal["history", "message", "content", "role", "number", "result", "document", "object", "instance", "other"]
+What = Literal[
+    "history", "message", "calls", "content", "role", "number", "result", "document", "object", "instance", "other"
+]
 _HELD: tuple[Role, ...] = ("tool", "system")
 
 
@@ -40,8 +48,9 @@ class Handed:
 
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
-    message, the `content` of one, a role, a `number`, a `document` that holds a list, an `instance` of the class `cls`
-    (the module as the file at `path` imports it, and the name there); with messages of these `roles`.
+    message, all the `calls` of one that is stored with them and that nobody sees to else, the `content` of one, a role,
+    a `number`, a `document` that holds a list, an `instance` of the class `cls` (the module as the file at `path`
+    imports it, and the name there); with messages of these `roles`.
     It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or
     who reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is
     `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what
@@ -190,7 +199,8 @@ class _Handing:
         behind = Behind(anatomy, call, function)
         fate = self._fates.of(call, function)
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
-        told = [*_arguments(anatomy, call, behind), *([_Told(None, "result", frozenset())] if given else ())]
+        told = [*_arguments(anatomy, call, behind), *self._calls(call, function)]
+        told += [_Told(None, "result", frozenset())] if given else []
         if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
         base = ex.receiver(call)
@@ -206,6 +216,24 @@ class _Handing:
         for path, name in run:
             where = os.path.abspath(path), name
             yield from (_said(anatomy, where, each, call, used=used, mended=mended, sent=sent) for each in told)
+
+    def _calls(self, call: cst.Call, function: Scope) -> Iterator[_Told]:
+        """The calls of a message that is stored with all of them, where this call alone sees to them."""
+        for place, arg in enumerate(call.args):
+            way = self._identity.of(arg.value) if self._anatomy.facts.is_kind(arg.value, Kind.CALLS) else None
+            if arg.star or way is None or next(self._stored_calls.of(way, function), None) is None:
+                continue
+            whole = Pick(arg.value, arg.value, way, function, "")
+            if not Rest(self._anatomy, self._identity, self._stored_calls, whole, call).is_seen_to():
+                yield _Told(arg.keyword.value if arg.keyword is not None else place, "calls", frozenset())
+
+    @cached_property
+    def _identity(self) -> Identity:
+        return Identity(self._anatomy.facts)
+
+    @cached_property
+    def _stored_calls(self) -> StoredCalls:
+        return StoredCalls(self._anatomy, self._identity)
 
 
 def _offers_tools(anatomy: Anatomy, place: cst.CSTNode) -> bool:
