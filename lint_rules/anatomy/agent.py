@@ -130,14 +130,16 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        from lint_rules.anatomy.messages.wrappers import no_requests, parts_elsewhere, wrapped_requests
+        from lint_rules.anatomy.messages.wrappers import no_requests, parts_elsewhere, parts_handed, wrapped_requests
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
         try:
             unasked, more = [*no_requests(self)], True
             while more:
-                more = facts.learn_wrapped([*wrapped_requests(self)], lambda: [*parts_elsewhere(self)])
+                more = facts.learn_wrapped(
+                    [*wrapped_requests(self)], lambda: [*parts_elsewhere(self), *parts_handed(self)]
+                )
                 for early in vars(self).keys() - known:  # what was built of it before all requests were known
                     del vars(self)[early]
             for call in unasked:
@@ -155,12 +157,17 @@ class Anatomy:
     @cached_property
     def handed(self) -> list[Handed]:
         """What files that import this one hand to its functions, and put into its objects."""
-        return [each for each in self._arriving if each.what != "instance"]
+        return [each for each in self._arriving if each.what not in {"instance", "value"}]
 
     @cached_property
     def brought(self) -> list[Handed]:
         """The objects of known classes that the files which import this one hand to its functions."""
         return [each for each in self._arriving if each.what == "instance"]
+
+    @cached_property
+    def told(self) -> list[Handed]:
+        """Of which kinds the values are that the files which import this one hand to its functions."""
+        return [each for each in self._arriving if each.what == "value"]
 
     @cached_property
     def _arriving(self) -> list[Handed]:

@@ -29,7 +29,7 @@ from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity
-from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.kinds import TOLD, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
@@ -37,7 +37,18 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 What = Literal[
-    "history", "message", "calls", "content", "role", "number", "result", "document", "object", "instance", "other"
+    "history",
+    "message",
+    "calls",
+    "content",
+    "role",
+    "number",
+    "result",
+    "document",
+    "object",
+    "instance",
+    "value",
+    "other",
 ]
 _HELD: tuple[Role, ...] = ("tool", "system")
 
@@ -50,7 +61,7 @@ class Handed:
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
     message, all the `calls` of one that is stored with them and that nobody sees to else, the `content` of one, a role,
     a `number`, a `document` that holds a list, an `instance` of the class `cls` (the module as the file at `path`
-    imports it, and the name there); with messages of these `roles`.
+    imports it, and the name there), a `value` of these `kinds`; with messages of these `roles`.
     It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or
     who reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is
     `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what
@@ -75,6 +86,7 @@ class Handed:
     beside: bool = False
     cls: tuple[str, str] | None = None
     anew: bool = False
+    kinds: frozenset[Kind] = frozenset()
 
     @property
     def holder(self) -> str:
@@ -94,6 +106,7 @@ class _Told(NamedTuple):
     beside: bool = False
     cls: tuple[str, str] | None = None
     anew: bool = False
+    kinds: frozenset[Kind] = frozenset()
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -256,10 +269,11 @@ def _said(
     sent: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    part, what, roles, inside, number, kept, taken, left, beside, cls, anew = told
+    part, what, roles, inside, number, kept, taken, left, beside, cls, anew, kinds = told
     return Handed(
-        *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls, anew
-    )
+        *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls, anew,
+        kinds,
+    )  # fmt: skip
 
 
 def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:
@@ -275,6 +289,8 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
             beside = tools and anatomy.contents.beside(anatomy.contents.flowing_into(arg.value))
             yield from (_Told(part, *each, kept=kept, taken=taken, beside=beside) for each in known)
             yield from (_Told(part, "instance", frozenset(), cls=cls) for cls in _instance(anatomy, arg.value))
+            kinds = TOLD & anatomy.facts.kinds(arg.value).keys()
+            yield from [_Told(part, "value", frozenset(), kinds=frozenset(kinds))] if kinds else []
 
 
 def _instance(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str, str]]:

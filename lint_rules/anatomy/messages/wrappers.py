@@ -7,6 +7,7 @@ kept as said by the model.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import libcst as cst
@@ -98,6 +99,18 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
                 yield ("call", call), Kind.HISTORY, evidence
             elif takes_part:
                 yield from ((("call", call), kind, evidence) for kind in given if kind in _PARTS)
+
+
+def parts_handed(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
+    """What the functions of a file are handed in others: `answer(reply.tool_calls)`."""
+    for each in anatomy.told:
+        for slot in anatomy.contents.arrives(each):
+            said = f"is handed over in `{os.path.basename(each.path)}`, line {each.span.line}, as"
+            yield from (
+                (slot, kind, Evidence(f"{said} {kind.value}", slot[1].node))
+                for kind in each.kinds
+                if kind not in anatomy.facts.of(slot)
+            )
 
 
 def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> LLMCall | None:

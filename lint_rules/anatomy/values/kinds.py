@@ -31,6 +31,10 @@ class Kind(Enum):
     CALLED_MESSAGE = "element of a list that is called messages"
 
 
+TOLD = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.REPLY})
+"""What a value is for whoever gets it, too."""
+
+
 @record
 class Evidence:
     """Why a value is of a kind: `reason` reads after the name of the value ("is sent as `messages=`").
