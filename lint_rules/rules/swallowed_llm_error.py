@@ -94,6 +94,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.rounds.quiet_ends import quiet_ends
+from lint_rules.finding import Related
 from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
@@ -108,10 +109,9 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             f"an error of `{ex.source(found.request.func, 40)}` ends the loop here as if the model had finished:"
             " nobody learns of it, and what there is so far passes for the answer"
         )
-        notes = [Note(found.request, "the request that fails")]
-        if found.end is not found.handler:
-            notes.append(Note(found.end, "here the loop ends"))
-        yield Draft(found.handler, message, _HELP, tuple(notes))
+        end = found.end if isinstance(found.end, Related) else Note(found.end, "here the loop ends")
+        notes = beside(found.handler, [Note(found.request, "the request that fails"), end])
+        yield Draft(found.handler, message, _HELP, notes)
     seen: set[cst.CSTNode] = set()
     for kept in ErrorAnswers(anatomy).found():
         texts = list({text.node: text for text in kept.texts if text.node not in seen}.values())

@@ -24,6 +24,7 @@ from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
+from lint_rules.anatomy.rounds.quiet_ends import ends_for_nothing
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
@@ -65,7 +66,8 @@ class Handed:
     It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or
     who reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is
     `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what
-    they are. Its calls and results may stand `beside` the content of its messages.
+    they are. Its calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of
+    rounds ends there and is `quiet` about it.
     """
 
     file: str
@@ -87,6 +89,7 @@ class Handed:
     cls: tuple[str, str] | None = None
     anew: bool = False
     kinds: frozenset[Kind] = frozenset()
+    quiet: bool = False
 
     @property
     def holder(self) -> str:
@@ -107,6 +110,9 @@ class _Told(NamedTuple):
     cls: tuple[str, str] | None = None
     anew: bool = False
     kinds: frozenset[Kind] = frozenset()
+
+
+_NOTHING = _Told(None, "other", frozenset())
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -221,7 +227,8 @@ class _Handing:
             slot = anatomy.facts.slots.of(base)
             kept, left = behind.keeps(base), slot is not None and behind.is_left(slot)
             told.append(_Told(None, "object", frozenset(), kept=kept, taken=behind.taken(base), left=left))
-        if not told:
+        end = ends_for_nothing(anatomy, call)
+        if not told and end is None:
             return
         used, sent = fate is not None, fate is not None and fate[0] == "sent" and _offers_tools(anatomy, fate[1])
         is_taken = not isinstance(anatomy.module.awaiting(call), cst.Expr)
@@ -229,6 +236,7 @@ class _Handing:
         for path, name in run:
             where = os.path.abspath(path), name
             yield from (_said(anatomy, where, each, call, used=used, mended=mended, sent=sent) for each in told)
+            yield from [_said(anatomy, where, _NOTHING, end, quiet=True)] if end is not None else []
 
     def _calls(self, call: cst.Call, function: Scope) -> Iterator[_Told]:
         """The calls of a message that is stored with all of them, where this call alone sees to them."""
@@ -264,15 +272,16 @@ def _said(
     told: _Told,
     node: cst.CSTNode,
     *,
-    used: bool,
-    mended: bool,
+    used: bool = False,
+    mended: bool = False,
     sent: bool = False,
+    quiet: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
     part, what, roles, inside, number, kept, taken, left, beside, cls, anew, kinds = told
     return Handed(
         *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls, anew,
-        kinds,
+        kinds, quiet,
     )  # fmt: skip
 
 

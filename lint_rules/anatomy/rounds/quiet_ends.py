@@ -21,6 +21,7 @@ from lint_rules.anatomy.program.handlers import Ending
 from lint_rules.anatomy.rounds.limits import Cause, Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.finding import Related
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -40,17 +41,17 @@ _Rounds = Collection[cst.CSTNode | None]
 
 @record
 class QuietEnd:
-    """`handler` hides that `request` has failed, and at `end` the loop of rounds is over."""
+    """`handler` hides that `request` has failed, and at `end`, maybe of another file, the loop of rounds is over."""
 
     handler: cst.ExceptHandler
     request: cst.Call
-    end: cst.CSTNode
+    end: cst.CSTNode | Related
 
 
 def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
-    """Those of all loops of a file whose rounds run tools."""
-    rounds: set[cst.CSTNode | None] = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
-    if not rounds:
+    """Those of all loops whose rounds run tools, in a file or in those that import it."""
+    rounds: _Rounds = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
+    if not rounds and not any(each.quiet for each in anatomy.handed):
         return
     for guard in anatomy.module.nodes_of(cst.Try):
         request = guarded_request(anatomy, guard)
@@ -59,6 +60,15 @@ def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
                 end = _end(anatomy, guard, handler, request, rounds)
                 if end is not None:
                     yield QuietEnd(handler, request, end)
+
+
+def ends_for_nothing(anatomy: Anatomy, call: cst.Call) -> cst.CSTNode | None:
+    """Where a loop of rounds that runs tools ends without a word if a call in it gives nothing."""
+    outer, function = _loop(anatomy, call), anatomy.module.scope_of[call].function
+    loop = anatomy.round_at.get(outer) if outer is not None else None
+    if loop is None or not _runs_tools(anatomy, loop):
+        return None
+    return _tested(anatomy, function, _bound_to(anatomy, call), anatomy.module.statement(call))
 
 
 def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
@@ -139,7 +149,7 @@ def _end(
     handler: cst.ExceptHandler,
     request: cst.Call,
     rounds: _Rounds,
-) -> cst.CSTNode | None:
+) -> cst.CSTNode | Related | None:
     """Where the loop of rounds ends because of the error, or None."""
     function = anatomy.module.scope_of[guard].function
     loop = _loop(anatomy, guard)
@@ -227,11 +237,12 @@ def _asks_for_nothing(test: cst.BaseExpression, names: set[str]) -> bool:
     return False
 
 
-def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | None:
-    """Where a loop of rounds that calls this function takes its neutral value for an end."""
+def _ended_by_callers(anatomy: Anatomy, function: Scope, rounds: _Rounds) -> cst.CSTNode | Related | None:
+    """Where a loop of rounds that calls this function, also in another file, takes its neutral value for an end."""
     for site in anatomy.calls.sites[function]:
         if _loop(anatomy, site.node) in rounds:
             found = _tested(anatomy, site.caller, _bound_to(anatomy, site.node), anatomy.module.statement(site.node))
             if found is not None:
                 return found
-    return None
+    told = (each for each in anatomy.handed if each.quiet and each.owner == function.qualname)
+    return next((Related(each.span, "here the loop ends", each.path) for each in told), None)
