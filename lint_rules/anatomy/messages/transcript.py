@@ -233,9 +233,9 @@ class Transcript:
         return found
 
     def handed(self, call: cst.Call) -> Iterator[Message]:
-        """The messages that a call gets, as they are or encoded: `put(key, json.dumps(message))`."""
+        """The messages that a call gets, as they are, encoded or among others: `put(key, json.dumps(message))`."""
         for arg in call.args:
-            for part in (arg.value, *(a.value for a in _arguments_of(arg.value))):
+            for part in _parts_of(arg.value):
                 yield from self.messages.of(part)
 
     def call_id(self, call: cst.Call) -> cst.BaseExpression | None:
@@ -243,7 +243,7 @@ class Transcript:
         for arg in call.args:
             if _arguments_of(arg.value) and Kind.CALL in self.facts.kinds(arg.value):
                 continue  # the call itself, made of its parts
-            for part in (arg.value, *(a.value for a in _arguments_of(arg.value))):
+            for part in _parts_of(arg.value):
                 pair = ex.member(part)
                 if pair is not None and pair[1] in _IDS and Kind.CALL in self.facts.kinds(pair[0]):
                     return part
@@ -264,6 +264,21 @@ class Transcript:
 def _arguments_of(node: cst.BaseExpression) -> list[cst.Arg]:
     node = ex.inner(node)
     return list(node.args) if type(node) is cst.Call else []
+
+
+def _parts_of(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What an argument gives, and what is encoded in it: `json.dumps(message)`, `(key, json.dumps(message))`."""
+    for part in _elements_of(value):
+        yield part
+        for arg in _arguments_of(part):
+            yield from _elements_of(arg.value)
+
+
+def _elements_of(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """A value, and the parts of it that stand side by side."""
+    yield value
+    for element in value.elements if isinstance(value, (cst.Tuple, cst.List)) else ():
+        yield from _elements_of(element.value)
 
 
 def _defaults(slots: Slots, function: Scope) -> dict[Slot, cst.BaseExpression]:

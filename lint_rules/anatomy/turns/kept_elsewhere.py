@@ -15,7 +15,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import LOOKING
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
@@ -28,6 +28,7 @@ from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
+from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
 
 _AROUND = (
@@ -36,6 +37,21 @@ _AROUND = (
 """Around a call, where what it gives becomes a list, or a part of one."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
 _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
+
+
+@record
+class _Load:
+    """A call in the file of `where` that gives a history."""
+
+    where: KeptElsewhere
+    call: cst.Call
+    touched: Touched
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its body looks for open calls, and closes them."""
+        found = body(self.where.anatomy, self.call)
+        return found is not None and found[0].mending.closes(found[1])
 
 
 class KeptElsewhere:
@@ -133,7 +149,9 @@ class KeptElsewhere:
             saved.lies_outside
             and not self._only_looks_up(call, saved)
             and (
-                any(given.is_read_again_after(saved) for _, given in (self._whole if with_calls else self._loads))
+                any(
+                    load.touched.is_read_again_after(saved) for load in (self._whole if with_calls else self.all_loads)
+                )
                 or self._is_taken_up(call)
             )
         ):
@@ -180,16 +198,10 @@ class KeptElsewhere:
         if slot[0] == "outside":
             outside = (each for scope in self.anatomy.module.functions for each in self.of(scope))
             kept = any(each.slot == slot and each.calls is not None for each in outside)
-            return kept and not any(
-                self._is_closed_by(load) for load, touched in self._whole if slot[1] in touched.names
-            )
+            return kept and not any(load.is_closed for load in self._whole if slot[1] in load.touched.names)
         stored = self.anatomy.transcript.stored(function)
         calls = [each.node for each in stored if each.slot == slot and each.calls is not None]
         return any(isinstance(call, cst.Call) and self._is_taken_up(call) for call in calls)
-
-    def _is_closed_by(self, load: cst.Call) -> bool:
-        found = body(self.anatomy, load)
-        return found is not None and found[0].mending.closes(found[1])
 
     @once(circular=False)
     def _is_taken_up(self, call: cst.Call) -> bool:
@@ -220,11 +232,27 @@ class KeptElsewhere:
         return [(call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
 
     @cached_property
-    def _whole(self) -> list[tuple[cst.Call, Touched]]:
-        """Those that give it with its calls."""
-        return [(call, touched) for call, touched in self._loads if not touched.read or self._reads_calls(call)]
+    def all_loads(self) -> list[_Load]:
+        """The same, and what gives requests of other files theirs that this file runs."""
+        found = [_Load(self, call, touched) for call, touched in self._loads]
+        for call in (
+            call for function in self.anatomy.module.functions for call in self.anatomy.turns.requests(function)
+        ):
+            there, asking = run_elsewhere(self.anatomy, call) or (None, None)
+            if there is not None and asking is not None:
+                scopes, run = there.module.scope_of, there.calls.reachable(asking)
+                loads = there.kept_elsewhere.all_loads
+                found += [
+                    load for load in loads if load.where.anatomy is not there or scopes[load.call].function in run
+                ]
+        return found
 
-    def _reads_calls(self, load: cst.Call) -> bool:
+    @cached_property
+    def _whole(self) -> list[_Load]:
+        """Those that give it with its calls."""
+        return [load for load in self.all_loads if not load.touched.read or load.where.reads_calls(load.call)]
+
+    def reads_calls(self, load: cst.Call) -> bool:
         """Whether what makes messages of rows gives them their calls: a store may keep these to be shown only.
 
         It names them, or decodes whole messages, or the content of each, in which they may be.

@@ -216,15 +216,18 @@ def lasting_places(
 
     With `holding` only those that hold such a value.
     """
-    module = anatomy.module
     for node in nodes:
         if holding is None and isinstance(node, cst.Call):
             yield from named_in(anatomy, node)
         slot = anatomy.facts.slots.of(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
-        if slot is not None and _outlives(module, slot):
+        there, values = anatomy, list[cst.BaseExpression]()
+        if slot is not None and _outlives(anatomy.module, slot):
             values = anatomy.facts.assigned(slot)
-            if values if holding is None else any(holding(anatomy, value) for value in values):
-                yield f"{module.path} {slot[2]}"
+        if not values and holding is not None and isinstance(node, cst.BaseExpression):
+            there, slot = anatomy.imported_value(ex.dotted(node) or "") or (anatomy, None)
+            values = there.facts.assigned(slot) if slot is not None else []
+        if slot is not None and (values if holding is None else any(holding(there, value) for value in values)):
+            yield f"{there.module.path} {slot[2]}"
 
 
 def _outlives(module: SourceModule, slot: Slot) -> bool:

@@ -103,6 +103,8 @@ class _Run:
     def _place(self, slot: Slot, frame: _Frame) -> Slot | None:
         """Where a history that is there is here; None for what lives there only."""
         root, facts = root_object(slot), self._anatomy.facts
+        if root[0] == "outside":
+            return slot
         if root[0] == "var" and root[1] is frame.there.module.top:
             name = self._name_of(root, frame.there)
             return moved(slot, root, ("var", self._anatomy.module.top, name)) if name is not None else None
