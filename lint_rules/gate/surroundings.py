@@ -444,6 +444,7 @@ _LONGEST = 1200
 _DECODES = re.compile(rb"\b(?:%s)\(" % b"|".join(sorted(name.rpartition(".")[2].encode() for name in words.DECODERS)))
 _ANSWERS = re.compile(
     b"|".join(sorted(word.encode() for word in (*words.ANSWERED, *words.RESULT_TAGS, *words.RESPONSES)))
+    + rb"""|["']tool["']"""  # a role
 )
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _TAGS = frozenset({"role", "type"})

@@ -72,11 +72,11 @@ def _made_of(anatomy: Anatomy, part: cst.BaseExpression, sent: Sent) -> list[cst
 def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) -> set[Slot]:
     """The lists that requests, or all of the file, are made of: sent, or copied, put together or handed on for it.
 
-    Also what gives them, of rows, keys and objects of other files.
+    Also what gives them, of rows, keys and objects of other files, and those of requests there that are run here.
     """
     facts = anatomy.facts
-    found: set[Slot] = set()
-    asked = facts.calls.values() if requests is None else requests
+    asked = [*facts.calls.values()] if requests is None else [*requests]
+    found = {slot for call in asked for slot in anatomy.kept_elsewhere.sent_by(call.node)}
     queue = [call.history for call in asked if call.history is not None]
     while queue:
         node = ex.inner(queue.pop())

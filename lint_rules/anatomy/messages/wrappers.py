@@ -20,7 +20,7 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
-from lint_rules.anatomy.values.slots import Slot, made_in
+from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
@@ -126,17 +126,45 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
     for slot, value in facts.slots.bindings(call, function):
         if Kind.HISTORY in facts.of(slot) and given:
             return LLMCall(call, ex.called_name(call), reason, None, value, given)
+    answers = answers or (Kind.REPLY in given and _sends_part(there, function))
     return LLMCall(call, ex.called_name(call), reason) if answers else None
 
 
+def _sends_part(there: Anatomy, function: Scope) -> bool:
+    """Whether a function sends what an object holds that it is handed: `line.ask(room.rows)`."""
+    asked = [made.history for node, made in there.facts.calls.items() if there.module.scope_of[node].function is function]
+    slots = [there.facts.slots.of(history) for history in asked if history is not None]
+    roots = [root_object(slot) for slot in slots if slot is not None]
+    return any(root[:2] == ("var", function) and is_parameter(root) for root in roots)
+
+
 def _given(there: Anatomy, function: Scope) -> set[Kind]:
-    """What a function gives back, or yields, alone or beside what it is: `yield "done", turn`."""
+    """What a function gives back, or yields, alone or beside what it is: `yield "done", turn`.
+
+    An object that is made of what the model has said is a reply: `return Said(reply.text, calls)`.
+    """
     back: Slot = ("return", function)
     each: Slot = ("item", back)
     yielded = (node.value for node in function.nodes_of(cst.Yield) if isinstance(node.value, cst.Tuple))
     parts = {part.value for value in yielded for part in value.elements}
     kinds = [there.facts.of(back), there.facts.of(each), *map(there.facts.kinds, parts)]
-    return {kind for known in kinds for kind in known}
+    made = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    of_said = any(not _SAID.isdisjoint(there.facts.kinds(part)) for value in made for part in _made_of(there, value))
+    return {kind for known in kinds for kind in known} | ({Kind.REPLY} if of_said else set())
+
+
+def _made_of(there: Anatomy, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What an object is made of, and the parts of a display."""
+    for part in ex.alternatives(value):
+        if isinstance(part, (cst.Tuple, cst.Dict)):
+            yield from (element.value for element in part.elements)
+        elif isinstance(part, cst.Call) and _makes_object(there, part):
+            yield from (arg.value for arg in part.args)
+
+
+def _makes_object(there: Anatomy, call: cst.Call) -> bool:
+    name = ex.dotted(call.func) or ""
+    return there.facts.slots.constructed(call) is not None or there.defined_elsewhere(name, "class") is not None
 
 
 def _takes_turn(anatomy: Anatomy, function: Scope) -> bool:

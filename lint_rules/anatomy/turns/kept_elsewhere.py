@@ -21,7 +21,7 @@ from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.resources import Touched
-from lint_rules.anatomy.turns.substituted import substituted
+from lint_rules.anatomy.turns.substituted import sent_by, substituted
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
@@ -187,6 +187,10 @@ class KeptElsewhere:
         found: set[Slot] = {("outside", name) for names in outside for name in names}
         kept = store_of(self.anatomy, call, self.anatomy.module.scope_of[call].function)
         return frozenset(found | ({kept.slot} if kept is not None and not kept.grows else set()))
+
+    def sent_by(self, call: cst.Call) -> set[Slot]:
+        """The histories of requests in other files that a call runs, as its function has them."""
+        return sent_by(self.anatomy, call, self.anatomy.module.scope_of[call].function)
 
     @once(circular=False)
     def outlasts(self, known: tuple[Slot, Scope]) -> bool:

@@ -15,6 +15,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, method_of, run_elsewhere
 from lint_rules.anatomy.messages.messages import Message
+from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.foreign_stores import seen_from
@@ -51,16 +52,32 @@ class _Frame:
 
 def substituted(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Stored]:
     """What a call in `function` stores by what it runs in other files: one of each role for each history."""
-    there, callee = run_elsewhere(anatomy, call) or (None, None)
-    if there is None or callee is None or callee.kind != "function":
-        return
-    given = dict(there.facts.slots.bindings(call, callee))
+    frame = _frame(anatomy, call, function)
     told: set[tuple[Slot, str | None]] = set()
-    run = _Run(anatomy, call)
-    for slot, message in run.puts(_Frame(there, callee, given, lambda slot: seen_from(anatomy, call, function, slot))):
+    for slot, message in _Run(anatomy, call).puts(frame) if frame is not None else ():
         if (slot, message.role) not in told:
             told.add((slot, message.role))
             yield Stored(call, function, slot, "append", message, None)
+
+
+def sent_by(anatomy: Anatomy, call: cst.Call, function: Scope) -> set[Slot]:
+    """The lists that requests of another file are made of, as `function` has them, of which a call runs them."""
+    frame = _frame(anatomy, call, function)
+    if frame is None:
+        return set()
+    run = frame.there.calls.reachable(frame.callee)
+    asked = frame.there.facts.calls.items()
+    requests = [request for node, request in asked if frame.there.module.scope_of[node].function in run]
+    places = (_Run(anatomy, call).place(slot, frame) for slot in sent_histories(frame.there, requests))
+    return {place for place in places if place is not None}
+
+
+def _frame(anatomy: Anatomy, call: cst.Call, function: Scope) -> _Frame | None:
+    there, callee = run_elsewhere(anatomy, call) or (None, None)
+    if there is None or callee is None or callee.kind != "function":
+        return None
+    given = dict(there.facts.slots.bindings(call, callee))
+    return _Frame(there, callee, given, lambda slot: seen_from(anatomy, call, function, slot))
 
 
 class _Run:
@@ -80,7 +97,7 @@ class _Run:
         self._seen.add(known)
         stored = there.transcript.stored(callee) if not there.mending.closes(callee) else ()
         for each in stored:  # who closes what is open answers no call
-            slot = self._place(each.slot, frame) if each.slot is not None and each.kind in GROWING else None
+            slot = self.place(each.slot, frame) if each.slot is not None and each.kind in GROWING else None
             if slot is not None and each.message is not None and each.role is not None:
                 yield slot, self._message(each.message, frame)
         for inner in callee.nodes_of(cst.Call):
@@ -100,7 +117,7 @@ class _Run:
                 given = {p: self._here(value, frame) for p, value in there.facts.slots.bindings(inner, method)}
                 yield _Frame(where, method, given, own)
 
-    def _place(self, slot: Slot, frame: _Frame) -> Slot | None:
+    def place(self, slot: Slot, frame: _Frame) -> Slot | None:
         """Where a history that is there is here; None for what lives there only."""
         root, facts = root_object(slot), self._anatomy.facts
         if root[0] == "outside":
