@@ -23,7 +23,7 @@ from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.substituted import sent_by, substituted
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
@@ -75,7 +75,7 @@ class KeptElsewhere:
         known = {stored.node for stored in self.anatomy.transcript.in_lists(function) if stored.slot is not None}
         for call in function.nodes_of(cst.Call):
             callee = self.facts.slots.callee(call)
-            inside = [kept for kept in self.of(callee) if kept.message is not None] if callee is not None else []
+            inside = [kept for kept in self.of(callee) if self._is_made_there(kept)] if callee is not None else []
             yield from (Stored(call, function, kept.slot, kept.kind, kept.message, None) for kept in inside)
             if inside or not self._is_done(call) or (call in known and not self._resources.handed(call).made):
                 continue  # `session.add(Row(...))` only looks like a list
@@ -86,6 +86,11 @@ class KeptElsewhere:
             slot = self.place(call, function, with_calls=about) if message is not None else None
             if slot is not None:
                 yield Stored(call, function, slot, "append", message, None)
+
+    def _is_made_there(self, kept: Stored) -> bool:
+        """Whether a message is no argument, of which the caller says what it is."""
+        slot = self.facts.slots.of(kept.message.node) if kept.message is not None else None
+        return kept.message is not None and not (slot is not None and is_parameter(slot))
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does, and does not log; if it asks a model, nobody reads the reply."""
