@@ -20,9 +20,9 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
-from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in, root_object
+from lint_rules.anatomy.values.slots import Slot, made_in, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.walk import walk
 
 _SAID = frozenset({Kind.REPLY, Kind.MODEL_TEXT, Kind.CALLS})
@@ -132,10 +132,14 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
 
 def _sends_part(there: Anatomy, function: Scope) -> bool:
     """Whether a function sends what an object holds that it is handed: `line.ask(room.rows)`."""
-    asked = [made.history for node, made in there.facts.calls.items() if there.module.scope_of[node].function is function]
+    asked = [
+        made.history for node, made in there.facts.calls.items() if there.module.scope_of[node].function is function
+    ]
     slots = [there.facts.slots.of(history) for history in asked if history is not None]
     roots = [root_object(slot) for slot in slots if slot is not None]
-    return any(root[:2] == ("var", function) and is_parameter(root) for root in roots)
+    given = [there.facts.slots.parameter(function, param.name.value) for param in parameters(function)]
+    lines = [there.module.lineage(there.facts.slots.classes.get(slot)) for slot in given]
+    return any(root in given or (root[0] == "attr" and any(root[1] in line for line in lines)) for root in roots)
 
 
 def _given(there: Anatomy, function: Scope) -> set[Kind]:

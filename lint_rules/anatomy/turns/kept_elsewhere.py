@@ -154,9 +154,7 @@ class KeptElsewhere:
             saved.lies_outside
             and not self._only_looks_up(call, saved)
             and (
-                any(
-                    load.touched.is_read_again_after(saved) for load in (self._whole if with_calls else self.all_loads)
-                )
+                any(load.touched.is_read_again_after(saved) for load in (self._whole if with_calls else self.all_loads))
                 or self._is_taken_up(call)
             )
         ):
