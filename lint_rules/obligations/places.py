@@ -198,13 +198,18 @@ class Places:
             content = text_of(content)
             for origin, same in self._origins(content):
                 found[message.role, ex.source(origin, 400)] = Same(same.slots | made, same.names)
-        elif stored.kind != "extend" and value is not None and ex.reads_place(ex.inner(value)):
+        elif value is not None and ex.reads_place(ex.inner(value)) and self._stays_as_it_is(stored, value):
             for origin, same in self._origins(value):
                 written = ex.source(origin, 400)
                 found["", written] = same
                 if self.facts.is_kind(origin, Kind.REPLY):
                     found["assistant", f"{written}.content"] = same
         return found
+
+    def _stays_as_it_is(self, stored: Stored, value: cst.BaseExpression) -> bool:
+        """Whether a value holds the same the next time: a message, or all that a reply holds; another list may grow."""
+        pair = ex.member(value)
+        return stored.kind != "extend" or (pair is not None and self.facts.is_kind(pair[0], Kind.REPLY))
 
     def _origins(self, value: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Same]]:
         """A value, and what the names that it goes by were bound to."""
