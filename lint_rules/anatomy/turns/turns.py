@@ -346,9 +346,10 @@ class Turns:
         return [growth for growth in self.races.foreign_growths if growth.write.slot == history.slot]
 
     def _around(self, function: Scope, asks: list[cst.Call], grown: list[cst.CSTNode]) -> tuple[bool, bool]:
-        """Whether the history grows before the model is asked, and afterwards."""
+        """Whether the history grows before the model is asked, and afterwards; of what is answered, before that."""
         alone, leads = [node for node in grown if node not in asks], self.anatomy.leads
-        return any(leads(function, [n], asks) for n in alone), any(leads(function, asks, [n]) for n in alone)
+        answered = [ask for ask in asks if leads(function, [ask], alone)]
+        return any(leads(function, [n], answered or asks) for n in alone), bool(answered)
 
     # -- objects of other files --------------------------------------------------------------------------------
 
