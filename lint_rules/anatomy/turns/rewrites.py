@@ -425,7 +425,8 @@ def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTN
 
 def _waits_around(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
     """Whether one event loop may go on with another run between a load and a save, those included."""
-    waits = [wait for wait in function.waits if not isinstance(wait, cst.Await) or _suspends(races, wait)]
+    lets_go = races.anatomy.turns.lets_go
+    waits = [wait for wait in function.waits if not isinstance(wait, cst.Await) or lets_go(wait.expression)]
     return any(
         races.module.inside(load, wait)
         or races.module.inside(save, wait)
@@ -436,13 +437,6 @@ def _waits_around(races: Races, function: Scope, load: cst.CSTNode, save: cst.CS
         )
         for wait in waits
     )
-
-
-def _suspends(races: Races, wait: cst.Await) -> bool:
-    """Whether the event loop may go on meanwhile: a coroutine of this file that awaits nothing runs at once."""
-    call = ex.inner(wait.expression)
-    callee = races.facts.slots.callee(call) if isinstance(call, cst.Call) else None
-    return callee is None or bool(callee.waits)
 
 
 def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:
