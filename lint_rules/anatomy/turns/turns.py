@@ -514,7 +514,7 @@ class Turns:
             awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
             call = turn.nodes[0]
             waited = holds(awaited, call, names) or call in self._begun_as_tasks
-            return (waited and self.lets_go(call)) or self._is_streamed(call)
+            return (waited and self.lets_go(call)) or self._is_streamed(call) or self._is_read_in_pieces(call, names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
@@ -524,6 +524,19 @@ class Turns:
                     if not isinstance(node, cst.Await) or self.lets_go(node.expression):
                         return True
         return False
+
+    def _is_read_in_pieces(self, call: cst.CSTNode, names: set[str]) -> bool:
+        """Whether a generator of another file is read bit by bit, and others run between two of its pieces."""
+        found = run_elsewhere(self.anatomy, call) if isinstance(call, cst.Call) else None
+        if found is None or not found[1].is_generator:
+            return False
+        function = self.module.scope_of[call].function
+        loops = (loop for loop in function.nodes_of(cst.For) if holds([loop.iter], call, names))
+        return any(
+            isinstance(node, cst.Yield) or (isinstance(node, cst.Await) and self.lets_go(node.expression))
+            for loop in loops
+            for node in self.module.nodes_inside(loop.body, function, cst.Await, cst.Yield)
+        )
 
     def lets_go(self, awaited: cst.CSTNode) -> bool:
         """Whether the event loop may go on while something is awaited: not a coroutine that never waits itself."""
