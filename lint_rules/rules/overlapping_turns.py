@@ -68,17 +68,18 @@ of its library, a session of its SDK, the `thread_id` in a LangGraph `config`, w
 `session_id` of an ADK runner. A history that is copied, or stands under a key which was just made, is the request's
 own. Starts are threads, timers, executors, tasks, jobs of schedulers, workers of windows, handlers of web servers and
 bots, and what is handed to who starts it so. Where looplint was given the folder, they may stand in files that import
-this one, directly or through others; what the file with the handlers sees by itself is reported there. From each start
-the calls are followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart.
-It must decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets
-before it looks at it. A local flag counts for what its function begins in a loop, if what was begun tells that it is
-over. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a function starts for
-what it is given, if that is called in a loop, or a method that others call; a handler is reported when its turn stores
-tool results, or a question and its answer, or the answer to what it has loaded before: that one history serves all
-users is for cross-session-history (AGL103) to report. Two different starts must reach one history; or the code that
-goes on after a start, or a public method beside a turn that comes by the clock. On an event loop there must be an
-`await` within the turn, of more than a coroutine of the project that never waits itself; a plain generator of which a
-response is made (`StreamingResponse(pieces())`) is read in a thread.
+this one, directly or through others, or be registered here with an object of a framework that such a file hands over
+(`listen(app)`); what the file with the handlers sees by itself is reported there. From each start the calls are
+followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart. It must
+decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets before it
+looks at it. A local flag counts for what its function begins in a loop, if what was begun tells that it is over. Two
+runs of one start overlap when it stands in a loop or runs per event, also a task that a function starts for what it is
+given, if that is called in a loop, or a method that others call; a handler is reported when its turn stores tool
+results, or a question and its answer, or the answer to what it has loaded before: that one history serves all users is
+for cross-session-history (AGL103) to report. Two different starts must reach one history; or the code that goes on
+after a start, or a public method beside a turn that comes by the clock. On an event loop there must be an `await`
+within the turn, of more than a coroutine of the project that never waits itself; a plain generator of which a response
+is made (`StreamingResponse(pieces())`) is read in a thread.
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, if they do
 not take themselves out of the register before their turn; tasks and threads whose end the function that starts them
