@@ -64,7 +64,8 @@ but by a model; itself, by a helper, by a tool, or by a function that was handed
 that a function sets so, and reads, or has read, after it.
 
 Silent: under a lock; on objects made for the run; context variables; values that are passed on as arguments; flags
-and counters.
+and counters; what is made of what was there before (`self.guests = [g for g in self.guests if g != who]`), or put
+beside it.
 
 ## Known problems
 Whether two runs of one agent object ever overlap is decided by who calls it: for tools and for save and restore, a

@@ -69,10 +69,11 @@ it, the object that holds it, or empties it: in the function before its loop, in
 an imported base class. What empties the history as well begins another conversation, and no turn.
 
 Silent: local state; a guard object that is made for the turn; state per session, under a key; caches of results;
-programs that make one agent for one run; budgets that are meant for the whole life, which are never set back.
+programs that make one agent for one run, here or in the files that run its method; budgets that are meant for the
+whole life, which are never set back.
 
 ## Known problems
-An agent that another file makes anew for each turn is not told from one that lives on.
+Of one file alone (standard input, an editor, flake8) nobody knows whether an agent is made anew for each turn.
 
 ## Fix safety
 There is no fix: where a turn begins, the program must say.

@@ -50,8 +50,9 @@ def run(client, messages, tools, execute):
 
 ## How it decides
 In a loop of rounds it looks for a `return`, or an assignment right before the `break`, of the reply's own text, at a
-place where a test has shown that the reply asks for tools. It is silent where the text is tested first, where a model
-is asked once more, and where the words given instead of an empty text say why the agent stopped.
+place where a test has shown that the reply asks for tools, and no later one that it asks for none. It is silent where
+the text is tested first, where a model is asked once more, and where the words given instead of an empty text say why
+the agent stopped.
 
 ## Known problems
 Tools that end the turn by design, with a reply that always says something, look the same. Text that a loop or a helper

@@ -8,6 +8,7 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import SourceModule
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk
 
 _SAYS_CALLS = frozenset({"stop_reason", "finish_reason", "stopReason", "function_call", "done_reason"})
@@ -96,6 +97,16 @@ def without_calls(facts: Facts, test: cst.BaseExpression) -> bool | None:
     if isinstance(test, (cst.List, cst.Tuple)):
         return None if test.elements else False
     return False if Kind.CALLS in facts.kinds(test) and not _is_content(facts, test) else None
+
+
+def with_calls(facts: Facts, test: cst.BaseExpression) -> bool | None:
+    """What a condition gives for a reply that has calls; None where it hangs on something else."""
+
+    def atom(part: cst.BaseExpression) -> bool | None:
+        there = type(part) in _NAMES and Kind.CALLS in facts.kinds(part) and not _is_content(facts, part)
+        return True if there or _asks_for_calls(facts, part) else None
+
+    return evaluate(test, atom)
 
 
 def _is_count(facts: Facts, node: cst.BaseExpression) -> bool:

@@ -116,11 +116,16 @@ def keeps_rules_only(value: cst.BaseExpression) -> bool:
     return False
 
 
+def pops_last(call: cst.Call) -> bool:
+    """`h.pop()`, `h.pop(-1)`."""
+    first = call.args[0].value if call.args else None
+    return ex.called_name(call) == "pop" and (first is None or (ex.integer(first) or 0) < 0)
+
+
 def takes_last(write: HistoryWrite) -> bool:
     """`h.pop()`, `del h[-2]`, `del h[mark:]`, `h[:] = h[:-1]`: what is there by then may be a message of others."""
     if isinstance(write.node, cst.Call):
-        first = write.node.args[0].value if write.node.args else None
-        return ex.called_name(write.node) == "pop" and (first is None or (ex.integer(first) or 0) < 0)
+        return pops_last(write.node)
     part = _cut_out(write)
     if write.kind == "cut":
         index = ex.index(write.node.target) if isinstance(write.node, cst.Del) else None

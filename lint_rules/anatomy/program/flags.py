@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.program.concurrency import runs_per_event
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -75,10 +77,11 @@ class Flags:
         module, slots = self.anatomy.module, self.anatomy.facts.slots
         stored = (place for place, here in _stores(module.scope_of[claim].function) if here is claim)
         flags = {slot for place in stored if (slot := slots.of(place)) is not None}
-        away = not module.inside(node, test.body)
+        begun = claim if self._is_behind(node, claim) else node
+        away = not module.inside(begun, test.body)
         if not _decides(self.anatomy, test.test, flags, _constant(claim), outcome=away):
             return False
-        if _leaves(test) or module.inside(node, test):
+        if _leaves(test) or module.inside(begun, test):
             return True
         if not _ends_something(test):
             return False
@@ -88,6 +91,13 @@ class Flags:
         reads = (slots.of(part) for part in walk(node) if ex.reads_place(part))
         made = ex.inner(claim.value) if claim.value is not None else None
         return not taken.isdisjoint(reads) or (isinstance(made, cst.Call) and ex.called_name(made) == "Event")
+
+    def _is_behind(self, node: cst.CSTNode, claim: cst.CSTNode) -> bool:
+        """Whether only those who make a claim come to a node, as tests on the way tell: `if free: busy = go = True`."""
+        function = self.anatomy.module.scope_of[claim].function
+        ways, claimed = self.anatomy.ways(function), set(self.anatomy.points(function, [claim]))
+        goals = set(self.anatomy.points(function, [node])) - claimed
+        return bool(goals) and ways.path([ways.graph.entry], goals, claimed) is None
 
 
 _Test = tuple["cst.If | cst.While", list[cst.CSTNode]]
@@ -120,11 +130,16 @@ def _tests(anatomy: Anatomy, function: Scope) -> Iterator[_Test]:
 def _sets_first(anatomy: Anatomy, function: Scope, test: cst.CSTNode, taken: Iterable[cst.CSTNode]) -> bool:
     """Whether a function always sets a flag before it looks at it: `self.on = True; while self.on: ...`.
 
-    What it finds there is its own, whoever else may be under way.
+    What it finds there is its own, whoever else may be under way. A local name stands for what earlier rounds began.
     """
+    rounds = _loops_around(anatomy, test, function)[:1]
     return any(
         isinstance(node, (cst.Assign, cst.AnnAssign))
-        and isinstance(ex.targets(node)[0], (cst.Name, cst.Attribute))
+        and isinstance(target := ex.targets(node)[0], (cst.Name, cst.Attribute))
+        and (
+            not _is_local(anatomy.facts.slots.of(target), function)
+            or any(anatomy.module.inside(node, loop) for loop in rounds)
+        )
         and not anatomy.module.inside(node, test)
         and _comes_first(anatomy, function, node, test)
         for node in taken
@@ -279,14 +294,52 @@ def _read(anatomy: Anatomy, asked: cst.BaseExpression) -> Iterator[Slot]:
 
 
 def _taken(anatomy: Anatomy, function: Scope) -> Iterator[tuple[Slot, cst.CSTNode]]:
-    """What a function binds, or puts something in; but for its local names, which tell nobody else."""
+    """What a function binds, or puts something in; but for its local names, if they tell nobody else."""
     for place, node in _stores(function):
         slot = anatomy.facts.slots.of(place)
-        if slot is None or (slot[0] == "var" and slot[1] is function and not function.foreign.get(slot[2])):
+        if slot is None or _is_private(anatomy, slot, function):
             continue
         if _is_of_run(anatomy, slot, function, place):
             continue
         yield slot, node
+
+
+def _is_local(slot: Slot | None, function: Scope) -> bool:
+    return slot is not None and slot[:2] == ("var", function) and not function.foreign.get(slot[2])
+
+
+def _is_private(anatomy: Anatomy, slot: Slot, function: Scope) -> bool:
+    """Whether a local name tells nobody that something is under way.
+
+    It tells the function itself, in the next round of its loop, if it is set back only when that is over: by what is
+    begun, or behind a test of what that sets. Not where the function runs for each event.
+    """
+    if not _is_local(slot, function):
+        return False
+    return runs_per_event(anatomy.calls, function) or not _is_told_over(anatomy, slot, function)
+
+
+def _is_told_over(anatomy: Anatomy, slot: Slot, function: Scope) -> bool:
+    module, of = anatomy.module, anatomy.facts.slots.of
+    within = [inner for inner in module.functions if inner is not function and inner.within(function)]
+    lines = [node for inner in within for node in inner.nodes_of(cst.Assign)]
+    told = {place for node in lines for place in map(of, ex.targets(node))}
+    lines += [node for node in function.nodes_of(cst.Assign) if _loops_around(anatomy, node, function)]
+    offs = [n for n in lines if ex.dotted(n.value) in {"False", "None"} and slot in map(of, ex.targets(n))]
+    return bool(offs) and all(
+        module.scope_of[off].function is not function
+        or any(
+            holds and isinstance(test, cst.If) and not told.isdisjoint(_read(anatomy, test.test))
+            for test, holds in passed(module, off, function.node)
+        )
+        for off in offs
+    )
+
+
+def _loops_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> list[cst.CSTNode]:
+    """The loops of a function that a node stands in, inner ones first."""
+    within = (outer for outer in anatomy.module.ancestors(node) if anatomy.module.inside(outer, function.node))
+    return [outer for outer in within if isinstance(outer, (cst.While, cst.For))]
 
 
 def _is_of_run(anatomy: Anatomy, slot: Slot, function: Scope, place: cst.BaseExpression) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 import libcst as cst
 
@@ -59,6 +60,27 @@ def registered_elsewhere(graph: CallGraph) -> Iterator[tuple[cst.BaseExpression,
             break
 
 
+def registered_there(
+    graph: CallGraph, call: cst.Call, run: Callable[[], tuple[CallGraph, Scope] | None]
+) -> Iterator[tuple[SourceModule, Scope, Overlap]]:
+    """The functions of another file that it hands to an object of a framework which a call gives it.
+
+    `run` says what the call runs there. `listen(app, desk)`, and there `app.event("message")(answer)`.
+    """
+    roots = _Roots(graph)
+    packages = {arg.value: roots.package_of(arg.value) for arg in call.args} if roots.rows else {}
+    found = run() if any(packages.values()) else None
+    if found is None:
+        return
+    there, first = found
+    bound = ((slot, packages.get(value)) for slot, value in there.facts.slots.bindings(call, first))
+    inner = _Roots(there, {slot: package for slot, package in bound if package is not None})
+    for function in there.facts.module.functions if inner.given else ():
+        row = inner.registered(function) if function.kind in {"function", "lambda"} else None
+        if row is not None and function not in there.servings:
+            yield there.facts.module, function, roots.overlap(row)
+
+
 def in_background(graph: CallGraph) -> Iterator[tuple[Scope, cst.Decorator | cst.BaseExpression]]:
     """The functions that run beside the rest, whoever calls them, and what decorates each: `@work`, `@tasks.loop()`."""
     roots = _Roots(graph)
@@ -97,13 +119,17 @@ def is_executor(facts: Facts, call: cst.Call) -> bool:
 
 
 class _Roots:
-    """What hands functions of a file to a framework: `rows` are the frameworks that it imports."""
+    """What hands functions of a file to a framework: `rows` are the frameworks that it imports.
 
-    def __init__(self, graph: CallGraph) -> None:
+    Or of which another file hands it objects: `given` are the parameters that get them, with the packages.
+    """
+
+    def __init__(self, graph: CallGraph, given: Mapping[Slot, str] = MappingProxyType({})) -> None:
         self.graph = graph
         self.facts = graph.facts
         self.module = graph.facts.module
-        self.used = {_top(self.module, name) for name in self.module.imports.full} & PACKAGES
+        self.given = given
+        self.used = set(given.values()) or {_top(self.module, name) for name in self.module.imports.full} & PACKAGES
         if imports_gradio(self.module):
             self.used.add("gradio")
         self.rows = [row for row in FRAMEWORKS if not row.packages.isdisjoint(self.used)]
@@ -119,6 +145,16 @@ class _Roots:
                 threads = overlap == "workers"
                 return Serving(function, node, framework, concurrent, keeper, switch, threads, row.stops, row.one_user)
         return None
+
+    def package_of(self, value: cst.BaseExpression) -> str | None:
+        """The framework of which a value is an object; None where that is not known."""
+        package = self._package(value)
+        return package if any(package in row.packages for row in self.rows) else None
+
+    def registered(self, function: Scope) -> Framework | None:
+        """The framework that a function is handed to: it decorates it, or is called with it."""
+        ways = (way for find in (self._decorated, self._registered) for way in find(function))
+        return next((row for row, _ in ways), None)
 
     # -- ways to be called ------------------------------------------------------------------------------------
 
@@ -268,7 +304,7 @@ class _Roots:
         nobody here calls the function.
         """
         package = self._package(func.value if isinstance(func, cst.Attribute) else func)
-        if package is not None:
+        if package is not None or self.given:
             return [row for row in self.rows if package in row.packages]
         sites = self.graph.sites[function] if function is not None else ()
         if any(site.caller is not function for site in sites) or not isinstance(func, cst.Attribute):
@@ -295,6 +331,8 @@ class _Roots:
         if cls is not None:
             return self._of_class(cls)
         slot = self.facts.slots.of(node)
+        if slot is not None and slot in self.given:
+            return self.given[slot]
         if slot is not None and slot not in self._asked:
             self._asked.add(slot)
             found = self._first([*self._annotated(slot), *self.facts.assigned(slot), *self.facts.entered(slot)])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import tells_calls
+from lint_rules.anatomy.calls.call_tests import tells_calls, with_calls
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import conditions
@@ -144,9 +144,11 @@ def _answered(anatomy: Anatomy, node: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def _knows_calls(anatomy: Anatomy, loop: RoundLoop, node: cst.CSTNode) -> cst.If | None:
-    """The test by which it is known at `node` that the reply asks for tools."""
+    """The test by which it is known at `node` that the reply asks for tools; None where a later one denies it."""
     for tested, holds in conditions.passed(anatomy.module, node, loop.node):
         if isinstance(tested, cst.If) and anatomy.module.before(loop.asks, tested):
+            if with_calls(anatomy.facts, tested.test) is (not holds):
+                return None
             if _calls(anatomy, tested.test) is holds:
                 return tested
     return None

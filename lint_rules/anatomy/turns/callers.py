@@ -9,14 +9,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import class_names, inherited, named_bases, own_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import (
+    class_names,
+    inherited,
+    made_class,
+    method_of,
+    named_bases,
+    own_class,
+    run_elsewhere,
+)
+from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
-from lint_rules.anatomy.program.serving import is_streamed, registered_elsewhere
+from lint_rules.anatomy.program.serving import is_streamed, registered_elsewhere, registered_there
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
@@ -117,6 +126,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 told=asked and anatomy.turns.are_seen_in(call),
             )
     yield from _handed_on(anatomy, ways)
+    yield from _registered_there(anatomy)
 
 
 def _is_read_in_thread(anatomy: Anatomy, call: cst.Call) -> bool:
@@ -152,6 +162,23 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
             yield Passing(
                 path, function, anatomy.module.path, span, where.name, False, False, starts, through, handed_on=True
             )
+
+
+def _registered_there(anatomy: Anatomy) -> Iterator[Passing]:
+    """Functions of other files that those hand to an object of a framework which they get from this one."""
+
+    def run_by_call(call: cst.Call) -> tuple[CallGraph, Scope] | None:
+        made = made_class(anatomy, call)
+        there = method_of(*made, "__init__") if made is not None else run_elsewhere(anatomy, call)
+        return (there[0].calls, there[1]) if there is not None else None
+
+    for call in anatomy.module.nodes_of(cst.Call):
+        for module, function, overlap in registered_there(anatomy.calls, call, partial(run_by_call, call)):
+            starts: _Starts = (("handler", True, function.is_async and overlap != "workers"),)
+            here, span, by = anatomy.module.path, span_of(anatomy, call), anatomy.module.scope_of[call].function.name
+            file, run = os.path.abspath(module.path), function.qualname
+            if overlap != "turns":
+                yield Passing(file, run, here, span, by, False, False, starts, {}, handed_on=True)
 
 
 def run_by(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:

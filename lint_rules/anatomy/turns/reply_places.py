@@ -402,7 +402,8 @@ def _bound(node: cst.CSTNode) -> tuple[cst.CSTNode | None, list[cst.CSTNode]]:
 
 @record
 class _Bound:
-    """What a node of a function binds, or puts something into; `read` and `mentioned` are the names in the value."""
+    """What a node of a function binds, or puts something into; `read` are the names that its value is made of, and
+    `mentioned` those of which it tells anything."""
 
     node: cst.CSTNode
     value: cst.CSTNode
@@ -416,7 +417,7 @@ def _bindings(anatomy: Anatomy, function: Scope) -> tuple[_Bound, ...]:
     """In source order."""
     bound = ((node, *_bound(node)) for node in function.nodes_of(*_BINDING, cst.Call))
     return tuple(
-        _Bound(node, value, targets, frozenset(_read(value)), frozenset(filter(None, map(_name, walk(value)))))
+        _Bound(node, value, targets, frozenset(_read(value)), frozenset(_read(value, about=True)))
         for node, value, targets in bound
         if value is not None
     )
@@ -481,20 +482,23 @@ def reads(value: cst.CSTNode, names: Collection[str]) -> bool:
     return bool(names) and any(name in names for name in _read(value))
 
 
-def _read(value: cst.CSTNode) -> Iterator[str]:
-    """The names of which a value is made; what a response says of itself is not the reply.
+def _read(value: cst.CSTNode, *, about: bool = False) -> Iterator[str]:
+    """The names of which a value is made; what a response says of itself is not the reply, but `about` it.
 
-    Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`.
+    Nor is a verdict on it, or what a verdict chooses: `"Saved." if text.startswith("saved") else "Not saved."`,
+    `[row for row in rows if row not in saved]`. The names of a comprehension are known nowhere else.
     """
-    stack = [value]
+    stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(value, frozenset())]
     while stack:
-        node = stack.pop()
-        if name := _name(node):
+        node, inner = stack.pop()
+        if isinstance(node, cst.BaseComp):
+            inner |= {name for part in walk(node) if type(part) is cst.CompFor for name in ex.target_names(part.target)}
+        if (name := _name(node)) and name.partition(".")[0] not in inner:
             yield name
         if type(node) is cst.IfExp:
-            stack += [node.body, node.orelse]
-        elif not _is_verdict(node) and not _is_about(node):
-            stack.extend(children(node))
+            stack += [(node.body, inner), (node.orelse, inner)]
+        elif type(node) is not cst.CompIf and not _is_verdict(node) and (about or not _is_about(node)):
+            stack += [(child, inner) for child in children(node)]
 
 
 def _is_about(node: cst.CSTNode) -> bool:

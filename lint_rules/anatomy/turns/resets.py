@@ -12,7 +12,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import methods_elsewhere
-from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, resets, takes_last
+from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, pops_last, resets, takes_last
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.turns import Turn, are_answered
@@ -157,6 +157,12 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
                     yield write.node, write.function, True, in_place
                 elif _begins(anatomy, write, slot) and (in_place or not named):
                     yield write.node, write.function, False, in_place
+    known = {write.node for writes in anatomy.writes.by_slot.values() for write in writes}
+    for call in anatomy.module.nodes_of(cst.Call):  # of an object of another file, too
+        base = ex.receiver(call) if pops_last(call) and call not in known else None
+        place = anatomy.facts.slots.of(base) if base is not None else None
+        if place is not None and anatomy.aliases.of(place) == slot:
+            yield call, anatomy.module.scope_of[call].function, True, True
     registry = slot[1] if slot[0] == "item" else None
     for node in anatomy.module.nodes_of(cst.Del, cst.Call) if registry is not None else ():
         if isinstance(node, cst.Del):

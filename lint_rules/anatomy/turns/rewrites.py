@@ -244,13 +244,24 @@ def _other_writer(
             continue
         if _runs_beside(races, function, write.function):
             return write.node, f"`{write.function.name}` may add messages meanwhile"
-    if many is not None:
+    if many is not None and not _holds_loop(races, function):
         return many, ""
     return None
 
 
+def _holds_loop(races: Races, function: Scope) -> bool:
+    """Whether a function runs on an event loop alone, and never lets it go on: it is no coroutine."""
+    starts = races.starts_reaching(function)
+    return bool(starts) and not function.is_async and all(start.on_loop for start in starts)
+
+
 def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
-    """Whether two functions run concurrently: a start reaches just one of them, or overlaps with itself."""
+    """Whether a function runs while another one waits, which a start alone reaches, or one that overlaps with itself.
+
+    What holds the event loop lets none in but threads.
+    """
+    if _holds_loop(races, one) and not in_threads(races, other):
+        return False
     both = set(races.starts_reaching(one)) & set(races.starts_reaching(other))
     return any(start.many for start in both) or run_apart(races, one, other)
 
@@ -414,7 +425,8 @@ def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTN
 
 def _waits_around(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
     """Whether one event loop may go on with another run between a load and a save, those included."""
-    waits = [wait for wait in function.waits if not isinstance(wait, cst.Await) or _suspends(races, wait)]
+    lets_go = races.anatomy.turns.lets_go
+    waits = [wait for wait in function.waits if not isinstance(wait, cst.Await) or lets_go(wait.expression)]
     return any(
         races.module.inside(load, wait)
         or races.module.inside(save, wait)
@@ -425,13 +437,6 @@ def _waits_around(races: Races, function: Scope, load: cst.CSTNode, save: cst.CS
         )
         for wait in waits
     )
-
-
-def _suspends(races: Races, wait: cst.Await) -> bool:
-    """Whether the event loop may go on meanwhile: a coroutine of this file that awaits nothing runs at once."""
-    call = ex.inner(wait.expression)
-    callee = races.facts.slots.callee(call) if isinstance(call, cst.Call) else None
-    return callee is None or bool(callee.waits)
 
 
 def _unwrapped(value: cst.BaseExpression) -> cst.BaseExpression:

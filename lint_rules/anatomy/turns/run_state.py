@@ -14,6 +14,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.calls.told import GROWERS
 from lint_rules.anatomy.messages.classes import FoundClass, classes_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.reply_places import bound_values
@@ -310,8 +311,7 @@ class RunStates:
             of_object = type(target) is cst.Attribute and function.owner is not None
             slot = self.facts.slots.of(target) if of_object or type(target) is cst.Name else None
             lasts = slot is not None and (slot[0] == "attr" if of_object else slot[:2] == ("var", self.module.top))
-            given = node.value is not None and self._is_given(node.value, function)
-            if slot is not None and lasts and function.kind == "function" and given:
+            if slot is not None and lasts and function.kind == "function" and self._is_of_run(node, slot, function):
                 if not self._is_of_each_run(target, function) and not self._is_set_once(node, function):
                     found.setdefault(function, []).append((node, slot))
         for function, kept in [*found.items()]:  # `set_guest(name)` stores for its callers
@@ -322,6 +322,14 @@ class RunStates:
                     seen = [(site.node, slot) for slot in stored if slot[0] == "var" or own]
                     found.setdefault(site.caller, []).extend(seen)
         return found
+
+    def _is_of_run(self, node: cst.Assign | cst.AnnAssign, slot: Slot, function: Scope) -> bool:
+        """Whether what an assignment stores is the run's own: given to it, and not made of what all have stored."""
+        parts = ex.alternatives(node.value) if node.value is not None else ()
+        return any(
+            self._is_given(part, function) and not any(self._reads(inner, slot) for inner in walk(part))
+            for part in parts
+        )
 
     def _is_set_once(self, node: cst.CSTNode, function: Scope) -> bool:
         """`if self.me is None: self.me = await client.who()`: what the first run sets is the same for all."""
@@ -463,6 +471,8 @@ def _read_of_what_is_set(cls: Scope, method: Scope) -> cst.CSTNode | None:
     given = {p.name.value for p in parameters(method)} - {own}
     for statement in method.nodes:
         if isinstance(statement, (cst.Await, cst.Return, cst.With, cst.For, cst.While)):
+            return None
+        if isinstance(statement, cst.Call) and ex.called_name(statement) in GROWERS:  # nothing takes its place
             return None
         if isinstance(statement, cst.Assign) and isinstance(target := statement.targets[0].target, cst.Attribute):
             if isinstance(target.value, cst.Name) and target.value.value == own:

@@ -33,7 +33,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -346,9 +346,10 @@ class Turns:
         return [growth for growth in self.races.foreign_growths if growth.write.slot == history.slot]
 
     def _around(self, function: Scope, asks: list[cst.Call], grown: list[cst.CSTNode]) -> tuple[bool, bool]:
-        """Whether the history grows before the model is asked, and afterwards."""
+        """Whether the history grows before the model is asked, and afterwards; of what is answered, before that."""
         alone, leads = [node for node in grown if node not in asks], self.anatomy.leads
-        return any(leads(function, [n], asks) for n in alone), any(leads(function, asks, [n]) for n in alone)
+        answered = [ask for ask in asks if leads(function, [ask], alone)]
+        return any(leads(function, [n], answered or asks) for n in alone), bool(answered)
 
     # -- objects of other files --------------------------------------------------------------------------------
 
@@ -512,16 +513,44 @@ class Turns:
             awaited = [wait.expression for wait in turn.function.nodes_of(cst.Await)]
             awaited += [loop.iter for loop in turn.function.nodes_of(cst.For) if loop.asynchronous is not None]
             call = turn.nodes[0]
-            return holds(awaited, call, names) or call in self._begun_as_tasks or self._is_streamed(call)
+            waited = holds(awaited, call, names) or call in self._begun_as_tasks
+            return (waited and self.lets_go(call)) or self._is_streamed(call) or self._is_read_in_pieces(call, names)
         inside = [p for node in turn.nodes for p in flow.enclosing(node, parent)]
         for node in turn.function.nodes:
             if isinstance(node, (cst.Await, cst.Yield)) or getattr(node, "asynchronous", None) is not None:
                 at = flow.enclosing(node, parent)
-                if any(p in inside for p in at) and len(inside) > 1:
-                    return True
-                if flow.reaches(inside, at) and flow.reaches(at, inside):
-                    return True
+                within = any(p in inside for p in at) and len(inside) > 1
+                if within or (flow.reaches(inside, at) and flow.reaches(at, inside)):
+                    if not isinstance(node, cst.Await) or self.lets_go(node.expression):
+                        return True
         return False
+
+    def _is_read_in_pieces(self, call: cst.CSTNode, names: set[str]) -> bool:
+        """Whether a generator of another file is read bit by bit, and others run between two of its pieces."""
+        found = run_elsewhere(self.anatomy, call) if isinstance(call, cst.Call) else None
+        if found is None or not found[1].is_generator:
+            return False
+        function = self.module.scope_of[call].function
+        loops = (loop for loop in function.nodes_of(cst.For) if holds([loop.iter], call, names))
+        return any(
+            isinstance(node, cst.Yield) or (isinstance(node, cst.Await) and self.lets_go(node.expression))
+            for loop in loops
+            for node in self.module.nodes_inside(loop.body, function, cst.Await, cst.Yield)
+        )
+
+    def lets_go(self, awaited: cst.CSTNode) -> bool:
+        """Whether the event loop may go on while something is awaited: not a coroutine that never waits itself."""
+        call = ex.inner(awaited) if isinstance(awaited, cst.BaseExpression) else awaited
+        found = body(self.anatomy, call) if isinstance(call, cst.Call) else None
+        return found is None or found[0].turns.pauses(found[1])
+
+    @once(circular=True)
+    def pauses(self, function: Scope) -> bool:
+        """Whether the event loop may go on while a function runs; of what only says what it is for, others decide."""
+        if not function.is_async or says_only(function) or self.module.fills_in(function):
+            return True
+        waits = (wait.expression if isinstance(wait, cst.Await) else wait for wait in function.waits)
+        return any(map(self.lets_go, waits))
 
     def _is_streamed(self, call: cst.CSTNode) -> bool:
         """Whether a generator of another file is read by the server, when the handler is over."""
