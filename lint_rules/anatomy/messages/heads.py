@@ -143,7 +143,7 @@ class Heads:
         measured = [(value, given) for _, value in parts for given in _measured(value)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
-                told = any(other is not value for other in telling)
+                told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
                 sizes = [given for other, given in measured if other is not value]
                 yield value, told or (bool(sizes) and self._is_made_of(value, sizes))
 
@@ -167,8 +167,9 @@ class Heads:
             yield from self._find(value, replace(way.told(told), noted=noted))
         parts = list(self._set_on(slot, way.function))
         told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)
-        for value in (value for key, value in parts if key not in _LABELS):
-            yield from self._find(value, way.told(told))
+        for key, value in parts:
+            if key not in _LABELS:
+                yield from self._find(value, way.told(told or bool(words.NAMES_A_PART.search(key))))
         for call, bound in self._given(slot, way.calls):
             caller = self.module.scope_of[call].function
             yield from self._find(bound, replace(way, function=caller, calls=way.calls[:-1]))
@@ -279,9 +280,7 @@ class Heads:
     def _tells(self, node: cst.BaseExpression) -> bool:
         """Whether the words of a text, or a number in it, say that something is missing."""
         for part in walk(node):
-            if isinstance(part, cst.FormattedStringText) and words.SAYS_HOW_MUCH.search(part.value):
-                return True
-            if isinstance(part, cst.SimpleString) and words.SAYS_HOW_MUCH.search(part.value):
+            if isinstance(part, (cst.FormattedStringText, cst.SimpleString)) and _says_so(part.value):
                 return True
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
                 return True
@@ -331,9 +330,13 @@ class Heads:
         """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
         for display in self.module.ancestors(head.node):
             for element in display.elements if isinstance(display, cst.Dict) else ():
-                if isinstance(element, cst.DictElement) and not self.module.inside(head.node, element):
-                    if self._tells(element.key) or _measures(element.value, ex.source(head.text)):
+                if not isinstance(element, cst.DictElement):
+                    continue
+                if self.module.inside(head.node, element):
+                    if words.NAMES_A_PART.search(ex.text(element.key) or ""):
                         return True
+                elif self._tells(element.key) or _measures(element.value, ex.source(head.text)):
+                    return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
         return False
@@ -352,7 +355,7 @@ class Heads:
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
         values = self._values(head.text, head.calls)
-        if self._is_error(head) or any(self._is_given(value, given) for value in values):
+        if self._is_error(head) or any(self._is_given(value, given, head.calls) for value in values):
             return False
         if self._is_said(head) or self._is_text_given_back(head):
             return True
@@ -388,7 +391,7 @@ class Heads:
             return False
         values = self._values(head.text, head.calls)
         given = parameter_names(head.function) if head.function in self.anatomy.tools else set()
-        if any(self._is_given(part, given) for value in values for part in ex.alternatives(value)):
+        if any(self._is_given(part, given, head.calls) for value in values for part in ex.alternatives(value)):
             return False
         outer = self.module.parent[head.node]
         shown = isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or self._is_said(head)
@@ -413,22 +416,25 @@ class Heads:
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
-    def _is_given(self, value: cst.BaseExpression, given: set[str], depth: int = 0) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these."""
+    def _is_given(
+        self, value: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...], depth: int = 0
+    ) -> bool:
+        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on."""
         value = ex.inner(value)
         base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
         if base is not None:
-            return self._is_given(base, given, depth)
-        if isinstance(value, cst.Call) and (ex.dotted(value.func) in {"str", "repr"} or self.facts.encoder(value)):
+            return self._is_given(base, given, calls, depth)
+        turned = isinstance(value, cst.Call) and (self.facts.encoder(value) or self.facts.decoder(value))
+        if isinstance(value, cst.Call) and (turned or ex.dotted(value.func) in {"str", "repr"}):
             parts = (part for arg in value.args[:1] for part in ex.alternatives(arg.value))
-            return any(self._is_given(part, given, depth) for part in parts)
+            return any(self._is_given(part, given, calls, depth) for part in parts)
         while (pair := ex.member(value)) is not None:
             value = pair[0]
         if not isinstance(value, cst.Name) or value.value in given:
             return isinstance(value, cst.Name)
-        made = self._values(value) if depth < _DEEPEST else []
+        made = self._values(value, calls) if depth < _DEEPEST else []
         parts = (part for each in made if each is not value for part in ex.alternatives(each))
-        return any(self._is_given(part, given, depth + 1) for part in parts)
+        return any(self._is_given(part, given, calls, depth + 1) for part in parts)
 
     def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
         """What a name stands for, through the calls by which a text comes; else the expression itself."""
@@ -532,6 +538,11 @@ def _said(node: cst.CSTNode | None) -> str:
     if isinstance(node, cst.SimpleString):
         return ex.text(node) or ""
     return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
+
+
+def _says_so(text: str) -> bool:
+    """Whether words say that, or how much, is missing, or that what stands beside them is a part."""
+    return bool(words.SAYS_HOW_MUCH.search(text) or words.NAMES_A_PART.search(text))
 
 
 def _measures(value: cst.BaseExpression, text: str) -> bool:
