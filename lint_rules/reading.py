@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -165,10 +166,10 @@ def _anatomy(
         known = project is not None and direct_importers(module.path, project)
         return not known or is_imported(module.path, project)
 
-    def names(key: str) -> bool:
-        return project is None or _is_named_around(module.path, key, project)
+    def said(text: str) -> bool:
+        return project is None or _is_said_around(module.path, text, project)
 
-    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, names)
+    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said)
     return anatomy
 
 
@@ -259,11 +260,11 @@ def _read_by_models(
     return {function for path, function in found if path == here}
 
 
-def _is_named_around(path: str, key: str, project: Project) -> bool:
+def _is_said_around(path: str, text: str, project: Project) -> bool:
     """Whether a text stands in a file that imports one, or in what that imports; or nobody is known who imports it."""
-    written = tuple(f"{quote}{key}{quote}".encode() for quote in "\"'")
     importing = importers_of(path, project, lambda source: True)
     beside = (project(there, name) for there, source in importing for name in imports(source))
     sources = {os.path.abspath(found[0]): found[1] for found in (*importing, *beside) if found is not None}
     sources.pop(os.path.abspath(path), None)
-    return not sources or any(text in source for source in sources.values() for text in written)
+    written = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(text.encode()))
+    return not sources or any(written.search(source) for source in sources.values())

@@ -22,7 +22,8 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.module import Scope, SourceModule, decorators
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 from lint_rules.syntax.reexports import definitions, home
 from lint_rules.syntax.ways import Ways
@@ -100,11 +101,11 @@ class Anatomy:
         handed: Callable[[], list[Handed]] | None = None,
         tools: Callable[[], set[str]] | None = None,
         serves: Callable[[], bool] = lambda: True,
-        names: Callable[[str], bool] = lambda key: True,
+        said: Callable[[str], bool] = lambda text: True,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
-        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, and `names` whether a
-        key may be asked for there. Without, it is unknown.
+        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, and `said` whether a
+        text may stand there. Without, it is unknown.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -113,7 +114,7 @@ class Anatomy:
         self._handed = handed
         self._tools = tools
         self._serves = serves
-        self.names = names
+        self.said = said
         self._ways: dict[Scope, Ways] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -176,6 +177,21 @@ class Anatomy:
         """The functions of which a model reads the result; no handlers of a framework, whatever is told of them."""
         named = self._tools() if self._tools is not None else set()
         return [f for f in self.module.functions if f.qualname in named and f not in self.calls.servings]
+
+    def names(self, key: str) -> bool:
+        """Whether a key may be asked for in files that import this one, or in what they import."""
+        return self.said(f'"{key}"') or self.said(f"'{key}'")
+
+    @kept
+    def is_left_alone(self, method: Scope) -> bool:
+        """Whether nobody calls a method, though others of its object are called, in files that import this one."""
+        cls = method.owner
+        if cls is None or ex.bases(cls.node) or decorators(method) or self.calls.sites[method]:
+            return False
+        if self.calls.references[method] or self.said(method.name):
+            return False
+        others = (name for name, other in cls.methods.items() if other is not method and not name.startswith("_"))
+        return any(map(self.said, others))
 
     @property
     def knows_agent(self) -> bool:

@@ -546,7 +546,7 @@ class Contents:
         found: defaultdict[Slot, list[tuple[cst.CSTNode, str]]] = defaultdict(list)
         for slot, put in self._put.items():
             for stored in put:
-                if stored.answers and not _is_legacy(stored):
+                if stored.answers and not _is_legacy(stored) and not self.anatomy.is_left_alone(stored.function):
                     found[slot].append((stored.node, "the result of a tool call is stored in it here"))
         for node in self.module.nodes_of(cst.Call):
             if ex.argument(node, "tools") is not None:
