@@ -154,7 +154,8 @@ def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
         return False  # a callback that puts a summary in the place of what it sums up
     if isinstance(node, cst.Call):
         if ex.called_name(node) in _CUTS:
-            return ex.key(node) is None and _goes_on(anatomy, given) and not _keeps_talk(anatomy, given)
+            kept = ex.called_name(node) != "insert" and _keeps_talk(anatomy, given)
+            return ex.key(node) is None and _goes_on(anatomy, given) and not kept
         return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
     return isinstance(node, cst.Del) and not _undoes(anatomy, node) and _goes_on(anatomy, given)
 
