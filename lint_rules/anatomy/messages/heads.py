@@ -66,7 +66,7 @@ class Head:
 
 @record
 class _Way:
-    """How a text has come to a place in a function; `seen` are the names on the way."""
+    """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left."""
 
     function: Scope
     marked: bool = False
@@ -75,6 +75,7 @@ class _Way:
     each: bool = False
     seen: frozenset[Slot] = frozenset()
     depth: int = 0
+    most: int | None = None
 
     def told(self, told: bool) -> _Way:
         return replace(self, marked=self.marked or told)
@@ -107,10 +108,13 @@ class Heads:
             head = _head(part)
             if head is not None:
                 if not self._is_list(head[0]) and not self._is_for_few(part, head[1]):
-                    yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
-                    yield from self._find(head[0], further)
+                    size, most = ex.integer(head[1]), way.most
+                    if size is None or most is None or size < most:  # else so much is gone by the cut around it
+                        yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
+                        most = size if size is not None else most
+                    yield from self._find(head[0], replace(further, most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                told = self._tells(part)
+                told = self._tells(part) or _names_a_part(part)
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
                         noted = further.noted or self._is_added_where_cut(part, piece, behind)
@@ -140,11 +144,12 @@ class Heads:
         elif isinstance(node, (cst.List, cst.Tuple)):
             parts = [("", element.value) for element in node.elements]
         telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key)]
-        measured = [(value, given) for _, value in parts for given in _measured(value)]
+        telling += [value for _, value in parts if isinstance(value, _STRINGS) and _names_a_part(value)]
+        measured = [(v, given) for _, v in parts for given in _measured(v) if not self._is_list(given)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
                 told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
-                sizes = [given for other, given in measured if other is not value]
+                sizes = [given for other, given in measured if other is not value and not _is_same(given, value)]
                 yield value, told or (bool(sizes) and self._is_made_of(value, sizes))
 
     def _is_made_of(self, value: cst.BaseExpression, measured: list[cst.BaseExpression]) -> bool:
@@ -206,7 +211,7 @@ class Heads:
 
     def _added(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What is appended to a list in a function, and by those that it hands the list to."""
-        appended = self.facts.appended(slot)
+        appended = [value for call in self.facts.grown(slot) for value in _put_by(call)]
         telling = [value for value in appended if _head(value) is None and self._tells(value)]
         for value in appended:
             told = any(self._go_together(value, other) for other in telling)
@@ -220,7 +225,9 @@ class Heads:
     def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether one run may come to both: not in two branches of a test."""
         function = self.module.scope_of[value].function
-        if value is other or self.module.scope_of[other].function is not function:
+        if self.module.statement(value) is self.module.statement(other):
+            return True
+        if self.module.scope_of[other].function is not function:
             return True
         return self.anatomy.leads(function, [value], [other]) or self.anatomy.leads(function, [other], [value])
 
@@ -280,8 +287,9 @@ class Heads:
     def _tells(self, node: cst.BaseExpression) -> bool:
         """Whether the words of a text, or a number in it, say that something is missing."""
         for part in walk(node):
-            if isinstance(part, (cst.FormattedStringText, cst.SimpleString)) and _says_so(part.value):
-                return True
+            if isinstance(part, (cst.FormattedStringText, cst.SimpleString)):
+                if words.SAYS_HOW_MUCH.search(part.value):
+                    return True
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
                 return True
             if isinstance(part, (cst.Name, cst.Attribute)):
@@ -540,9 +548,25 @@ def _said(node: cst.CSTNode | None) -> str:
     return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
 
 
-def _says_so(text: str) -> bool:
-    """Whether words say that, or how much, is missing, or that what stands beside them is a part."""
-    return bool(words.SAYS_HOW_MUCH.search(text) or words.NAMES_A_PART.search(text))
+def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Whether two names, or members, say the same."""
+    said = ex.dotted(one)
+    return said is not None and said == ex.dotted(other)
+
+
+def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """`x` of `lines.append(x)` and `lines.extend(["", x])`."""
+    given = call.args[0].value if call.args else None
+    if given is not None and ex.called_name(call) == "append":
+        yield given
+    elif isinstance(given, (cst.List, cst.Tuple)) and ex.called_name(call) == "extend":
+        yield from (element.value for element in given.elements)
+
+
+def _names_a_part(text: cst.BaseExpression) -> bool:
+    """Whether the words of a text say that what stands in it, or beside it, is a part."""
+    said = (part for part in walk(text) if isinstance(part, (cst.FormattedStringText, cst.SimpleString)))
+    return any(words.NAMES_A_PART.search(part.value) for part in said)
 
 
 def _measures(value: cst.BaseExpression, text: str) -> bool:
