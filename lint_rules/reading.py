@@ -14,7 +14,7 @@ from typing import TypeVar
 import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
-from lint_rules.anatomy.calls.tools import told_of
+from lint_rules.anatomy.calls.tools import ToldTool, told_of
 from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
@@ -159,7 +159,7 @@ def _anatomy(
         told = _summaries("handed", importing.items(), options, project, read, handed, 1)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
-    def tools() -> set[str]:
+    def tools() -> dict[str, frozenset[str] | None]:
         return _read_by_models(module, options, near, project)
 
     def serves() -> bool:
@@ -245,10 +245,11 @@ def _summaries(
 
 def _read_by_models(
     module: SourceModule, options: Options, near: Noting | None, project: NotingProject | None
-) -> set[str]:
-    """The functions of a file of which a model reads the result, by what that file tells, and those that import it."""
+) -> dict[str, frozenset[str] | None]:
+    """The functions of a file of which a model reads the result, by what that file tells, and those that import it;
+    with the parameters that get what a model has written, None for all."""
 
-    def told(path: str, source: bytes, near: Noting | None) -> list[tuple[str, str]]:
+    def told(path: str, source: bytes, near: Noting | None) -> list[ToldTool]:
         own = indexed(path, source)
         return told_of(own, Values(Program(near, own, source))) if own is not None else []
 
@@ -257,7 +258,12 @@ def _read_by_models(
         for path, source in importers_of(module.path, project, lambda text: mentions.agent(text, options.vocabulary)):
             found += project.once(project.known.summaries, ("told", path, source), partial(told, path, source))
     here = os.path.abspath(module.path)
-    return {function for path, function in found if path == here}
+    tools: dict[str, frozenset[str] | None] = {}
+    for path, function, names in found:
+        if path == here:
+            before = tools.get(function, frozenset())
+            tools[function] = before | names if before is not None and names is not None else None
+    return tools
 
 
 def _is_said_around(path: str, text: str, project: Project) -> bool:

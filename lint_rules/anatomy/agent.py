@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +23,7 @@ from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, SourceModule, decorators
+from lint_rules.syntax.module import Scope, SourceModule, decorators, parameter_names
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 from lint_rules.syntax.reexports import definitions, home
 from lint_rules.syntax.ways import Ways
@@ -99,7 +99,7 @@ class Anatomy:
         neighbour: Callable[[str, str], Neighbour | None] | None = None,
         callers: Callable[[], list[Caller]] | None = None,
         handed: Callable[[], list[Handed]] | None = None,
-        tools: Callable[[], set[str]] | None = None,
+        tools: Callable[[], dict[str, frozenset[str] | None]] | None = None,
         serves: Callable[[], bool] = lambda: True,
         said: Callable[[str], bool] = lambda text: True,
     ) -> None:
@@ -175,8 +175,17 @@ class Anatomy:
     @cached_property
     def tools(self) -> list[Scope]:
         """The functions of which a model reads the result; no handlers of a framework, whatever is told of them."""
-        named = self._tools() if self._tools is not None else set()
+        named = self._named_tools
         return [f for f in self.module.functions if f.qualname in named and f not in self.calls.servings]
+
+    @cached_property
+    def _named_tools(self) -> dict[str, frozenset[str] | None]:
+        return self._tools() if self._tools is not None else {}
+
+    def written_for(self, function: Scope) -> Collection[str]:
+        """The parameters of a tool that get what a model has written; all of any other function."""
+        written = self._named_tools.get(function.qualname)
+        return written if written is not None else parameter_names(function)
 
     def names(self, key: str) -> bool:
         """Whether a key may be asked for in files that import this one, or in what they import."""

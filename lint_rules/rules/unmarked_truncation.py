@@ -45,9 +45,10 @@ they say (`if len(text) > n: text = text[:n] + "[snip]"`; not where a stored mes
 or the same function keeps the end of the text, too. Slices for logs and records of requests, titles (also where the
 model is asked for one, and may answer with a few tokens) and user interfaces are not reported; nor are lists
 (`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100 characters, 600 where several texts are put
-together or an error is handled, the text of an error, a length that was asked for, and a place that was looked for in
-the text; in requests, nor are fewer than 1,500 characters, which may be enough for what is asked. Where a message is
-stored beside what the model says, it is there for all that is asked later, and what holds for tools holds for it.
+together or an error is handled, the text of an error, a length that was asked for (of a function that a tool runs:
+where that hands on what the model has written), and a place that was looked for in the text; in requests, nor are fewer
+than 1,500 characters, which may be enough for what is asked. Where a message is stored beside what the model says, it
+is there for all that is asked later, and what holds for tools holds for it.
 
 ## Known problems
 A text that another file puts into a request, and a cut by a function of another file, are not seen. Of who imports a

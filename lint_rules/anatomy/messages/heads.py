@@ -114,11 +114,13 @@ class Heads:
                         most = size if size is not None else most
                     yield from self._find(head[0], replace(further, most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                told = self._tells(part) or _names_a_part(part)
+                told = self._tells(part, measured=False) or _names_a_part(part)
+                sizes = [given for given in _measured(part) if _in_text(self.module.parent, given)]
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
                         noted = further.noted or self._is_added_where_cut(part, piece, behind)
-                        yield from self._find(piece, replace(further.told(told or _is_foreign(behind)), noted=noted))
+                        known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
+                        yield from self._find(piece, replace(further.told(known), noted=noted))
             elif isinstance(part, cst.Await):
                 yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
@@ -284,14 +286,15 @@ class Heads:
 
     # -- words ------------------------------------------------------------------------------------------------
 
-    def _tells(self, node: cst.BaseExpression) -> bool:
-        """Whether the words of a text, or a number in it, say that something is missing."""
+    def _tells(self, node: cst.BaseExpression, *, measured: bool = True) -> bool:
+        """Whether the words of a text, or a number in it if that is asked, say that something is missing."""
         for part in walk(node):
             if isinstance(part, (cst.FormattedStringText, cst.SimpleString)):
                 if words.SAYS_HOW_MUCH.search(part.value):
                     return True
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
-                return True
+                if measured:
+                    return True
             if isinstance(part, (cst.Name, cst.Attribute)):
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if self._is_bound(part):
@@ -355,7 +358,7 @@ class Heads:
         It is no label and no list, no error, nothing that the function was given, nor as long as somebody wants it.
         """
         tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
-        given = parameter_names(tool)
+        given = {*self.anatomy.written_for(tool)}
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         is_excerpt = head.each or any(isinstance(o, cst.ExceptHandler) for o in self.module.ancestors(head.node))
         if self._is_under(head, _EXCERPT if is_excerpt else _LABEL) or not self._is_limit(head.size):
@@ -398,7 +401,7 @@ class Heads:
         if self._is_under(head, most) or self._is_error(head) or not self._is_limit(head.size):
             return False
         values = self._values(head.text, head.calls)
-        given = parameter_names(head.function) if head.function in self.anatomy.tools else set()
+        given = {*self.anatomy.written_for(head.function)} if head.function in self.anatomy.tools else set()
         if any(self._is_given(part, given, head.calls) for value in values for part in ex.alternatives(value)):
             return False
         outer = self.module.parent[head.node]
