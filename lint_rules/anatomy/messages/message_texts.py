@@ -230,7 +230,10 @@ def _is_put_for_people(anatomy: Anatomy, place: cst.BaseExpression, encoded: boo
         return encoded and type(place) is cst.Attribute and not anatomy.is_history(place)
     if function.kind != "function" or slot[2] in function.foreign:
         return False
-    reads = [name for name in function.named(slot[2]) if not _is_filled(anatomy, name)]
+    readers, statement = anatomy.readers(function, slot), module.statement(place)
+    bound = isinstance(statement, cst.Assign) and statement.targets[0].target is place
+    told = [readers.get(statement, [])] if bound else readers.values()
+    reads = [name for names in told for name in names if not _is_filled(anatomy, name)]
     return slot in seen or (bool(reads) and all(_is_for_people(anatomy, name, seen | {slot}) for name in reads))
 
 
@@ -240,7 +243,7 @@ def _is_filled(anatomy: Anatomy, name: cst.Name) -> bool:
     if isinstance(statement, cst.Assign):
         target = statement.targets[0].target
         pair = ex.member(target)
-        return target is name or (pair is not None and type(pair[0]) is cst.Name and pair[0].value == name.value)
+        return pair is not None and type(pair[0]) is cst.Name and pair[0].value == name.value
     call = statement.value if isinstance(statement, cst.Expr) else None
     into = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) in {"append", "extend"} else None
     return into is name
