@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TypeVar
 import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
-from lint_rules.anatomy.calls.tools import told_of
+from lint_rules.anatomy.calls.tools import ToldTool, told_of
 from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
@@ -158,17 +159,17 @@ def _anatomy(
         told = _summaries("handed", importing.items(), options, project, read, handed, 1)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
-    def tools() -> set[str]:
+    def tools() -> dict[str, frozenset[str] | None]:
         return _read_by_models(module, options, near, project)
 
     def serves() -> bool:
         known = project is not None and direct_importers(module.path, project)
         return not known or is_imported(module.path, project)
 
-    def names(key: str) -> bool:
-        return project is None or _is_named_around(module.path, key, project)
+    def said(text: str) -> bool:
+        return project is None or _is_said_around(module.path, text, project)
 
-    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, names)
+    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said)
     return anatomy
 
 
@@ -244,10 +245,11 @@ def _summaries(
 
 def _read_by_models(
     module: SourceModule, options: Options, near: Noting | None, project: NotingProject | None
-) -> set[str]:
-    """The functions of a file of which a model reads the result, by what that file tells, and those that import it."""
+) -> dict[str, frozenset[str] | None]:
+    """The functions of a file of which a model reads the result, by what that file tells, and those that import it;
+    with the parameters that get what a model has written, None for all."""
 
-    def told(path: str, source: bytes, near: Noting | None) -> list[tuple[str, str]]:
+    def told(path: str, source: bytes, near: Noting | None) -> list[ToldTool]:
         own = indexed(path, source)
         return told_of(own, Values(Program(near, own, source))) if own is not None else []
 
@@ -256,14 +258,19 @@ def _read_by_models(
         for path, source in importers_of(module.path, project, lambda text: mentions.agent(text, options.vocabulary)):
             found += project.once(project.known.summaries, ("told", path, source), partial(told, path, source))
     here = os.path.abspath(module.path)
-    return {function for path, function in found if path == here}
+    tools: dict[str, frozenset[str] | None] = {}
+    for path, function, names in found:
+        if path == here:
+            before = tools.get(function, frozenset())
+            tools[function] = before | names if before is not None and names is not None else None
+    return tools
 
 
-def _is_named_around(path: str, key: str, project: Project) -> bool:
+def _is_said_around(path: str, text: str, project: Project) -> bool:
     """Whether a text stands in a file that imports one, or in what that imports; or nobody is known who imports it."""
-    written = tuple(f"{quote}{key}{quote}".encode() for quote in "\"'")
     importing = importers_of(path, project, lambda source: True)
     beside = (project(there, name) for there, source in importing for name in imports(source))
     sources = {os.path.abspath(found[0]): found[1] for found in (*importing, *beside) if found is not None}
     sources.pop(os.path.abspath(path), None)
-    return not sources or any(text in source for source in sources.values() for text in written)
+    written = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(text.encode()))
+    return not sources or any(written.search(source) for source in sources.values())

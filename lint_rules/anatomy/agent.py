@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,8 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import Vocabulary
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.memo import kept
+from lint_rules.syntax.module import Scope, SourceModule, decorators, parameter_names
 from lint_rules.syntax.reaching import Definition, Reaching, reaching
 from lint_rules.syntax.reexports import definitions, home
 from lint_rules.syntax.ways import Ways
@@ -98,13 +99,13 @@ class Anatomy:
         neighbour: Callable[[str, str], Neighbour | None] | None = None,
         callers: Callable[[], list[Caller]] | None = None,
         handed: Callable[[], list[Handed]] | None = None,
-        tools: Callable[[], set[str]] | None = None,
+        tools: Callable[[], dict[str, frozenset[str] | None]] | None = None,
         serves: Callable[[], bool] = lambda: True,
-        names: Callable[[str], bool] = lambda key: True,
+        said: Callable[[str], bool] = lambda text: True,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
-        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, and `names` whether a
-        key may be asked for there. Without, it is unknown.
+        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, and `said` whether a
+        text may stand there. Without, it is unknown.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -113,7 +114,7 @@ class Anatomy:
         self._handed = handed
         self._tools = tools
         self._serves = serves
-        self.names = names
+        self.said = said
         self._ways: dict[Scope, Ways] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -181,8 +182,32 @@ class Anatomy:
     @cached_property
     def tools(self) -> list[Scope]:
         """The functions of which a model reads the result; no handlers of a framework, whatever is told of them."""
-        named = self._tools() if self._tools is not None else set()
+        named = self._named_tools
         return [f for f in self.module.functions if f.qualname in named and f not in self.calls.servings]
+
+    @cached_property
+    def _named_tools(self) -> dict[str, frozenset[str] | None]:
+        return self._tools() if self._tools is not None else {}
+
+    def written_for(self, function: Scope) -> Collection[str]:
+        """The parameters of a tool that get what a model has written; all of any other function."""
+        written = self._named_tools.get(function.qualname)
+        return written if written is not None else parameter_names(function)
+
+    def names(self, key: str) -> bool:
+        """Whether a key may be asked for in files that import this one, or in what they import."""
+        return self.said(f'"{key}"') or self.said(f"'{key}'")
+
+    @kept
+    def is_left_alone(self, method: Scope) -> bool:
+        """Whether nobody calls a method, though others of its object are called, in files that import this one."""
+        cls = method.owner
+        if cls is None or ex.bases(cls.node) or decorators(method) or self.calls.sites[method]:
+            return False
+        if self.calls.references[method] or self.said(method.name):
+            return False
+        others = (name for name, other in cls.methods.items() if other is not method and not name.startswith("_"))
+        return any(map(self.said, others))
 
     @property
     def knows_agent(self) -> bool:

@@ -324,6 +324,8 @@ SAYS_HOW_MUCH = re.compile(
     re.IGNORECASE,
 )
 """Words of a text that say that, or how much of it, is missing."""
+NAMES_A_PART = re.compile(r"excerpt|preview|snippet|partial|beginning of|\bhead of\b|(^|_)head$", re.IGNORECASE)
+"""Words before a text, or the key under which it stands, that say that it is a part of one."""
 TOOL_DECORATORS = frozenset({"tool", "tool_plain", "function_tool", "kernel_function", "beta_tool", "beta_async_tool"})
 """Names of decorators by which libraries make a tool of a function (LangChain, MCP, Pydantic AI, OpenAI Agents SDK,
 smolagents, CrewAI, Strands, Semantic Kernel, Anthropic)."""

@@ -258,6 +258,8 @@ class Storing:
 
     def _loaded(self, call: cst.Call) -> Transfer | None:
         """A load whose result is a history, by what becomes of it."""
+        if self._is_made_up(call):
+            return None
         parent = self.anatomy.module.parent.get(call)
         if isinstance(parent, cst.Await):
             parent = self.anatomy.module.parent.get(parent)
@@ -269,13 +271,49 @@ class Storing:
             if held is not None:
                 return Transfer(call, "load", held)
         function = self.anatomy.module.scope_of[call].function
-        if self._is_held(("return", function)):
+        if self._is_held(("return", function)) and not self._gives_text(function):
             names = self._places.derived(function, call, put=True)
-            if any(
-                node.value is not None and holds([node.value], call, names) for node in function.nodes_of(cst.Return)
-            ):
+            given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+            if any(holds([value], call, names) for value in given) and not self._is_one_message(function, call, names):
                 return Transfer(call, "load", "a history")
         return None
+
+    def _gives_text(self, function: Scope) -> bool:
+        """Whether a function says that it gives a text, or none: what messages are made of is no history."""
+        told = self.anatomy.elements.annotation(("return", function))
+        named = {node.value for node in walk(told) if isinstance(node, cst.Name)} if told is not None else set()
+        return "str" in named <= {"str", "None", "Optional"}
+
+    def _is_one_message(self, function: Scope, call: cst.Call, names: set[str]) -> bool:
+        """Whether a function puts what a call gives into the content of a message, under one role that it says."""
+        roles = set()
+        for display in function.nodes_of(cst.Dict):
+            items = ex.dict_items(display)
+            if {"role", "content"} <= items.keys() and holds([items["content"]], call, names):
+                roles.add(ex.text(items["role"]))
+        return len(roles) == 1 and None not in roles
+
+    def _is_made_up(self, call: cst.Call) -> bool:
+        """Whether the file itself fills what a call reads, and with constants: nobody has said that."""
+        storage, functions = self.anatomy.storage, self.anatomy.module.functions
+        read = storage.read_at(call, self.anatomy.module.scope_of[call].function)
+        places = [*([read] if read is not None else []), *(storage.decoded(call) if call.args else ())]
+        saves = (save for function in functions if places for save in storage.saves(function))
+        put = [save.value for save in saves if any(place.is_rewritten_at(save.place) for place in places)]
+        return bool(put) and all(map(self._is_constant, put))
+
+    def _is_constant(self, value: cst.BaseExpression) -> bool:
+        facts, calls = self.anatomy.facts, (node for node in walk(value) if isinstance(node, cst.Call))
+        run = {part for call in calls for part in walk(call.func)}
+        slots = [facts.slots.of(node) for node in walk(value) if isinstance(node, cst.Name) and node not in run]
+        return bool(slots) and all(
+            slot is not None
+            and slot[0] == "var"
+            and slot[1].kind == "module"
+            and all(write.function.kind == "module" for write in self.anatomy.writes.by_slot.get(slot, ()))
+            and all(isinstance(each, (cst.List, cst.Dict)) for each in facts.assigned(slot))
+            for slot in slots
+        )
 
     def _held(self, value: cst.BaseExpression) -> str | None:
         """How the program calls a history, a message, or what holds one, in a value."""

@@ -38,23 +38,24 @@ def ask_for_json(client, messages):
 ## How it decides
 The parameter is known as a history or message by its type or its use (sent to a model, read as a message). Its value is
 followed through the function: names bound to it or to its elements, loops, slices, one message that is picked out
-(`next(...)`, `max(...)`, a function of the file that gives one back); a copy, or a new binding, ends it.
-Reported is a store into content, role, calls or parts of a message; messages that are removed or put in before the
-rest; and a fixed instruction that is appended where the function asks the model once. Functions that return nothing and
-ask nobody are there to edit. Silent is: a list that is cut back to the length that was taken of it before; a name like
-`add_...`, `trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function
-that returns or yields the very list or message it got (a message only where no caller is seen to pass one that others
-hold); a message that every caller passes along with a reply, or with a piece of its stream: it is put together from
-them; a private function or method without a caller in sight; callers that all pass something made for the call, or put
-the result in its place. An agent loop that appends replies and results to the list it got is silent, too: that is how
-conversations are kept.
+(`next(...)`, `max(...)`, a function of the file that gives one back); a copy, or a new binding, ends it. Reported is a
+store into content, role, calls or parts of a message; messages that are removed or put in before the rest; and a fixed
+instruction that is appended where the function asks the model once. Functions that return nothing and ask nobody are
+there to edit. Silent is: a list that is cut back to the length that was taken of it before; a name like `add_...`,
+`trim_...`, `set_...`, `apply_...`; a docstring that says "in place", "modifies", "appends to"; a function that returns
+or yields the very list or message it got (a message only where no caller is seen to pass one that others hold); a
+message that every caller passes along with a reply, or with a piece of its stream: it is put together from them; a
+private function or method without a caller in sight; callers that all pass something made for the call, or put the
+result in its place, also in files that import this one. An agent loop that appends replies and results to the list it
+got is silent, too, and may take a question back: that is how conversations are kept; and so is a record that is known
+as a message by its calls alone, and gets more of these.
 
 The objects of a class are messages when a method without arguments makes one of them. Of such a class, members that are
 only read (`@property`, `__str__`, `__repr__`, `__rich__`) are reported when they store under a key of an element that
 a loop takes out of the object; attributes of elements are not, as these are often kept for later.
 
 ## Known problems
-Callers of other files are not seen.
+Of callers in other files only lists of messages are known, and whether these are gone when the call has ended.
 
 ## Fix safety
 Unsafe: the function begins with a copy, as deep as it edits. A caller may count on the edit. There is no fix for a
@@ -147,15 +148,29 @@ def _is_for_something_else(anatomy: Anatomy, given: Given) -> bool:
 def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
     """Whether a store changes what the caller's next request would say."""
     if given.level == "message":
-        return _changes_message(given, store)
+        return _changes_message(given, store) and not _is_record_of_calls(given, store)
     node = store.node
     if anatomy.module.scope_of[node].function is not given.function:
         return False  # a callback that puts a summary in the place of what it sums up
     if isinstance(node, cst.Call):
         if ex.called_name(node) in _CUTS:
-            return ex.key(node) is None and _goes_on(anatomy, given)
+            kept = ex.called_name(node) != "insert" and _keeps_talk(anatomy, given)
+            return ex.key(node) is None and _goes_on(anatomy, given) and not kept
         return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
     return isinstance(node, cst.Del) and not _undoes(anatomy, node) and _goes_on(anatomy, given)
+
+
+def _keeps_talk(anatomy: Anatomy, given: Given) -> bool:
+    """Whether the function puts what the model says into the list itself: its callers have it back with that."""
+    slot = anatomy.facts.slots.parameter(given.function, given.param.name.value)
+    stored = anatomy.transcript.stored(given.function)
+    return any(one.slot == slot and one.kind == "append" and one.role == "assistant" for one in stored)
+
+
+def _is_record_of_calls(given: Given, store: SharedStore) -> bool:
+    """`run.tool_calls.append(it)`, of what only its calls tell is a message: a record that the program keeps."""
+    into = ex.member(store.target)
+    return given.evidence.root.reason.startswith("its `tool_calls`") and into is not None and into[1] == "tool_calls"
 
 
 def _undoes(anatomy: Anatomy, node: cst.Del) -> bool:

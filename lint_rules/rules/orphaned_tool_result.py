@@ -77,12 +77,14 @@ call, unless it makes them all itself; all of it is what a run gives of an agent
 (`result.all_messages()`, Pydantic AI; `to_input_list()`, Agents SDK); or (for a history that is stored again) its
 elements are of a class that has a field for tool calls. Messages of OpenAI, Anthropic, Gemini, Bedrock and LangChain
 are known. The rule is silent where somebody looks at what the messages are: the cut is moved to a user message in the
-same function, in a helper that gets the list, or in the caller that gets what is left; or the list goes, here or on
-its way to the model, through a function that looks for the ids of calls among others or takes messages away by what
-they carry. What a function is called does not matter. One that cannot be read may mend the list, if its result takes
-the list's place. Nothing is mended by a test that comes out alike for calls and results
-(`m["role"] in ("assistant", "tool")`), by a look at the front once another message was put there, by a helper that
-takes away calls only, nor by one that has run before the results come.
+same function, in a helper that gets the list, or in the caller that gets what is left; or the list goes, here or on its
+way to the model, through a function that looks for the ids of calls among others or takes messages away by what they
+carry. What a function is called does not matter. One that cannot be read may mend the list, if its result takes the
+list's place. What only a method puts there that nobody calls counts no more than what such a method gives back, where
+files that import this one call others of its object; nor is a number a limit that counts what the function has put
+there (`new += 1`, `history[-new:]`). Nothing is mended by a test that comes out alike for calls and results (`m["role"]
+in ("assistant", "tool")`), by a look at the front once another message was put there, by a helper that takes away calls
+only, nor by one that has run before the results come.
 
 Two more ways tear them apart. A handler takes the last message off the history for a request that has failed
 (`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its

@@ -27,17 +27,25 @@ _SAID = ("content", "output", "result", "text")
 _ANSWERS = frozenset({"tool", "function", "tool_result", "function_call_output"})
 _IDS = frozenset({"tool_call_id", "tool_use_id", "call_id"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TURNS = frozenset({"loads", "str", "dict", "list"})
+"""Functions that give what they get in another form."""
 _MOST = 200
 """How many functions are followed into what they give back."""
 _DEEPEST = 8
 
 
-def told_of(module: Module, values: Values) -> list[tuple[str, str]]:
-    """The functions, each by the absolute path of its file and its qualified name, whose results a model reads.
+ToldTool = tuple[str, str, "frozenset[str] | None"]
+"""The absolute path of a file, the qualified name of a function, and the parameters that get what a model has written:
+of one that another tool runs those to which it hands that; None for all."""
+
+
+def told_of(module: Module, values: Values) -> list[ToldTool]:
+    """The functions whose results a model reads.
 
     As far as the module tells of them: its own ones, and those of the files that it imports.
     """
-    return [(os.path.abspath(frame.module.path), _qualname(frame)) for frame in _Told(module, values).frames()]
+    found = _Told(module, values).frames()
+    return [(os.path.abspath(frame.module.path), _qualname(frame), written) for frame, written in found]
 
 
 def _qualname(frame: Frame) -> str:
@@ -55,23 +63,36 @@ class _Told:
         self._around = [module, *self._imported()]
         self._declared: set[str] = {name for here in self._around for name in _names(here)}
 
-    def frames(self) -> Iterator[Frame]:
-        """Each function once; of another file also those that give a tool of this one its result."""
+    def frames(self) -> Iterator[tuple[Frame, frozenset[str] | None]]:
+        """Each function once; of another file also those that give a tool of this one its result.
+
+        With the parameters that get what the model has written; None for all.
+        """
         ways = (self._by_declaration, self._by_decorator, self._by_class, self._offered, self._by_name, self._named)
-        found = dict.fromkeys(frame for way in ways for frame in way())
-        queue = [*found, *(frame for said, where in self._answers() for frame in self._runs(said, where))]
-        seen = set(queue)
+        found: dict[Frame, frozenset[str] | None] = dict.fromkeys(frame for way in ways for frame in way())
+        queue = [*found, *(frame for said, where in self._answers() for frame, _ in self._runs(said, where))]
+        handed: dict[Frame, frozenset[str] | None] = dict.fromkeys(queue)
         for frame in queue:
             if frame.module is not self._module:
-                found[frame] = None
-            passed_on = [f for value in frame.returned for f in self._runs(value, frame)]
+                found.setdefault(frame, handed[frame])
+            passed_on = [each for value in frame.returned for each in self._runs(value, frame)]
             if type(frame.node) is ast.Lambda:  # what it runs is the tool
-                found |= dict.fromkeys(passed_on)
-            for further in passed_on:
-                if further not in seen and len(queue) < _MOST:
-                    seen.add(further)
+                found |= dict.fromkeys(further for further, _ in passed_on)
+            for further, call in passed_on:
+                if further not in handed and len(queue) < _MOST:
+                    handed[further] = self._written(call, further, frame, handed[frame])
                     queue.append(further)
-        return (frame for frame in found if type(frame.node) is not ast.Lambda)
+        return ((frame, written) for frame, written in found.items() if type(frame.node) is not ast.Lambda)
+
+    def _written(
+        self, call: ast.Call, callee: Frame, frame: Frame, written: frozenset[str] | None
+    ) -> frozenset[str] | None:
+        """The parameters to which a call hands what the model has written for the tool in which it stands."""
+        if any(type(arg) is ast.Starred for arg in call.args) or any(k.arg is None for k in call.keywords):
+            return None
+        names = frozenset(frame.parameters) if written is None else written
+        given = self._values.given(call, callee.parameters)
+        return frozenset(name for name, value in given if _is_of(value, frame, names, 0))
 
     def _imported(self) -> Iterator[Module]:
         """The files of the project that the module imports."""
@@ -196,8 +217,8 @@ class _Told:
             if not _IDS.isdisjoint(items) or not _ANSWERS.isdisjoint({_text(items.get(k)) for k in ("role", "type")}):
                 yield from ((items[name], frame) for name in _SAID if name in items)
 
-    def _runs(self, said: ast.expr, frame: Frame) -> Iterator[Frame]:
-        """The functions of which a text is the result, or a part of one that no word calls incomplete."""
+    def _runs(self, said: ast.expr, frame: Frame) -> Iterator[tuple[Frame, ast.Call]]:
+        """The functions of which a text is the result, or a part of one that no word calls incomplete; by calls."""
         stack: list[tuple[Any, int]] = [(said, 0)]
         while stack:
             node, depth = stack.pop()
@@ -205,7 +226,7 @@ class _Told:
                 continue
             callees = self._values.callees(node, frame) if type(node) is ast.Call else []
             if callees:
-                yield from callees
+                yield from ((callee, node) for callee in callees)
             elif type(node) is ast.Name:
                 bound = list(_bound(node, frame))
                 if not any(type(value) is not ast.Call and _notes(value) for value in bound):
@@ -300,6 +321,21 @@ def _bound(node: ast.AST | None, frame: Frame) -> Iterator[Any]:
     for bound in around.bound.get(getattr(node, "id", ""), ()) if around is not None else ():
         if bound.how == "value":
             yield bound.node
+
+
+def _is_of(node: Any, frame: Frame, names: frozenset[str], depth: int) -> bool:
+    """Whether a value is what some parameters are, or a part of it, also cleaned up, decoded, or by another name."""
+    if type(node) is ast.Name and node.id not in names:
+        return depth < _DEEPEST and any(_is_of(value, frame, names, depth + 1) for value in _bound(node, frame))
+    if type(node) is ast.Call:
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        parts = node.args[:1] if called in _TURNS else [getattr(node.func, "value", node)]
+        return any(part is not node and _is_of(part, frame, names, depth) for part in parts)
+    if type(node) in (ast.BoolOp, ast.IfExp):
+        return any(_is_of(part, frame, names, depth) for part in _PARTS[type(node)](node))
+    if type(node) in (ast.Attribute, ast.Subscript):
+        return _is_of(node.value, frame, names, depth)
+    return type(node) is ast.Name
 
 
 def _is_look_up(node: Any) -> bool:

@@ -15,6 +15,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.cuts import Cut, compares_size
 from lint_rules.anatomy.cuts.fates import Fate, Fates, Place
 from lint_rules.anatomy.messages.contents import Proof
+from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -64,7 +65,7 @@ class Trimming:
             if proof is None:
                 continue
             found = self._fate(cut)
-            if found is not None:
+            if found is not None and not (found[0] == "returned" and self.anatomy.is_left_alone(cut.function)):
                 yield Trim(cut, proof, *found)
 
     # -- is it a trim? ----------------------------------------------------------------------------------------
@@ -82,7 +83,19 @@ class Trimming:
                 return (number > 1 + cut.head and self._makes_room(cut.node)) or self._in_loop(cut.node)
             return size is not None and self._is_counted(size, cut)
         number = constant(self.anatomy, cut.size)
-        return number is None or number > 1
+        return number > 1 if number is not None else not self._counts_what_it_put(cut)
+
+    def _counts_what_it_put(self, cut: Cut) -> bool:
+        """`new = 0`, `new += 1; h.append(m)`, `return h[-new:]`: what the function has put there, and no more."""
+        size, base = (self.facts.slots.of(node) if node is not None else None for node in (cut.size, cut.base))
+        if size is None or base is None or any(ex.integer(value) != 0 for value in self.facts.assigned(size)):
+            return False
+        more = [node for node in cut.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == size]
+        put = [self._block(write.node) for write in self.anatomy.writes.by_slot.get(base, ()) if write.kind in GROWING]
+        return bool(more) and all(self._block(node) in put for node in more)
+
+    def _block(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        return next((outer for outer in self.module.ancestors(node) if isinstance(outer, cst.BaseSuite)), None)
 
     def _front_is_kept(self, cut: Cut) -> bool:
         """`older + h[-n:]`, where `older` has one message for each of `h[:-n]`: nothing is left out."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Frame, Module
-from lint_rules.program.values import Container, Instance, Values
+from lint_rules.program.values import ClassObject, Container, Instance, Values
 from lint_rules.syntax.memo import once
 
 MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
@@ -167,8 +167,8 @@ class Parts:
         is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
         for name, value in given:
             part = parts[name]
-            if type(value) is ast.Constant and value.value in words.ROLES:
-                self._roles[cls, field[name]].add(value.value)
+            if (role := self._role(value, frame)) is not None:
+                self._roles[cls, field[name]].add(role)
             elif part in CALL and is_call:
                 self._votes[cls][field[name], part] += 1
                 if part == "arguments" and isinstance(value, ast.Call) and _last(value.func) == "loads":
@@ -225,12 +225,22 @@ class Parts:
     def _comparison(self, node: ast.Compare, frame: Frame) -> None:
         """`turn.kind == "assistant"`: which of its fields tells who speaks."""
         sides = [node.left, *node.comparators]
-        texts = {part.value for side in sides for part in _alternatives(side) if type(part) is ast.Constant}
-        if not words.TELLING_ROLES.isdisjoint(str(text) for text in texts):
+        parts = (part for side in sides for part in _alternatives(side))
+        roles = {role for part in parts if (role := self._role(part, frame)) is not None}
+        if not words.TELLING_ROLES.isdisjoint(roles):
             for side in sides:
-                if type(side) is ast.Attribute:
+                if type(side) is ast.Attribute and self._role(side, frame) is None:
                     for cls, name in self._fields_in(side, frame):
-                        self._roles[cls, name] |= {str(text) for text in texts} & words.ROLES
+                        self._roles[cls, name] |= roles
+
+    def _role(self, node: ast.AST, frame: Frame) -> str | None:
+        """The role that a constant says, or a member of a class of the project: `"tool"`, `Role.TOOL`."""
+        if type(node) is ast.Constant and node.value in words.ROLES:
+            return str(node.value)
+        if type(node) is ast.Attribute and node.attr.lower() in words.ROLES:
+            if any(isinstance(thing, ClassObject) for thing in self._values.of(node.value, frame)):
+                return node.attr.lower()
+        return None
 
     # -- what the votes tell ------------------------------------------------------------------------------------------
 

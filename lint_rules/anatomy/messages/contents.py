@@ -379,11 +379,30 @@ class Contents:
                 first = _first(value)
                 if first is not None and self.is_system(first):
                     return Proof(first, "the system message is put at its front here")
-            for write in self.anatomy.writes.by_slot.get(slot, ()):
+            for write in self.anatomy.writes.by_slot.get(slot, ()) if slot not in self._prompted else ():
                 if write.kind in {"append", "insert"} and write.value is not None and self.is_system(write.value):
                     if _at_front(write.node) if write.kind == "insert" else not self._comes_later(write, slot):
                         return Proof(write.node, "the system message is put into it here")
         return None
+
+    @cached_property
+    def _prompted(self) -> set[Slot]:
+        """The lists in front of which a system message is put for each request: `[prompt, *lines]`, `[prompt] + lines`.
+
+        Other messages of this role in them are no instructions.
+        """
+        found: set[Slot | None] = set()
+        for node in self.module.nodes_of(cst.List, cst.BinaryOperation):
+            first = _first(node)
+            if first is None or not self.is_system(first):
+                continue
+            behind = [node.right] if type(node) is cst.BinaryOperation else []
+            parts = node.elements if type(node) is cst.List else ()
+            behind += [part.value for part in parts if type(part) is cst.StarredElement]
+            found.update(map(self.facts.slots.of, behind))
+        asked = (call.history for call in self.facts.calls.values() if call.history is not None)
+        sent = {slot for history in asked for slot in self.lists_in(history)}
+        return {slot for slot in found if slot is not None} - sent
 
     def later_system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may hold a system message behind other messages."""
@@ -546,7 +565,7 @@ class Contents:
         found: defaultdict[Slot, list[tuple[cst.CSTNode, str]]] = defaultdict(list)
         for slot, put in self._put.items():
             for stored in put:
-                if stored.answers and not _is_legacy(stored):
+                if stored.answers and not _is_legacy(stored) and not self.anatomy.is_left_alone(stored.function):
                     found[slot].append((stored.node, "the result of a tool call is stored in it here"))
         for node in self.module.nodes_of(cst.Call):
             if ex.argument(node, "tools") is not None:

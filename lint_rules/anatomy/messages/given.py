@@ -117,8 +117,12 @@ def hands_back(anatomy: Anatomy, given: Given) -> bool:
 
 
 def owned_by_callers(anatomy: Anatomy, given: Given) -> bool | None:
-    """Whether a caller of this file passes what others hold, too; None where no caller is seen."""
-    return _owned(anatomy, given.function, given.param.name.value, given.level, 0)
+    """Whether a caller passes what others hold, too, when the call has ended; None where no caller is seen."""
+    owned = _owned(anatomy, given.function, given.param.name.value, given.level, 0)
+    slot = anatomy.facts.slots.parameter(given.function, given.param.name.value)
+    told = anatomy.handed if owned is None else []
+    handed = [each for each in told if each.what == "history" and slot in anatomy.contents.arrives(each)]
+    return any(each.kept for each in handed) if handed else owned
 
 
 def _owned(anatomy: Anatomy, function: Scope, name: str, level: Level, depth: int) -> bool | None:

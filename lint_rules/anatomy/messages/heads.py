@@ -66,7 +66,7 @@ class Head:
 
 @record
 class _Way:
-    """How a text has come to a place in a function; `seen` are the names on the way."""
+    """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left."""
 
     function: Scope
     marked: bool = False
@@ -75,6 +75,7 @@ class _Way:
     each: bool = False
     seen: frozenset[Slot] = frozenset()
     depth: int = 0
+    most: int | None = None
 
     def told(self, told: bool) -> _Way:
         return replace(self, marked=self.marked or told)
@@ -107,14 +108,19 @@ class Heads:
             head = _head(part)
             if head is not None:
                 if not self._is_list(head[0]) and not self._is_for_few(part, head[1]):
-                    yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
-                    yield from self._find(head[0], further)
+                    size, most = ex.integer(head[1]), way.most
+                    if size is None or most is None or size < most:  # else so much is gone by the cut around it
+                        yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
+                        most = size if size is not None else most
+                    yield from self._find(head[0], replace(further, most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                told = self._tells(part)
+                told = self._tells(part, measured=False) or _names_a_part(part)
+                sizes = [given for given in _measured(part) if _in_text(self.module.parent, given)]
                 for piece, behind in pairwise([*_pieces(part), None]):
                     if piece is not None:
                         noted = further.noted or self._is_added_where_cut(part, piece, behind)
-                        yield from self._find(piece, replace(further.told(told or _is_foreign(behind)), noted=noted))
+                        known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
+                        yield from self._find(piece, replace(further.told(known), noted=noted))
             elif isinstance(part, cst.Await):
                 yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
@@ -140,11 +146,12 @@ class Heads:
         elif isinstance(node, (cst.List, cst.Tuple)):
             parts = [("", element.value) for element in node.elements]
         telling = [value for key, value in parts if words.SAYS_HOW_MUCH.search(key)]
-        measured = [(value, given) for _, value in parts for given in _measured(value)]
+        telling += [value for _, value in parts if isinstance(value, _STRINGS) and _names_a_part(value)]
+        measured = [(v, given) for _, v in parts for given in _measured(v) if not self._is_list(given)]
         for key, value in parts:
             if key not in _LABELS and not key.endswith(("_id", "Id")):
-                told = any(other is not value for other in telling)
-                sizes = [given for other, given in measured if other is not value]
+                told = any(other is not value for other in telling) or bool(words.NAMES_A_PART.search(key))
+                sizes = [given for other, given in measured if other is not value and not _is_same(given, value)]
                 yield value, told or (bool(sizes) and self._is_made_of(value, sizes))
 
     def _is_made_of(self, value: cst.BaseExpression, measured: list[cst.BaseExpression]) -> bool:
@@ -167,8 +174,9 @@ class Heads:
             yield from self._find(value, replace(way.told(told), noted=noted))
         parts = list(self._set_on(slot, way.function))
         told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)
-        for value in (value for key, value in parts if key not in _LABELS):
-            yield from self._find(value, way.told(told))
+        for key, value in parts:
+            if key not in _LABELS:
+                yield from self._find(value, way.told(told or bool(words.NAMES_A_PART.search(key))))
         for call, bound in self._given(slot, way.calls):
             caller = self.module.scope_of[call].function
             yield from self._find(bound, replace(way, function=caller, calls=way.calls[:-1]))
@@ -205,7 +213,7 @@ class Heads:
 
     def _added(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What is appended to a list in a function, and by those that it hands the list to."""
-        appended = self.facts.appended(slot)
+        appended = [value for call in self.facts.grown(slot) for value in _put_by(call)]
         telling = [value for value in appended if _head(value) is None and self._tells(value)]
         for value in appended:
             told = any(self._go_together(value, other) for other in telling)
@@ -219,7 +227,9 @@ class Heads:
     def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether one run may come to both: not in two branches of a test."""
         function = self.module.scope_of[value].function
-        if value is other or self.module.scope_of[other].function is not function:
+        if self.module.statement(value) is self.module.statement(other):
+            return True
+        if self.module.scope_of[other].function is not function:
             return True
         return self.anatomy.leads(function, [value], [other]) or self.anatomy.leads(function, [other], [value])
 
@@ -276,15 +286,15 @@ class Heads:
 
     # -- words ------------------------------------------------------------------------------------------------
 
-    def _tells(self, node: cst.BaseExpression) -> bool:
-        """Whether the words of a text, or a number in it, say that something is missing."""
+    def _tells(self, node: cst.BaseExpression, *, measured: bool = True) -> bool:
+        """Whether the words of a text, or a number in it if that is asked, say that something is missing."""
         for part in walk(node):
-            if isinstance(part, cst.FormattedStringText) and words.SAYS_HOW_MUCH.search(part.value):
-                return True
-            if isinstance(part, cst.SimpleString) and words.SAYS_HOW_MUCH.search(part.value):
-                return True
+            if isinstance(part, (cst.FormattedStringText, cst.SimpleString)):
+                if words.SAYS_HOW_MUCH.search(part.value):
+                    return True
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
-                return True
+                if measured:
+                    return True
             if isinstance(part, (cst.Name, cst.Attribute)):
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if self._is_bound(part):
@@ -331,9 +341,13 @@ class Heads:
         """`{"text": text[:n], "truncated": True}`, `{"text": text[:n], "length": len(text)}`."""
         for display in self.module.ancestors(head.node):
             for element in display.elements if isinstance(display, cst.Dict) else ():
-                if isinstance(element, cst.DictElement) and not self.module.inside(head.node, element):
-                    if self._tells(element.key) or _measures(element.value, ex.source(head.text)):
+                if not isinstance(element, cst.DictElement):
+                    continue
+                if self.module.inside(head.node, element):
+                    if words.NAMES_A_PART.search(ex.text(element.key) or ""):
                         return True
+                elif self._tells(element.key) or _measures(element.value, ex.source(head.text)):
+                    return True
             if isinstance(display, cst.BaseSmallStatement):
                 break
         return False
@@ -344,7 +358,7 @@ class Heads:
         It is no label and no list, no error, nothing that the function was given, nor as long as somebody wants it.
         """
         tool = self.module.scope_of[head.calls[0]].function if head.calls else head.function
-        given = parameter_names(tool)
+        given = {*self.anatomy.written_for(tool)}
         sizes = self._values(head.size, head.calls) if head.calls else [head.size]
         is_excerpt = head.each or any(isinstance(o, cst.ExceptHandler) for o in self.module.ancestors(head.node))
         if self._is_under(head, _EXCERPT if is_excerpt else _LABEL) or not self._is_limit(head.size):
@@ -352,7 +366,7 @@ class Heads:
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
         values = self._values(head.text, head.calls)
-        if self._is_error(head) or any(self._is_given(value, given) for value in values):
+        if self._is_error(head) or any(self._is_given(value, given, head.calls) for value in values):
             return False
         if self._is_said(head) or self._is_text_given_back(head):
             return True
@@ -387,8 +401,8 @@ class Heads:
         if self._is_under(head, most) or self._is_error(head) or not self._is_limit(head.size):
             return False
         values = self._values(head.text, head.calls)
-        given = parameter_names(head.function) if head.function in self.anatomy.tools else set()
-        if any(self._is_given(part, given) for value in values for part in ex.alternatives(value)):
+        given = {*self.anatomy.written_for(head.function)} if head.function in self.anatomy.tools else set()
+        if any(self._is_given(part, given, head.calls) for value in values for part in ex.alternatives(value)):
             return False
         outer = self.module.parent[head.node]
         shown = isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or self._is_said(head)
@@ -413,22 +427,25 @@ class Heads:
         sizes = (ex.integer(value) for value in self._values(head.size, head.calls))
         return any(size is not None and size < most for size in sizes)
 
-    def _is_given(self, value: cst.BaseExpression, given: set[str], depth: int = 0) -> bool:
-        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these."""
+    def _is_given(
+        self, value: cst.BaseExpression, given: set[str], calls: tuple[cst.Call, ...], depth: int = 0
+    ) -> bool:
+        """`path`, `args["path"]`, `str(args).strip()` of parameters, and names for these, also of who hands them on."""
         value = ex.inner(value)
         base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
         if base is not None:
-            return self._is_given(base, given, depth)
-        if isinstance(value, cst.Call) and (ex.dotted(value.func) in {"str", "repr"} or self.facts.encoder(value)):
+            return self._is_given(base, given, calls, depth)
+        turned = isinstance(value, cst.Call) and (self.facts.encoder(value) or self.facts.decoder(value))
+        if isinstance(value, cst.Call) and (turned or ex.dotted(value.func) in {"str", "repr"}):
             parts = (part for arg in value.args[:1] for part in ex.alternatives(arg.value))
-            return any(self._is_given(part, given, depth) for part in parts)
+            return any(self._is_given(part, given, calls, depth) for part in parts)
         while (pair := ex.member(value)) is not None:
             value = pair[0]
         if not isinstance(value, cst.Name) or value.value in given:
             return isinstance(value, cst.Name)
-        made = self._values(value) if depth < _DEEPEST else []
+        made = self._values(value, calls) if depth < _DEEPEST else []
         parts = (part for each in made if each is not value for part in ex.alternatives(each))
-        return any(self._is_given(part, given, depth + 1) for part in parts)
+        return any(self._is_given(part, given, calls, depth + 1) for part in parts)
 
     def _values(self, node: cst.BaseExpression, calls: tuple[cst.Call, ...] = ()) -> list[cst.BaseExpression]:
         """What a name stands for, through the calls by which a text comes; else the expression itself."""
@@ -532,6 +549,27 @@ def _said(node: cst.CSTNode | None) -> str:
     if isinstance(node, cst.SimpleString):
         return ex.text(node) or ""
     return re.sub(r"\\.", "", node.value) if isinstance(node, cst.FormattedStringText) else ""
+
+
+def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Whether two names, or members, say the same."""
+    said = ex.dotted(one)
+    return said is not None and said == ex.dotted(other)
+
+
+def _put_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """`x` of `lines.append(x)` and `lines.extend(["", x])`."""
+    given = call.args[0].value if call.args else None
+    if given is not None and ex.called_name(call) == "append":
+        yield given
+    elif isinstance(given, (cst.List, cst.Tuple)) and ex.called_name(call) == "extend":
+        yield from (element.value for element in given.elements)
+
+
+def _names_a_part(text: cst.BaseExpression) -> bool:
+    """Whether the words of a text say that what stands in it, or beside it, is a part."""
+    said = (part for part in walk(text) if isinstance(part, (cst.FormattedStringText, cst.SimpleString)))
+    return any(words.NAMES_A_PART.search(part.value) for part in said)
 
 
 def _measures(value: cst.BaseExpression, text: str) -> bool:

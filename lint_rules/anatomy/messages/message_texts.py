@@ -15,7 +15,7 @@ from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -88,6 +88,8 @@ def _stored(anatomy: Anatomy) -> Iterator[MessageText]:
         if not (stored.answers and _is_note(stored)):
             kept = stored.slot is not None and stored.slot in talks
             content = stored.message.content if stored.message is not None else None
+            if stored.message is not None and stored.write is not None and _is_for_people(anatomy, stored.message.node):
+                continue
             for given in [content] if content is not None else _handed_on(anatomy, stored):
                 where = anatomy.module.scope_of[given].function
                 for part in _said(given) if given not in seen else ():
@@ -110,7 +112,7 @@ def _made(anatomy: Anatomy) -> Iterator[MessageText]:
         if type(node) is cst.Call and any(arg.keyword is not None and arg.keyword.value in _IDS for arg in node.args):
             if "message" in (ex.dotted(node.func) or "").lower():
                 content = ex.argument(node, "content")
-        if content is not None and not _is_only_measured(anatomy, node):
+        if content is not None and not _is_only_measured(anatomy, node) and not _is_for_people(anatomy, node):
             yield MessageText(node, content, anatomy.module.scope_of[node].function, True, False)
 
 
@@ -187,26 +189,64 @@ def _is_shown_copy(anatomy: Anatomy, message: cst.BaseExpression) -> bool:
     )
 
 
-def _is_for_people(anatomy: Anatomy, made: cst.BaseExpression) -> bool:
-    """Whether a new message only goes to a log or the screen, itself or by the name it gets."""
-    module = anatomy.module
+def _is_for_people(anatomy: Anatomy, made: cst.BaseExpression, seen: frozenset[Slot] = frozenset()) -> bool:
+    """Whether a value only goes to a log or the screen, or, as JSON text, into records that are no messages.
+
+    Itself, by the name it gets, in a list or display that does, or as what is made of it to be shown.
+    """
+    module, here, encoded = anatomy.module, made, _is_encoded(anatomy, made)
     if shown_only(module, made):
         return True
-    statement = module.statement(made)
-    target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
-    slot = anatomy.facts.slots.of(target) if isinstance(target, cst.Name) else None
-    function = module.scope_of[made].function
-    if slot is None or slot[:2] != ("var", function) or function.kind != "function":
+    for outer in module.ancestors(made):
+        if isinstance(outer, cst.Call):
+            if anatomy.facts.encoder(outer) is None and not _shows(outer, encoded):
+                into = ex.receiver(outer) if ex.called_name(outer) in {"append", "extend"} else None
+                return into is not None and here is not into and _is_put_for_people(anatomy, into, encoded, seen)
+            encoded, here = True, outer
+        elif isinstance(outer, cst.Assign):
+            target = outer.targets[0].target
+            return type(target) is cst.Name and _is_put_for_people(anatomy, target, encoded, seen)
+        elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return False
+        elif isinstance(outer, cst.BaseExpression):
+            here = outer
+    return False
+
+
+def _is_encoded(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    return any(anatomy.facts.encoder(each) is not None for each in anatomy.facts.values_of(value))
+
+
+def _shows(call: cst.Call, encoded: bool) -> bool:
+    """Whether a call makes of a text what a library shows: `Panel(text)`."""
+    return encoded and ex.called_name(call)[:1].isupper()
+
+
+def _is_put_for_people(anatomy: Anatomy, place: cst.BaseExpression, encoded: bool, seen: frozenset[Slot]) -> bool:
+    """Whether a local name is only read for people; JSON text may lie in what is no history."""
+    module, slot = anatomy.module, anatomy.facts.slots.of(place)
+    function = module.scope_of[place].function
+    if slot is None or slot[:2] != ("var", function) or is_parameter(slot):
+        return encoded and type(place) is cst.Attribute and not anatomy.is_history(place)
+    if function.kind != "function" or slot[2] in function.foreign:
         return False
-    readers = anatomy.readers(function, slot).get(statement, [])
-    return bool(readers) and all(shown_only(module, name) or _sets_part(anatomy, name) for name in readers)
+    readers, statement = anatomy.readers(function, slot), module.statement(place)
+    bound = isinstance(statement, cst.Assign) and statement.targets[0].target is place
+    told = [readers.get(statement, [])] if bound else readers.values()
+    reads = [name for names in told for name in names if not _is_filled(anatomy, name)]
+    return slot in seen or (bool(reads) and all(_is_for_people(anatomy, name, seen | {slot}) for name in reads))
 
 
-def _sets_part(anatomy: Anatomy, name: cst.Name) -> bool:
-    """Whether the statement that a name stands in gives nothing away, but sets a part of what the name holds."""
+def _is_filled(anatomy: Anatomy, name: cst.Name) -> bool:
+    """Whether the statement that a name stands in gives nothing away, but sets it, or a part of what it holds."""
     statement = anatomy.module.statement(name)
-    pair = ex.member(statement.targets[0].target) if isinstance(statement, cst.Assign) else None
-    return pair is not None and type(pair[0]) is cst.Name and pair[0].value == name.value
+    if isinstance(statement, cst.Assign):
+        target = statement.targets[0].target
+        pair = ex.member(target)
+        return pair is not None and type(pair[0]) is cst.Name and pair[0].value == name.value
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    into = ex.receiver(call) if isinstance(call, cst.Call) and ex.called_name(call) in {"append", "extend"} else None
+    return into is name
 
 
 def _reads_content(anatomy: Anatomy, value: cst.BaseExpression, message: cst.BaseExpression) -> bool:

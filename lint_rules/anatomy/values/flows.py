@@ -21,6 +21,7 @@ _DICTS = frozenset({cst.Dict, cst.Call})
 _MUTE = frozenset({type(None), cst.SimpleString, cst.FormattedString, cst.Integer, cst.Float, cst.Comparison})
 """What is no part of an agent, whatever becomes of it, nor are its parts."""
 _TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
+_LISTED = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL})
 _NO_CALL = frozenset({"role", "content", "output", "result"})
 _PARSED = ("arguments", "args", "input")
 _ARGUMENTS = frozenset({*_PARSED, "function"})
@@ -162,6 +163,8 @@ class Flows(Forms):
         if isinstance(node.operator, cst.AddAssign):
             slot = self.slots.of(node.target)
             kinds = self.kinds(node.value)
+            if slot is not None and any(type(value) in _TEXTS for value in self.assigned(slot)):
+                kinds = {kind: why for kind, why in kinds.items() if kind not in _LISTED}  # what a text gets is text
             self._put_together(node.target, kinds, node)
             if Kind.HISTORY in kinds and slot is not None:
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
