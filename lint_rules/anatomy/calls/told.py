@@ -439,7 +439,9 @@ class ToldByReply:
         there = ToldByReply(said[0], said[1])
         there._asked = self._asked | {said[1]}
         owner, own = self._object_asked(test), said[1].owner
-        for name in own.attributes if owner is not None and own is not None else ():
+        if owner is None or own is None:
+            return there.truth(said[2])
+        for name in own.attributes:
             if Kind.CALLS in self.anatomy.facts.of(("member", owner, name)):
                 there.lists.add(said[0].facts.slots.attribute(own, name))
         return there.truth(said[2])
