@@ -282,9 +282,9 @@ class ToldByReply:
         )
 
     def _is_text_of(self, name: cst.Name) -> bool:
-        """`block.text`, `block["type"]`: what a call has not, or does not tell of it."""
-        outers = self.anatomy.module.ancestors(name)
-        return any((pair := ex.member(outer)) is not None and pair[1] in _PLAIN and pair[0] is name for outer in outers)
+        """`block.text`, `block["type"]`, `hasattr(block, "text")`: what a call has not, or does not tell of it."""
+        pairs = (ex.member(outer) or ex.asked(outer) for outer in self.anatomy.module.ancestors(name))
+        return any(pair is not None and pair[1] in _PLAIN and pair[0] is name for pair in pairs)
 
     def _is_only_asked(self, node: cst.Assign) -> bool:
         """`stuck = guard.check(calls)`: what it runs only looks, and only tests and texts read what comes of it."""

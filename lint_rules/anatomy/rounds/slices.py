@@ -195,7 +195,7 @@ class Slice:
 
     @cached_property
     def _collectors(self) -> set[Slot | None]:
-        """Objects that a round makes and hands the reply to, or pieces of it; also under their names in called functions."""
+        """Objects that a round makes and hands the reply to, or pieces of it, as called functions name them, too."""
         found: set[Slot | None] = set()
         for function, node in self.run():
             if type(node) is cst.Call and function is self.function:
