@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
+from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls, without_calls
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_neutral
 from lint_rules.anatomy.values.kinds import Kind
@@ -43,8 +44,10 @@ def empty_calls(anatomy: Anatomy) -> Iterator[EmptyCalls]:
             if element is None or element in told or stored.role != "assistant":
                 continue
             calls = _may_be_empty(anatomy, element.value)
-            test = _Finder(anatomy, function, calls).test_after(stored, element) if calls is not None else None
-            if calls is not None and test is not None:
+            if calls is None or _are_demanded(anatomy, calls):
+                continue
+            test = _Finder(anatomy, function, calls).test_after(stored, element)
+            if test is not None:
                 told.add(element)
                 yield EmptyCalls(element, calls, stored, test)
 
@@ -86,6 +89,26 @@ def _may_be_empty(anatomy: Anatomy, value: cst.BaseExpression) -> cst.BaseExpres
     if isinstance(value, cst.ListComp) and value.for_in.inner_for_in is None:
         return _may_be_empty(anatomy, value.for_in.iter)
     return value if ex.reads_place(value) and anatomy.facts.is_kind(value, Kind.CALLS) else None
+
+
+def _are_demanded(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
+    """Whether the function of the project that gives the reply raises where that has no calls."""
+    listed = anatomy.assigned(calls) if isinstance(calls, cst.Name) else None
+    pair = ex.member(listed.for_in.iter if isinstance(listed, cst.ListComp) else listed or calls)
+    made = anatomy.assigned(pair[0]) if pair is not None and isinstance(pair[0], cst.Name) else None
+    made = ex.inner(made.expression) if isinstance(made, cst.Await) else made
+    run = body(anatomy, made) if isinstance(made, cst.Call) else None
+    if run is None:
+        return False
+    there, function = run
+
+    def says(node: cst.CSTNode) -> bool | None:
+        """What a test gives for a reply without calls."""
+        return without_calls(there.facts, node.test) if isinstance(node, (cst.If, cst.While)) else None
+
+    given = there.points(function, function.nodes_of(cst.Return))
+    flow = there.flow(function)
+    return bool(given) and there.ways(function).path([flow.entry], {*given, flow.exit}, says=says) is None
 
 
 class _Finder:

@@ -15,14 +15,13 @@ from itertools import islice
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.sent import sent_histories
-from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
 from lint_rules.anatomy.turns.refusals import Refusals
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object, whole_of
 from lint_rules.anatomy.vocabulary import SPEAKERS
@@ -31,6 +30,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk, walk_scope
 
 _MOST_HOPS = 4
@@ -39,6 +39,7 @@ _CONTAINERS = (cst.DictElement, cst.Dict, cst.Element, cst.List, cst.Arg)
 _WORDED = (cst.FormattedString, cst.ConcatenatedString)
 _BINDING = (cst.Assign, cst.AnnAssign, cst.AugAssign)
 _LEAVING = (cst.Return, cst.Yield)
+_BUILT_IN = frozenset({"str", "dict", "list", "tuple", "bytes", "int"})
 _NOTHING = cst.Name("None")
 """What a function gives back at its end."""
 
@@ -83,13 +84,18 @@ class ErrorAnswer:
 
 @record
 class _Source:
-    """Texts that a function has from `node` on, in `names`; `flags` are names that may tell them from an answer."""
+    """Texts that a function has from `node` on, in `names`; `flags` are names that may tell them from an answer.
+
+    What is read `apart` is another part of what was given, `whole` are the names of all that.
+    """
 
     node: cst.CSTNode
     texts: list[ErrorText]
     names: set[str]
     flags: set[str]
     given: cst.Call | None = None
+    apart: frozenset[cst.CSTNode] = frozenset()
+    whole: frozenset[str] = frozenset()
 
     @property
     def is_nothing(self) -> bool:
@@ -98,7 +104,16 @@ class _Source:
 
     def is_in(self, anatomy: Anatomy, values: Iterable[cst.BaseExpression]) -> bool:
         """Whether values are made of them."""
-        return _is_in(anatomy, values, self.node, self.names, bare=self.is_nothing)
+        listed = list(values)
+        return self.is_read_in(listed) and _is_in(anatomy, listed, self.node, self.names, bare=self.is_nothing)
+
+    def is_read_in(self, parts: Iterable[cst.CSTNode]) -> bool:
+        """Whether more stands in parts of the program than what is read apart."""
+        if not self.apart:
+            return True
+        besides = {inside for each in self.apart for inside in walk(each)}
+        inside = (node for part in parts for node in walk(part) if node not in besides)
+        return any(node is self.node or is_read(node, self.names) for node in inside)
 
 
 class ErrorAnswers:
@@ -130,7 +145,7 @@ class ErrorAnswers:
         """Where a text is kept that the next request sends."""
         anatomy = self._anatomy
         for store in self._stores(anatomy, function, source.node, source.names, 0, bare=source.is_nothing):
-            if self._is_sent_again(function, source, store):
+            if source.is_read_in([store]) and self._is_sent_again(function, source, store):
                 yield store
         asks = {source.given, *(text.request for text in source.texts)}
         for kept in anatomy.stored_turns.of(function):
@@ -151,11 +166,11 @@ class ErrorAnswers:
             given = self._run(anatomy, call, hops)
             texts = [text for text in given if not text.is_nothing]
             if texts:
-                names, flags = _taken(anatomy, function, call, texts[0])
-                yield _Source(call, texts, names, flags, call)
+                yield _taken(anatomy, function, call, texts)
             empty = [text for text in given if text.is_nothing]
             if empty:
-                yield _Source(call, empty, _named(anatomy, function, call), set(), call)
+                names = _named(anatomy, function, call)
+                yield _Source(call, empty, names, set(), call, whole=frozenset(names))
 
     def _run(self, anatomy: Anatomy, call: cst.Call, hops: int) -> list[ErrorText]:
         """What a call gives when the request of the function that it runs fails."""
@@ -188,9 +203,9 @@ class ErrorAnswers:
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
         for source in self._sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
-                parts = [key for key, part in _parts(_left(leaves)) if source.is_in(anatomy, [part])]
+                parts = [(key, part) for key, part in _parts(_left(leaves)) if source.is_in(anatomy, [part])]
                 if parts and self._comes_to(anatomy, function, source, leaves):
-                    yield from (_given_as(parts[0], text) for text in source.texts)
+                    yield from (_given_as(*parts[0], source, text) for text in source.texts)
                     break
 
     # -- where an answer is kept -------------------------------------------------------------------------------
@@ -205,15 +220,17 @@ class ErrorAnswers:
                 value = [stored.write.value] if stored.write is not None and stored.write.node is stored.node else []
                 given = [arg.value for arg in stored.node.args] if isinstance(stored.node, cst.Call) else []
                 values = [v for v in (*value, *given) if v is not None]
-                is_kept = _is_in(anatomy, values, node, names, bare=bare) and not (
-                    bare and _is_asked_in(anatomy, stored)
-                )
+                asked = bare and _asks_in_its_body(anatomy, stored.node, node, names)
+                is_kept = _is_in(anatomy, values, node, names, bare=bare) and not asked
                 if is_kept and _lasts(anatomy, function, stored.slot, stored.node):
                     yield stored.node
         for call in function.nodes_of(cst.Call):
-            if call is not node and not is_logging(call) and self._keeps(anatomy, function, call, made):
+            if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
+                continue
+            kept = not is_logging(call) and self._keeps(anatomy, function, call, made)
+            if kept and not (bare and _asks_in_its_body(anatomy, call, node, names)):
                 yield call
-            elif hops < _MOST_HOPS and call is not node:
+            elif hops < _MOST_HOPS:
                 if _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
                     if self._hands_on(anatomy, call, node, names, hops, bare=bare):
                         yield call
@@ -304,7 +321,21 @@ class ErrorAnswers:
             return True
         asked = [t.request for t in source.texts if not t.leaves and t.function is function]  # gives another answer
         again = anatomy.points(function, asked)
-        return anatomy.ways(function).path(start, goals, again) is not None
+
+        def says(node: cst.CSTNode) -> bool | None:
+            """What a test of the kind of what was given says of a text."""
+            return evaluate(node.test, partial(_is_a_text, source)) if isinstance(node, (cst.If, cst.While)) else None
+
+        return anatomy.ways(function).path(start, goals, again, says=says) is not None
+
+
+def _is_a_text(source: _Source, test: cst.BaseExpression) -> bool | None:
+    """What `isinstance(given, str)` gives, where the text is all that was given."""
+    asks = isinstance(test, cst.Call) and ex.dotted(test.func) == "isinstance" and len(test.args) == 2
+    if not asks or not isinstance(test, cst.Call) or source.is_nothing or any(t.part is not None for t in source.texts):
+        return None
+    kinds = {part.value for part in walk(test.args[1].value) if isinstance(part, cst.Name)}
+    return "str" in kinds if is_read(test.args[0].value, source.names) and kinds <= _BUILT_IN else None
 
 
 def _gets_answers(anatomy: Anatomy, function: Scope, call: cst.Call) -> bool:
@@ -315,10 +346,16 @@ def _gets_answers(anatomy: Anatomy, function: Scope, call: cst.Call) -> bool:
     return any((value.expression if isinstance(value, cst.Await) else value) in asks for value in given)
 
 
-def _made_of(anatomy: Anatomy, function: Scope, node: cst.CSTNode, known: Iterable[str] = ()) -> set[str]:
-    """The names of a function that hold what a node gives, or names do: not what a model makes of it."""
+def _made_of(
+    anatomy: Anatomy,
+    function: Scope,
+    node: cst.CSTNode,
+    known: Iterable[str] = (),
+    others: Iterable[cst.CSTNode] = (),
+) -> set[str]:
+    """The names of a function that hold what a node gives, or names do: not what a model makes of it, or `others`."""
     asks = [call for call in anatomy.turns.requests(function) if call is not node]
-    return ReplyPlaces(anatomy).derived(function, node, others=asks, known=known)
+    return ReplyPlaces(anatomy).derived(function, node, others=[*asks, *others], known=known)
 
 
 def _named(anatomy: Anatomy, function: Scope, node: cst.CSTNode) -> set[str]:
@@ -360,9 +397,11 @@ def _is_message(anatomy: Anatomy, call: cst.Call) -> bool:
     return bool(anatomy.transcript.messages.of(call))
 
 
-def _given_as(part: Place, text: ErrorText) -> ErrorText:
-    """A text that is given on: as it was given, or as a part of something else."""
-    return text if part is None else replace(text, part=part, beside=frozenset())
+def _given_as(part: Place, value: cst.BaseExpression, source: _Source, text: ErrorText) -> ErrorText:
+    """A text that is given on: as it was given, by itself, or as a part of something else."""
+    value = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+    as_given = part is None and (value is source.node or (isinstance(value, cst.Name) and value.value in source.whole))
+    return text if as_given else replace(text, part=part, beside=frozenset())
 
 
 def _own(anatomy: Anatomy, function: Scope) -> list[ErrorText]:
@@ -521,17 +560,40 @@ def _is_constant(value: cst.BaseExpression | None) -> bool:
     return value is not None and (is_word or ex.dotted(value) in ex.CONSTANTS)
 
 
-def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, text: ErrorText) -> tuple[set[str], set[str]]:
-    """The names that hold the answer which a call gives, and those that hold what it gives beside."""
-    holder = anatomy.module.parent[call]
+def _taken(anatomy: Anatomy, function: Scope, call: cst.Call, texts: list[ErrorText]) -> _Source:
+    """What a call gives that may be a text of an error: in which names, and what it gives beside."""
+    holder, text = anatomy.module.parent[call], texts[0]
     while isinstance(holder, (cst.Await, cst.From)):
         holder = anatomy.module.parent[holder]
-    names = _made_of(anatomy, function, call)
     targets = ex.targets(holder) if isinstance(holder, (cst.Assign, cst.AnnAssign, cst.For)) else []
+    whole = {target.value for target in targets if isinstance(target, cst.Name)}
+    keys = {each.part for each in texts}
+    read = _read_apart(function, whole, keys) if whole and all(isinstance(key, str) for key in keys) else frozenset()
+    names = _made_of(anatomy, function, call, others=[node for node in read if _is_alone(anatomy, node, whole, read)])
     unpacked = [target.elements for target in targets if isinstance(target, cst.Tuple) and isinstance(text.part, int)]
     beside = {at: ex.target_names(e.value) for elements in unpacked for at, e in enumerate(elements) if at != text.part}
     flags = {name for at, bound in beside.items() if at in text.beside for name in bound}
-    return names - {name for bound in beside.values() for name in bound}, flags
+    names -= {name for bound in beside.values() for name in bound}
+    if unpacked:
+        texts = [replace(each, part=None, beside=frozenset()) for each in texts]
+    return _Source(call, texts, names, flags, call, read, frozenset(whole))
+
+
+def _read_apart(function: Scope, whole: set[str], keys: set[Place]) -> frozenset[cst.CSTNode]:
+    """What is read of some names by a key or an attribute that is none of `keys`: `reply.get("calls")`."""
+    nodes = function.nodes_of(cst.Attribute, cst.Subscript, cst.Call)
+    pairs = ((node, ex.member(node)) for node in nodes)
+    read = ((node, ex.dotted(pair[0]), pair[1]) for node, pair in pairs if pair is not None)
+    return frozenset(node for node, name, key in read if name in whole and key not in {*keys, "get"})
+
+
+def _is_alone(anatomy: Anatomy, node: cst.CSTNode, whole: set[str], read: frozenset[cst.CSTNode]) -> bool:
+    """Whether the statement that reads something apart reads nothing else of the same object."""
+    besides = {inside for each in read for inside in walk(each)}
+    return not any(
+        isinstance(each, cst.Name) and each.value in whole and each not in besides
+        for each in walk(anatomy.module.statement(node))
+    )
 
 
 def _said(
@@ -671,13 +733,16 @@ def _is_asked_for(there: Anatomy, function: Scope, store: cst.CSTNode, names: se
     return any(holds([test], function.node, names) for test in tests)
 
 
-def _is_asked_in(anatomy: Anatomy, stored: Stored) -> bool:
-    """Whether a helper of this file stores what it is handed only behind a test of it."""
-    write = stored.write
-    if write is None or write.value is None or write.node is stored.node:
+def _asks_in_its_body(anatomy: Anatomy, call: cst.CSTNode, node: cst.CSTNode, names: set[str]) -> bool:
+    """Whether the function of the project that a call runs stores what it is handed only behind a test of that."""
+    found = body(anatomy, call) if isinstance(call, cst.Call) else None
+    if found is None or not isinstance(call, cst.Call):
         return False
-    names = {part.value for part in walk(write.value) if isinstance(part, cst.Name)}
-    return _is_asked_for(anatomy, write.function, write.node, names)
+    there, function = found
+    given = {slot[2] for slot, value in there.facts.slots.bindings(call, function) if holds([value], node, names)}
+    grown = [s.node for s in there.transcript.stored(function) if s.kind in GROWING]
+    stores = [node for node in grown if any(is_read(part, given) for part in walk(node))]
+    return bool(stores) and all(_is_asked_for(there, function, store, given) for store in stores)
 
 
 def _not_for_none(function: Scope, names: set[str]) -> Iterator[cst.BaseExpression]:

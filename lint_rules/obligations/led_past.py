@@ -17,9 +17,11 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.told import ToldByReply
 from lint_rules.anatomy.rounds.offers import Offer
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate, truth
@@ -73,18 +75,25 @@ class _Led:
         stored = anatomy.transcript.stored(function)
         kept = set(anatomy.points(function, [s.node for s in stored if s.calls is not None]))
         self._over = {p for p in self._graph.points if p in kept or self._told.asks(p) or self._told.settles(p)}
-        texts = {s.node for s in stored if s.role == "assistant"}
-        given = [
-            n for n in function.nodes_of(cst.Return, cst.Yield) if n.value is not None and self._told.mentions(n.value)
-        ]
-        self._goals = set(anatomy.points(function, [*texts, *given])) - self._over
+        self._texts = {s.node for s in stored if s.role == "assistant"}
+        self._goals: set[Point] = set()
 
     def past(self, offer: Offer) -> Iterator[LedPast]:
+        self._goals = set(self._anatomy.points(self._told.function, [*self._texts, *self._given(offer)])) - self._over
         flags = self._told.cut_off
         if flags and not self._told.asks_for_cut:
             yield from self._by(offer, lambda test: truth(test, flags), By.END)
         yield from self._by(offer, self._of_text, By.TEXT)
         yield from self._by(offer, lambda _: None, By.STATE)
+
+    def _given(self, offer: Offer) -> Iterator[cst.CSTNode]:
+        """Where something leaves the function that is made of the reply, by whatever lists its texts were put into."""
+        function = self._told.function
+        names = ReplyPlaces(self._anatomy).derived(function, offer.call, put=True)
+        for node in function.nodes_of(cst.Return, cst.Yield):
+            value = node.value.item if isinstance(node.value, cst.From) else node.value
+            if value is not None and (self._told.mentions(value) or holds([value], offer.call, names)):
+                yield node
 
     def _by(self, offer: Offer, says: Says, by: By) -> Iterator[LedPast]:
         """The test by which a reply with calls passes, if what `says` knows of it holds, too."""

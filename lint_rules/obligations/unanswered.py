@@ -346,8 +346,20 @@ def _rounds(node: cst.CSTNode | None) -> cst.BaseExpression | None:
 
 
 def _flag(node: cst.CSTNode | None) -> dict[str, bool]:
-    """The names that a statement sets to True or False."""
-    if not isinstance(node, cst.Assign) or ex.dotted(node.value) not in {"True", "False"}:
+    """The names and attributes that a statement sets to what is surely true or false."""
+    value = ex.inner(node.value) if isinstance(node, cst.Assign) else None
+    known = _is_something(value) if value is not None else None
+    if not isinstance(node, cst.Assign) or known is None:
         return {}
-    names = [name for target in node.targets for name in ex.target_names(target.target)]
-    return dict.fromkeys(names, ex.dotted(node.value) == "True")
+    places = (each.target for each in node.targets if isinstance(each.target, (cst.Name, cst.Attribute)))
+    return {ex.source(place, 200): known for place in places}
+
+
+def _is_something(value: cst.BaseExpression) -> bool | None:
+    """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`, `[]`."""
+    if (said := ex.dotted(value)) in ex.CONSTANTS:
+        return said == "True"
+    if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)):
+        plain = (cst.DictElement, cst.Element)
+        return False if not value.elements else True if isinstance(value.elements[0], plain) else None
+    return None

@@ -23,7 +23,7 @@ from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, made_in
+from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.held_back import Held, held_back
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
@@ -266,7 +266,8 @@ class WaysOut:
                 about = [part for part in parts if asked.told.mentions(part)]
                 points = self.ends.graph.enclosing(escape.test, self.anatomy.module.parent)
                 if about and not asked.knows(points) and not asked.told.tells(escape.test):
-                    continue  # it may ask whether there are calls
+                    if not (all(map(self._is_of_caller, about)) and self._is_asked_next(asked, points)):
+                        continue  # it may ask whether there are calls
                 if any(self._counts_through(part) for part in about):
                     continue  # a loop over the places of the calls: its end comes behind the last one
                 how = self.ends.go_on(escape.exit, flags=escape.flags, into=asked.slot, leaving=escape.jump)
@@ -274,6 +275,23 @@ class WaysOut:
                     continue  # a tool that ends the conversation
                 if how is not None:
                     yield asked.node, WayOut(escape, how)
+
+    def _is_of_caller(self, part: cst.BaseExpression) -> bool:
+        """`goes_on(reply)`, of a function that this one is handed."""
+        slot = self.anatomy.facts.slots.of(part.func) if isinstance(part, cst.Call) else None
+        return slot is not None and is_parameter(slot)
+
+    def _is_asked_next(self, asked: Asked, points: list[Point]) -> bool:
+        """Whether a test is followed at once by one that asks whether there are calls: this one has asked otherwise."""
+        queue, seen = [target for point in points for target, _ in point.successors], set(points)
+        while queue:
+            here = queue.pop()
+            if isinstance(here.statement, (cst.If, cst.While)):
+                return asked.told.outcome(here.statement) is not None
+            if here not in seen and isinstance(here.statement, cst.Assign):
+                seen.add(here)
+                queue += [target for target, kind in here.successors if kind != "exception"]
+        return False
 
     def cut_off(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, str]]:
         """Tests of why a reply has ended that pass over its calls where its tokens ran out; with the store, and how."""

@@ -46,7 +46,8 @@ def run(provider, messages, tools, execute):
 The field is set in a dict display from the calls of a reply, themselves or one by one; the message goes into a history
 that is sent again; and only behind that the program asks whether there are calls, which shows that there may be none.
 `x or None` and `x if x else None` count as well: the request has the field then, as null. A condition before the
-message, and code that takes the field out again, or leaves out what is empty, keep the rule silent.
+message, and code that takes the field out again, or leaves out what is empty, keep the rule silent; so does a function
+of the project that gives the reply, where it raises for one without calls.
 
 ## Known problems
 A wrapper of another file may leave out empty lists before it sends them. Ollama takes them, and is not looked at.

@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot, default_of
+from lint_rules.anatomy.values.slots import Slot, default_of, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
@@ -35,10 +35,11 @@ class SharedId:
 def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
     """Ids of calls and of their results that are names, positions or the same for all; under a name the first only."""
     told: set[Slot] = set()
-    for _, items in anatomy.made:
+    for made, items in anatomy.made:
         for value in _ids(items):
             slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
-            shared = _by_name(anatomy, value, items) or _by_position(anatomy, value) or _constant(anatomy, value, items)
+            named = _by_name(anatomy, value, items) if not _is_the_only_one(anatomy, made) else None
+            shared = named or _by_position(anatomy, value) or _constant(anatomy, value, items)
             if shared is not None and slot not in told:
                 told.update([slot] if slot is not None else [])
                 yield shared
@@ -50,6 +51,27 @@ def _ids(items: dict[str, cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
         yield items["id"]
     if items.keys() & {"content", "output", "name", "role"}:
         yield from (value for key, value in items.items() if key in _RESULT_IDS)
+
+
+def _is_the_only_one(anatomy: Anatomy, made: cst.CSTNode) -> bool:
+    """Whether a reply comes to one call at most: it is made in no loop, for a list in which no other stands.
+
+    `[Call(id=name, ...)]`, or `calls.append(Call(...))` behind the loop over what the model sent.
+    """
+    module = anatomy.module
+    parent, function = module.parent[made], module.scope_of[made].function
+    loops = (outer for outer in module.ancestors(made) if isinstance(outer, (cst.For, cst.While, cst.BaseComp)))
+    if any(module.inside(loop, function.node) for loop in loops):
+        return False
+    if isinstance(parent, cst.Element):
+        shown = module.parent[parent]
+        return isinstance(shown, cst.List) and len(shown.elements) == 1
+    grown = module.parent[parent] if isinstance(parent, cst.Arg) else None
+    base = ex.receiver(grown) if isinstance(grown, cst.Call) and ex.called_name(grown) == "append" else None
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    if slot is None or slot[:2] != ("var", function) or is_parameter(slot):
+        return False
+    return len(list(anatomy.facts.appended(slot))) == 1
 
 
 def _by_name(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:

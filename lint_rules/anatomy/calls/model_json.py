@@ -12,12 +12,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import without_calls
+from lint_rules.anatomy.messages.classes import class_names, made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Evidence, Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
@@ -66,10 +68,15 @@ def _tells_of_none(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
 
 
 def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
-    """`if is_json(text): json.loads(text)`: on all ways here a function of this file has found that it parses."""
+    """Whether on all ways here the text has been parsed before, and those on which that fails lead elsewhere.
+
+    By a function of this file, `if is_json(text): json.loads(text)`, or by the same parse in this one.
+    """
     text = ex.source(call.args[0].value, 400)
     fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
-    if not fails:
+    here = anatomy.points(function, [call])
+    parsed = {*anatomy.points(function, _same_parses(anatomy, call, text, function))}.difference(here)
+    if not fails and not parsed:
         return False
 
     def says(node: cst.CSTNode) -> bool | None:
@@ -77,7 +84,22 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         return evaluate(node.test, fails.get) if isinstance(node, (cst.If, cst.While)) else None  # type: ignore[arg-type]
 
     graph = anatomy.flow(function)
-    return anatomy.ways(function).path([graph.entry], set(anatomy.points(function, [call])), says=says) is None
+    failed = (target for point in parsed for target, kind in point.successors if kind == "exception")
+    starts = [graph.entry, *failed, *_bound_anew(anatomy, call.args[0].value, function)]
+    return anatomy.ways(function).path(starts, set(here), parsed, says=says) is None
+
+
+def _same_parses(anatomy: Anatomy, call: cst.Call, text: str, function: Scope) -> Iterator[cst.Call]:
+    """The other calls of a function that parse the same text in the same way."""
+    name = ex.called_name(call)
+    alike = (each for each in function.nodes_of(cst.Call) if each.args and ex.called_name(each) == name)
+    yield from (each for each in alike if each is not call and ex.source(each.args[0].value, 400) == text)
+
+
+def _bound_anew(anatomy: Anatomy, value: cst.BaseExpression, function: Scope) -> list[Point]:
+    """Where what a value is read of is bound: another text, from there on."""
+    names = {node.value for node in walk(value) if isinstance(node, cst.Name)}
+    return [each.point for each in anatomy.reaching(function).definitions if each.name in names]
 
 
 @once(circular=_NONE_TRIED)
@@ -138,8 +160,11 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     They are read back from messages; or from calls, of which the class makes all with such arguments. What comes out
     of a reply is not.
     """
-    if isinstance(call.args[0].value, cst.Attribute) or provenance.reads_reply(anatomy, call):
+    if provenance.reads_reply(anatomy, call):
         return False
+    if isinstance(text := call.args[0].value, cst.Attribute):
+        own = _is_made_by_file(anatomy, text) or provenance.renders_the_past(anatomy, call, function)
+        return own and _is_made_encoded(anatomy, text)
     made = [
         (anatomy.module.scope_of[node].function.owner, _encodes(anatomy, parts["arguments"]))
         for node, parts in anatomy.made
@@ -149,6 +174,45 @@ def _own_json(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     if of_class and all(of_class) and _is_read_by_key(anatomy, call.args[0].value):
         return True
     return bool(made) and all(encoded for _, encoded in made) and provenance.renders_the_past(anatomy, call, function)
+
+
+def _is_made_by_file(anatomy: Anatomy, text: cst.Attribute) -> bool:
+    """Whether a parameter that a text lies in is of a class of which the file makes objects."""
+    slot = anatomy.facts.slots.of(text)
+    root = root_object(slot) if slot is not None else None
+    made = {ex.called_name(node) for node, _ in anatomy.made if isinstance(node, cst.Call)}
+    return root is not None and is_parameter(root) and not made.isdisjoint(class_names(anatomy, root))
+
+
+def _is_made_encoded(anatomy: Anatomy, text: cst.Attribute) -> bool:
+    """Whether an adapter makes all objects that have such an attribute, of classes of the project, with its own JSON.
+
+    The adapter is this file; where it makes none, the files that it imports classes from.
+    """
+    name, whole = text.attr.value, text.value.attr.value if isinstance(text.value, cst.Attribute) else None
+    for made in (_fields_made(there, name, whole) for there in (anatomy, *_files_of_classes(anatomy))):
+        if made:
+            return all(made)
+    return False
+
+
+def _fields_made(anatomy: Anatomy, name: str, whole: str | None) -> list[bool]:
+    """Whether each object of a class of the project that a file makes with a field gets JSON there that it writes.
+
+    Not those that have the part `whole`, in which that object lies.
+    """
+    return [
+        anatomy.facts.encoder(parts[name]) is not None
+        for node, parts in anatomy.made
+        if name in parts and whole not in parts and isinstance(node, cst.Call) and made_class(anatomy, node) is not None
+    ]
+
+
+def _files_of_classes(anatomy: Anatomy) -> Iterator[Anatomy]:
+    """The files of the project that a file imports classes from, each once."""
+    near = (anatomy.defined_elsewhere(name, "class") for name in anatomy.module.imports.full)
+    files = {found[0].path: found[0] for found in near if found is not None}
+    yield from (there for file in files.values() if (there := file.anatomy) is not None)
 
 
 def _is_read_by_key(anatomy: Anatomy, text: cst.BaseExpression) -> bool:

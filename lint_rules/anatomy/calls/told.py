@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body, given_apart, run_elsewhere
+from lint_rules.anatomy.messages.classes import body, given_apart, run_elsewhere, told_by_object
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
 from lint_rules.anatomy.rounds.executions import READERS, executions
@@ -51,6 +51,7 @@ class ToldByReply:
         self.derived: set[Slot] = set()
         self.lists: set[Slot] = set()
         self._traced: set[Slot] = set()
+        self._asked: frozenset[Scope] = frozenset()
         self._stored: set[cst.CSTNode] = set()
         self._pieces: set[cst.CSTNode] = set()
         for node in function.nodes:
@@ -281,9 +282,9 @@ class ToldByReply:
         )
 
     def _is_text_of(self, name: cst.Name) -> bool:
-        """`block.text`, `block["type"]`: what a call has not, or does not tell of it."""
-        outers = self.anatomy.module.ancestors(name)
-        return any((pair := ex.member(outer)) is not None and pair[1] in _PLAIN and pair[0] is name for outer in outers)
+        """`block.text`, `block["type"]`, `hasattr(block, "text")`: what a call has not, or does not tell of it."""
+        pairs = (ex.member(outer) or ex.asked(outer) for outer in self.anatomy.module.ancestors(name))
+        return any(pair is not None and pair[1] in _PLAIN and pair[0] is name for pair in pairs)
 
     def _is_only_asked(self, node: cst.Assign) -> bool:
         """`stuck = guard.check(calls)`: what it runs only looks, and only tests and texts read what comes of it."""
@@ -428,7 +429,27 @@ class ToldByReply:
             values = {self.truth(value) for value in self.anatomy.facts.assigned(slot)}
             self._traced.discard(slot)
             return values.pop() if len(values) == 1 else None
-        return None
+        return self._said_by_object(test) if self.mentions(test) else None
+
+    def _said_by_object(self, test: cst.BaseExpression) -> bool | None:
+        """`reply.wants_tools`: what a property of its class, or a method that gets nothing, gives."""
+        said = told_by_object(self.anatomy, test)
+        if said is None or said[1] in self._asked:
+            return None
+        there = ToldByReply(said[0], said[1])
+        there._asked = self._asked | {said[1]}
+        owner, own = self._object_asked(test), said[1].owner
+        if owner is None or own is None:
+            return there.truth(said[2])
+        for name in own.attributes:
+            if Kind.CALLS in self.anatomy.facts.of(("member", owner, name)):
+                there.lists.add(said[0].facts.slots.attribute(own, name))
+        return there.truth(said[2])
+
+    def _object_asked(self, test: cst.BaseExpression) -> Slot | None:
+        """`reply` of `reply.wants_tools` and `reply.wants_tools()`."""
+        read = test.func if isinstance(test, cst.Call) else test
+        return self.anatomy.facts.slots.of(read.value) if isinstance(read, cst.Attribute) else None
 
     def _is_chosen(self, node: cst.BaseExpression) -> bool:
         """Whether something was asked for one of the calls, of which there may be none: `old = guard.first(calls)`."""

@@ -254,6 +254,26 @@ def _of_which(anatomy: Anatomy, base: cst.BaseExpression, *, asking: bool) -> It
 _PLACES = (cst.Name, cst.Attribute, cst.Subscript)
 
 
+def told_by_object(anatomy: Anatomy, node: cst.BaseExpression) -> tuple[Anatomy, Scope, cst.BaseExpression] | None:
+    """What a property, or a method that gets nothing, says of its own object in one line; with it, and its file.
+
+    `reply.wants_tools`, `reply.is_final()`.
+    """
+    if type(node) is cst.Call and not node.args:
+        found = body(anatomy, node)
+    elif type(node) is cst.Attribute:
+        own, slot = anatomy.facts.slots.getter(node), anatomy.facts.slots.of(node.value)
+        classes = classes_of(anatomy, slot) if slot is not None and own is None else ()
+        methods = (method_of(*each, node.attr.value) for each in classes)
+        there = next((each for each in methods if each is not None and is_property(each[1])), None)
+        found = (anatomy, own) if own is not None else there
+    else:
+        return None
+    said = found[1].nodes_of(cst.Return) if found is not None and found[1].owner is not None else []
+    value = said[0].value if len(said) == 1 else None
+    return (*found, value) if found is not None and value is not None else None
+
+
 def _called(anatomy: Anatomy, call: cst.Call, *, asking: bool) -> Iterator[FoundClass]:
     """`self.oracle(talk)`: the method that is run if an object of another file is called itself."""
     slot = anatomy.facts.slots.of(call.func) if isinstance(call.func, _PLACES) else None

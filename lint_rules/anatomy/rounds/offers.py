@@ -115,7 +115,7 @@ def is_answered_elsewhere(anatomy: Anatomy, offer: Offer) -> bool:
 
 
 def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
-    """Requests by wrappers, where the model has called tools in the reply to one that is written in the same words.
+    """Requests by wrappers, where the model has called tools in the reply to it, or to one written in the same words.
 
     It was offered some then, whatever the wrapper does; with the places at which the calls are in what it gives.
     """
@@ -128,7 +128,6 @@ def _asked_alike(anatomy: Anatomy) -> dict[cst.Call, frozenset[str]]:
         for given in _given_by(anatomy, slot[1]) if Kind.CALLS in kinds and slot[0] == "member" else ():
             places[given].add(slot[2])
     groups = [(calls, frozenset().union(*(places[one] for one in calls))) for calls in written.values()]
-    groups = [(calls, found) for calls, found in groups if len(calls) > 1]
     return {
         call: found
         for calls, found in groups

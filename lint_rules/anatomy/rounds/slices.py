@@ -195,13 +195,14 @@ class Slice:
 
     @cached_property
     def _collectors(self) -> set[Slot | None]:
-        """Objects that a round makes and hands the reply to, under the names they have in called functions, too."""
+        """Objects that a round makes and hands the reply to, or pieces of it, as called functions name them, too."""
         found: set[Slot | None] = set()
         for function, node in self.run():
             if type(node) is cst.Call and function is self.function:
                 slot = self.facts.slots.of(base) if (base := ex.receiver(node)) is not None else None
                 if slot is not None and slot[0] == "var" and self._is_made_here(slot):
-                    if any(Kind.REPLY in self.facts.kinds(arg.value) for arg in node.args):
+                    given = self.of([arg.value for arg in node.args])
+                    if any(Kind.REPLY in self.facts.kinds(inside) for inside in _values(given)):
                         found.add(slot)
         calls = [node for _, node in self.run() if isinstance(node, cst.Call)] if found else []
         for call in calls:
@@ -220,6 +221,14 @@ class Slice:
             and self.module.inside(value, self.node.body)
             for value in values
         )
+
+
+def _values(parts: Iterable[cst.CSTNode]) -> Iterator[cst.BaseExpression]:
+    """The names, members and calls in some expressions."""
+    for part in parts:
+        for node in walk(part):
+            if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+                yield node
 
 
 def _bindings(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:

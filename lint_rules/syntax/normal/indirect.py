@@ -2,7 +2,8 @@
 
 `await to_thread(f, x)`, `await loop.run_in_executor(None, lambda: f(x))`, `sync_to_async(f)(x)`, `partial(f, x)()`, and
 `again(f, x)` of a function that gives back what its parameter gives: each comes to `f(x)`. Only for an `f` that is not
-of this file: who else runs at the same time matters for what its own functions do.
+of this file: who else runs at the same time matters for what its own functions do. And `part(reply, "calls")` of a
+function that reads of its first parameter what the second one names, whatever that is, is `getattr(reply, "calls")`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from lint_rules.syntax.normal.names import FUNCTIONS, Nodes, blocks
 from lint_rules.syntax.threads import IN_THREAD
+from lint_rules.syntax.word import Word
 
 _PUT_OFF = frozenset({"partial", "sync_to_async", "database_sync_to_async"})
 """What gives a function that calls another one."""
@@ -28,9 +30,56 @@ def normalize(nodes: Nodes, elsewhere: Collection[str] = ()) -> bool:
     for call in nodes.get(ast.Call, ()):
         if type(call.func) is ast.Call:
             changed.append(_name(call.func) in _PUT_OFF and _become(call, call, own))
+        elif _names_a_part(call) and (reader := functions.get(_name(call))) is not None and _is_reader(call, reader):
+            called = Word("getattr", ast.unparse(call.func))
+            call.func = ast.copy_location(ast.Name(called, ast.Load()), call.func)
+            call.args, call.keywords = [*call.args, *(keyword.value for keyword in call.keywords)], []
+            changed.append(True)
         elif call.args and (again := functions.get(_name(call))) is not None and _is_callable(call.args[0]):
             changed.append(_become(call, _given_back(call, again), own))
     return any(changed)
+
+
+def _names_a_part(call: ast.Call) -> bool:
+    """`part(reply, "calls")`, also with a default behind."""
+    key = call.args[1] if len(call.args) in {2, 3} else None
+    return type(key) is ast.Constant and type(key.value) is str and len(call.args) + len(call.keywords) <= 3
+
+
+def _is_reader(call: ast.Call, function: Any) -> bool:
+    """Whether a function gives back what its second parameter names of the first, or a third one, or nothing."""
+    listed = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+    if type(call.func) is ast.Attribute and not any(_last(each) == "staticmethod" for each in function.decorator_list):
+        listed = listed[1:]
+    if len(listed) not in {2, 3} or type(function) is ast.AsyncFunctionDef:
+        return False
+    given = [part for value in _returned(function) for part in _either(value)]
+    read = [part for part in given if _reads_part(part, listed)]
+    others = [part for part in given if part not in read]
+    plain = all(type(part) is ast.Constant or getattr(part, "id", "") == listed[-1] for part in others)
+    return bool(read) and plain and not (len(listed) == 2 and any(type(part) is ast.Name for part in others))
+
+
+def _either(value: ast.expr) -> Iterator[ast.expr]:
+    """Both values of `a if test else b`; else the value itself."""
+    if type(value) is ast.IfExp:
+        yield from _either(value.body)
+        yield from _either(value.orelse)
+    else:
+        yield value
+
+
+def _reads_part(value: ast.expr, listed: list[str]) -> bool:
+    """`x.get(key, default)`, `x[key]`, `getattr(x, key, default)`, of the first two names that are listed."""
+    if type(value) is ast.Subscript:
+        parts = [value.value, value.slice]
+    elif type(value) is ast.Call and type(value.func) is ast.Attribute and value.func.attr == "get":
+        parts = [value.func.value, *value.args]
+    elif type(value) is ast.Call and getattr(value.func, "id", "") == "getattr":
+        parts = value.args
+    else:
+        return False
+    return [getattr(part, "id", "") for part in parts[:2]] == listed[:2]
 
 
 def _waited_for(node: ast.Await) -> ast.expr:
