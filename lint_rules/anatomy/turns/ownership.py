@@ -10,6 +10,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body, given_when_made
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
+from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -162,10 +163,18 @@ class Ownership:
         sites = graph.sites[function]
         if not sites or graph.references[function] or any(start.function is function for start in self.starts):
             return False
+        if param.name.value == self.module.self_name(function):
+            return all(self._is_of_own_view(site, depth) for site in sites)
         given = [
             (v, site.caller) for site in sites for s, v in self.facts.slots.bindings(site.node, function) if s == slot
         ]
         return len(given) == len(sites) and all(self.is_own(value, caller, depth + 1) for value, caller in given)
+
+    def _is_of_own_view(self, site: CallSite, depth: int) -> bool:
+        """`self.answer(text)` in a view that a framework makes for each request."""
+        base = ex.receiver(site.node)
+        is_self = isinstance(base, cst.Name) and base.value == self.module.self_name(site.caller)
+        return is_self and base is not None and self.is_own(base, site.caller, depth + 1)
 
     def _is_of_request(self, param: cst.Param, slot: Slot, depth: int) -> bool:
         """The body of a request, read into a model, and what `Depends` has a function or class make."""

@@ -154,11 +154,16 @@ class RunStates:
         return slot[1] is not function or slot[2] in {p.name.value for p in parameters(function)}
 
     def _is_of_each_run(self, base: cst.CSTNode, function: Scope) -> bool:
-        """Whether an object, or what it is a part of, is a parameter that gets what each run has for itself."""
+        """Whether an object, or what it is a part of, is a parameter that gets what each run has for itself.
+
+        Of a view that a framework makes for each request, or connection, that is the object itself.
+        """
         while isinstance(base, cst.Attribute):
             base = base.value
-        if not isinstance(base, cst.Name) or base.value == self.module.self_name(function):
+        if not isinstance(base, cst.Name):
             return False
+        if base.value == self.module.self_name(function):
+            return self.races.ownership.is_own(base, function)
         is_given = self.facts.slots.of(base) == ("var", function, base.value)
         return is_given and self.anatomy.races.is_of_each_run(function, base.value)
 
