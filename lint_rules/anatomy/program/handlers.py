@@ -181,8 +181,11 @@ def uses_after(module: SourceModule, name: str, after: cst.CSTNode, function: cs
 _RENDERERS = frozenset({"sorted", "len", "str", "repr", "format", "keys", "items", "join", "type", "isinstance"})
 
 
-def flows_on(module: SourceModule, use: cst.Name) -> bool:
-    """Whether a use hands the value on: to a call that does not merely render or log it, to a caller, a comparison."""
+def flows_on(module: SourceModule, use: cst.Name, known: frozenset[str] = frozenset()) -> bool:
+    """Whether a use hands the value on: to a call that does not merely render or log it, to a caller, a comparison.
+
+    A name hands on what it gets if a use of it does: `path = args.get("path")`. Those of `known` are looked at already.
+    """
     for outer in module.ancestors(use):
         if isinstance(outer, cst.Call):
             if is_logging(outer) or (ex.called_name(outer) in _RENDERERS and ex.receiver(outer) is not use):
@@ -191,11 +194,27 @@ def flows_on(module: SourceModule, use: cst.Name) -> bool:
                 return not shown_only(module, outer)
         elif isinstance(outer, (cst.FormattedString, cst.ConcatenatedString)):
             return False
+        elif isinstance(outer, (cst.Assign, cst.AnnAssign)):
+            return _binds_what_flows(module, outer, known | {use.value})
         elif isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            return isinstance(outer, (cst.Return, cst.Assign, cst.AnnAssign, cst.For))
+            return isinstance(outer, (cst.Return, cst.For))
         elif isinstance(outer, (cst.Comparison, cst.Yield)):
             return True
     return False
+
+
+def _binds_what_flows(module: SourceModule, node: cst.Assign | cst.AnnAssign, known: frozenset[str]) -> bool:
+    """Whether what an assignment gives away is handed on: by a name that is, or to anything else."""
+    names = [target.value for target in ex.targets(node) if isinstance(target, cst.Name)]
+    if len(names) != len(ex.targets(node)):
+        return True
+    inside = {id(part) for part in walk(node)}
+    uses = (
+        later
+        for later in module.scope_of[node].function.nodes_of(cst.Name)
+        if later.value in names and later.value not in known and id(later) not in inside
+    )
+    return any(flows_on(module, later, known | {*names}) for later in uses)
 
 
 def is_tested(module: SourceModule, use: cst.Name, neutral: cst.BaseExpression) -> bool:
