@@ -356,10 +356,10 @@ def _flag(node: cst.CSTNode | None) -> dict[str, bool]:
 
 
 def _is_something(value: cst.BaseExpression) -> bool | None:
-    """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`, `[]`."""
+    """What a test of a value gives that is written out: `True`, `None`, `{"id": call.id}`; `[]` may be filled."""
     if (said := ex.dotted(value)) in ex.CONSTANTS:
         return said == "True"
     if isinstance(value, (cst.Dict, cst.List, cst.Tuple, cst.Set)):
         plain = (cst.DictElement, cst.Element)
-        return False if not value.elements else True if isinstance(value.elements[0], plain) else None
+        return True if value.elements and isinstance(value.elements[0], plain) else None
     return None

@@ -275,9 +275,9 @@ def _parts_of(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 
 def _elements_of(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """A value, and the parts of it that stand side by side."""
+    """A value, and what stands side by side in a tuple, as parameters of a statement do; a list may be a content."""
     yield value
-    for element in value.elements if isinstance(value, (cst.Tuple, cst.List)) else ():
+    for element in value.elements if isinstance(value, cst.Tuple) else ():
         yield from _elements_of(element.value)
 
 
