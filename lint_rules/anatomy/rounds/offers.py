@@ -89,7 +89,10 @@ def offer_of_callers(anatomy: Anatomy, offer: Offer, way: tuple[str, ...], place
     function, slots = anatomy.module.scope_of[offer.call].function, anatomy.facts.slots
     slot = slots.of(offer.tools)
     for site in anatomy.calls.sites[function]:
-        given = dict(slots.bindings(site.node, function)).get(slot) if slot is not None else None
+        bound = dict(slots.bindings(site.node, function))
+        if offer.tools is offer.request and any(map(handlers.is_neutral, bound.values())):
+            continue  # what brings the tools is not known: it may be what is left out here
+        given = bound.get(slot) if slot is not None else None
         if given is None and slot is not None and is_parameter(slot) and slot[1] is function:
             continue  # its default
         offered = given if given is not None else offer.tools
