@@ -20,7 +20,7 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -75,7 +75,7 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     text = ex.source(call.args[0].value, 400)
     fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
     here = anatomy.points(function, [call])
-    parsed = {*anatomy.points(function, _same_parses(anatomy, call, text, function))}.difference(here)
+    parsed = {alike for point in here for alike in _parses(anatomy, function).get(point, ())}.difference(here)
     if not fails and not parsed:
         return False
 
@@ -89,11 +89,18 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     return anatomy.ways(function).path(starts, set(here), parsed, says=says) is None
 
 
-def _same_parses(anatomy: Anatomy, call: cst.Call, text: str, function: Scope) -> Iterator[cst.Call]:
-    """The other calls of a function that parse the same text in the same way."""
-    name = ex.called_name(call)
-    alike = (each for each in function.nodes_of(cst.Call) if each.args and ex.called_name(each) == name)
-    yield from (each for each in alike if each is not call and ex.source(each.args[0].value, 400) == text)
+@kept
+def _parses(anatomy: Anatomy, function: Scope) -> dict[Point, frozenset[Point]]:
+    """Where a function parses what is parsed at a point, in the same way: one text, of names that mean the same."""
+    found: dict[object, set[Point]] = {}
+    for call in function.nodes_of(cst.Call):
+        if call.args and anatomy.facts.decoder(call) is not None:
+            value = call.args[0].value
+            names = sorted({node.value for node in walk(value) if isinstance(node, cst.Name)})
+            for point in anatomy.points(function, [call]):
+                bound = tuple(frozenset(anatomy.reaching(function).at(point, name)) for name in names)
+                found.setdefault((ex.called_name(call), ex.source(value, 400), bound), set()).add(point)
+    return {point: frozenset(alike) for alike in found.values() for point in alike}
 
 
 def _bound_anew(anatomy: Anatomy, value: cst.BaseExpression, function: Scope) -> list[Point]:
