@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from importlib.util import decode_source
 from typing import TypeVar
 
@@ -166,8 +166,13 @@ def _anatomy(
         known = project is not None and direct_importers(module.path, project)
         return not known or is_imported(module.path, project)
 
+    @cache
+    def around() -> Collection[bytes]:
+        return _sources_around(module.path, project) if project is not None else ()
+
     def said(text: str) -> bool:
-        return project is None or _is_said_around(module.path, text, project)
+        written = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(text.encode()))
+        return not around() or any(map(written.search, around()))
 
     anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said)
     return anatomy
@@ -266,11 +271,10 @@ def _read_by_models(
     return tools
 
 
-def _is_said_around(path: str, text: str, project: Project) -> bool:
-    """Whether a text stands in a file that imports one, or in what that imports; or nobody is known who imports it."""
+def _sources_around(path: str, project: Project) -> Collection[bytes]:
+    """The files that import one, and those that these import."""
     importing = importers_of(path, project, lambda source: True)
     beside = (project(there, name) for there, source in importing for name in imports(source))
     sources = {os.path.abspath(found[0]): found[1] for found in (*importing, *beside) if found is not None}
     sources.pop(os.path.abspath(path), None)
-    written = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(text.encode()))
-    return not sources or any(written.search(source) for source in sources.values())
+    return sources.values()

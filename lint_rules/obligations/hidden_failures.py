@@ -28,7 +28,6 @@ _ABSENT = re.compile(r"NotFound|DoesNotExist|NoSuch|^KeyError$|^StopIteration$|C
 _GIVING = (cst.Assign, cst.AnnAssign, cst.Return)
 _NOWHERE: cst.CSTNode | None = None
 _SHOWING = frozenset({"print", "echo", "secho"})
-_TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
 _MOST_STATEMENTS = 8
 """In a `try` that is about loading or storing; a longer one guards something larger."""
 
@@ -145,7 +144,9 @@ def _shows_outcome(guard: cst.Try, handler: cst.ExceptHandler) -> bool:
 
 def _shown(body: cst.BaseSuite) -> set[str | None]:
     """By what a block says something, and it is no logger: `print(f"kept: {name}")`, `tell(f"not kept: {error}")`."""
-    calls = [call for call in nodes_below(body, cst.Call) if call.args and isinstance(call.args[0].value, _TEXTS)]
+    calls = [
+        call for call in nodes_below(body, cst.Call) if call.args and isinstance(call.args[0].value, cst.BaseString)
+    ]
     plain = (c for c in calls if ex.receiver(c) is None or ex.called_name(c) in _SHOWING or not handlers.is_logging(c))
     return {ex.dotted(call.func) for call in plain}
 

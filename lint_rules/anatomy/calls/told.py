@@ -439,11 +439,9 @@ class ToldByReply:
         there = ToldByReply(said[0], said[1])
         there._asked = self._asked | {said[1]}
         owner, own = self._object_asked(test), said[1].owner
-        if owner is None or own is None:
-            return there.truth(said[2])
-        for name in own.attributes:
-            if Kind.CALLS in self.anatomy.facts.of(("member", owner, name)):
-                there.lists.add(said[0].facts.slots.attribute(own, name))
+        if owner is not None and own is not None:
+            calls = (name for name in own.attributes if Kind.CALLS in self.anatomy.facts.of(("member", owner, name)))
+            there.lists.update(said[0].facts.slots.attribute(own, name) for name in calls)
         return there.truth(said[2])
 
     def _object_asked(self, test: cst.BaseExpression) -> Slot | None:

@@ -110,9 +110,10 @@ class _Told(NamedTuple):
     cls: tuple[str, str] | None = None
     anew: bool = False
     kinds: frozenset[Kind] = frozenset()
+    quiet: bool = False
 
 
-_NOTHING = _Told(None, "other", frozenset())
+_NOTHING = _Told(None, "other", frozenset(), quiet=True)
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
@@ -236,7 +237,7 @@ class _Handing:
         for path, name in run:
             where = os.path.abspath(path), name
             yield from (_said(anatomy, where, each, call, used=used, mended=mended, sent=sent) for each in told)
-            yield from [_said(anatomy, where, _NOTHING, end, quiet=True)] if end is not None else []
+            yield from [_said(anatomy, where, _NOTHING, end)] if end is not None else []
 
     def _calls(self, call: cst.Call, function: Scope) -> Iterator[_Told]:
         """The calls of a message that is stored with all of them, where this call alone sees to them."""
@@ -275,14 +276,9 @@ def _said(
     used: bool = False,
     mended: bool = False,
     sent: bool = False,
-    quiet: bool = False,
 ) -> Handed:
     path, span = anatomy.module.path, span_of(anatomy, node)
-    part, what, roles, inside, number, kept, taken, left, beside, cls, anew, kinds = told
-    return Handed(
-        *where, part, inside, what, roles, used, mended, path, span, number, kept, taken, left, sent, beside, cls, anew,
-        kinds, quiet,
-    )  # fmt: skip
+    return Handed(*where, **told._asdict(), used=used, mended=mended, sent=sent, path=path, span=span)
 
 
 def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_Told]:

@@ -24,6 +24,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.finding import Related
 from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import last_statement, walk, walk_scope
@@ -71,6 +72,7 @@ def ends_for_nothing(anatomy: Anatomy, call: cst.Call) -> cst.CSTNode | None:
     return _tested(anatomy, function, _bound_to(anatomy, call), anatomy.module.statement(call))
 
 
+@kept
 def _runs_tools(anatomy: Anatomy, loop: RoundLoop) -> bool:
     """Whether a loop is about tool calls: one that only mends an answer has one already when a request fails."""
     module, facts = anatomy.module, anatomy.facts

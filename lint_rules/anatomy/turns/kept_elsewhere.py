@@ -181,12 +181,12 @@ class KeptElsewhere:
     @cached_property
     def given(self) -> dict[cst.Call, frozenset[Slot]]:
         """The calls that give what lies outside, as a history, with the stores of which they do."""
-        return {load: self.given_by(load) for load, _ in self._loads}
+        return {load.call: self.given_by(load.call) for load in self._loads}
 
     @once(circular=_NO_SLOTS)
     def given_by(self, call: cst.Call) -> frozenset[Slot]:
         """The stores of which a call gives the history, as slots."""
-        outside = (touched.names for load, touched in self._loads if load is call)
+        outside = (load.touched.names for load in self._loads if load.call is call)
         found: set[Slot] = {("outside", name) for names in outside for name in names}
         kept = store_of(self.anatomy, call, self.anatomy.module.scope_of[call].function)
         return frozenset(found | ({kept.slot} if kept is not None and not kept.grows else set()))
@@ -233,18 +233,16 @@ class KeptElsewhere:
         return self._is_done(call) and self.place(call, function) is not None
 
     @cached_property
-    def _loads(self) -> list[tuple[cst.Call, Touched]]:
+    def _loads(self) -> list[_Load]:
         """The calls that give a history, and what they touch."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
-        return [(call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
+        return [_Load(self, call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
 
     @cached_property
     def all_loads(self) -> list[_Load]:
         """The same, and what gives requests of other files theirs that this file runs."""
-        found = [_Load(self, call, touched) for call, touched in self._loads]
-        for call in (
-            call for function in self.anatomy.module.functions for call in self.anatomy.turns.requests(function)
-        ):
+        found, requests = [*self._loads], self.anatomy.turns.requests
+        for call in (call for function in self.anatomy.module.functions for call in requests(function)):
             there, asking = run_elsewhere(self.anatomy, call) or (None, None)
             if there is not None and asking is not None:
                 scopes, run = there.module.scope_of, there.calls.reachable(asking)
