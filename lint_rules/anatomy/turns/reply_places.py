@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
@@ -11,7 +12,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.told import GROWERS
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.messages import all_of
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
@@ -25,7 +26,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point, solve
 from lint_rules.syntax.graph import Kind as Edge
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import children, walk, walk_scope
@@ -57,7 +58,8 @@ _HEADERS = frozenset({cst.If, cst.For, cst.While, cst.Match, cst.With})
 _BINDING: tuple[type[cst.CSTNode], ...] = (
     cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.WithItem, cst.CompFor,
 )  # fmt: skip
-_VERDICTS = frozenset({"startswith", "endswith", "isinstance", "hasattr", "len", "bool", "any", "all", "count", "find"})
+_VERDICTS = frozenset({"isinstance", "hasattr", "len", "bool", "any", "all"})
+_VERDICTS_OF_TEXTS = frozenset({"startswith", "endswith", "count", "find"})
 
 
 class ReplyPlaces:
@@ -97,7 +99,7 @@ class ReplyPlaces:
         found = [
             each
             for each in (bound if region is None else module.placed_inside(bound, region, lambda one: one.node))
-            if each.value not in around and (grown or put or type(each.node) is not cst.Call)
+            if each.value not in around and (grown or put or each.collects or type(each.node) is not cst.Call)
         ]
         if grown:  # nothing is made of it before it is there
             loops = [outer for outer in module.ancestors(call) if type(outer) in _LOOPS]
@@ -108,13 +110,23 @@ class ReplyPlaces:
                 or module.before(call, each.node)
                 or any(module.inside(each.node, o) for o in loops)
             ]
+        if until is not None:  # what is bound behind it comes too late
+            around_it = [outer for outer in module.ancestors(until) if type(outer) in _LOOPS]
+            found = [
+                each
+                for each in found
+                if module.before(each.node, until) or any(module.inside(each.node, o) for o in around_it)
+            ]
+        held = _Held(self.anatomy, function, names)
         for _ in range(4):
             before = len(names)
             for each in found:
                 read = each.mentioned if grown else each.read
-                if not names.isdisjoint(read) or module.inside(call, each.value):
+                if held.reaches(names.intersection(read), each) or module.inside(call, each.value):
                     targets = [part for target in each.targets for part in self._told_apart(each.value, target)]
-                    names.update(name for target in targets for name in _roots(target, own))
+                    taken = {name for target in targets for name in _roots(target, own)}
+                    held.note(taken, each)
+                    names |= taken
             names -= self.anatomy.module.imports.full.keys()  # what is put into a module is not the module
             if len(names) == before:
                 break
@@ -161,15 +173,21 @@ class ReplyPlaces:
     ) -> set[Point]:
         """The points at which the reply may be stored; an `if` about it or a loop around one, unless it asks for calls.
 
-        `also` are other nodes that store it.
+        That it does, too, if the model is asked again behind it in any case. `also` are other nodes that store it.
         """
         module, made = self.anatomy.module, self.derived(function, call, put=True, known=taken)
         asked = self._asked_for(function, slot)
         places = [*self.kept(function, call, taken, slot), *also]
         found = set(self.anatomy.points(function, places))
+        flow, asks = self.anatomy.flow(function), set(self.anatomy.points(function, [call]))
+        asks_anew = not any(
+            isinstance(point.statement, cst.For) for point in asks
+        )  # the next piece is no other request
         for place in places:
+            here = self.anatomy.points(function, [place])
+            goes_on = asks_anew and here and not flow.reaches(here, flow.exit, asks, exceptions=False)
             for outer in module.ancestors(place):
-                if outer is function.node:
+                if outer is function.node or goes_on:
                     break
                 is_around = type(outer) in _HEADERS and not module.inside(call, outer)
                 if is_around and not self._passes_by(outer, made, asked):
@@ -226,6 +244,8 @@ class ReplyPlaces:
         slot = self.anatomy.facts.slots.of(base) if base is not None else None
         if slot is None or slot[0] != "var" or slot[1] is self.anatomy.module.top:
             return False
+        if slot[2] in _collectors(self.anatomy, slot[1]) and not self.anatomy.resources.brings_out(node):
+            return True
         if self._lost(self.anatomy, slot):
             return True
         assigned = self.anatomy.facts.assigned(slot)
@@ -311,17 +331,14 @@ class ReplyPlaces:
 
     def _bound_at(self, function: Scope, point: Point, call: cst.Call, names: frozenset[str]) -> frozenset[str]:
         """The names that hold the reply behind a point."""
-        own = self.anatomy.module.self_name(function)
-        for part in _binding(point):
-            value, targets = _bound(part)
-            if value is None:
-                continue
-            if self.anatomy.module.inside(call, value) or reads(value, names):
-                targets = [each for target in targets for each in self._told_apart(value, target)]
+        own, bound = self.anatomy.module.self_name(function), _by_node(self.anatomy, function)
+        for each in filter(None, map(bound.get, _binding(point))):
+            if self.anatomy.module.inside(call, each.value) or reads(each.value, names):
+                targets = [part for target in each.targets for part in self._told_apart(each.value, target)]
                 held = {name for target in targets for name in _roots(target, own)}
                 names |= held - self.anatomy.module.imports.full.keys()
-            elif not isinstance(part, cst.AugAssign):
-                names = names.difference(target.value for target in targets if isinstance(target, cst.Name))
+            elif not each.collects and not isinstance(each.node, cst.AugAssign):
+                names = names.difference(target.value for target in each.targets if isinstance(target, cst.Name))
         return names
 
     def _is_there(self, taken: set[str], refused: Refusals, told: Told) -> Says:
@@ -410,17 +427,99 @@ class _Bound:
     targets: list[cst.CSTNode]
     read: frozenset[str]
     mentioned: frozenset[str]
+    collects: bool = False
+    """It hands something to an object of the function's own, which gives it back in its way."""
+
+    @property
+    def renews(self) -> tuple[str, ...]:
+        """The names of the function that it binds to something else; what is put into an object leaves it the same."""
+        puts = isinstance(self.node, (cst.Call, cst.CompFor))
+        return () if puts else tuple(_bound_names(self))
 
 
 @kept
 def _bindings(anatomy: Anatomy, function: Scope) -> tuple[_Bound, ...]:
     """In source order."""
-    bound = ((node, *_bound(node)) for node in function.nodes_of(*_BINDING, cst.Call))
-    return tuple(
-        _Bound(node, value, targets, frozenset(_read(value)), frozenset(_read(value, about=True)))
-        for node, value, targets in bound
-        if value is not None
-    )
+    collectors = _collectors(anatomy, function)
+    found: list[_Bound] = []
+    for node in function.nodes_of(*_BINDING, cst.Call):
+        value, targets = _bound(node)
+        base = ex.receiver(node) if isinstance(node, cst.Call) and node.args else None
+        collects = isinstance(base, cst.Name) and base.value in collectors
+        if collects and isinstance(node, cst.Call) and base is not None:
+            value, targets = node.args[-1].value, [base]
+        if value is not None:
+            read = frozenset(_read(value)), frozenset(_read(value, about=True))
+            found.append(_Bound(node, value, targets, *read, collects))
+    own = {name for each in found for name in each.renews}.union(parameter_names(function))
+    # the variables of a comprehension are others than those of the function, whatever they are called
+    return tuple(each for each in found if not isinstance(each.node, cst.CompFor) or own.isdisjoint(_bound_names(each)))
+
+
+def _bound_names(bound: _Bound) -> set[str]:
+    """The names of all its targets."""
+    return {name for target in bound.targets for name in ex.target_names(target)}
+
+
+@kept
+def _collectors(anatomy: Anatomy, function: Scope) -> frozenset[str]:
+    """The names of objects of the project that a function makes, and of which it only uses methods and attributes."""
+    made = {
+        node.targets[0].target.value: node.value
+        for node in function.nodes_of(cst.Assign)
+        if isinstance(node.value, cst.Call) and isinstance(node.targets[0].target, cst.Name)
+        and made_class(anatomy, node.value) is not None
+    }  # fmt: skip
+    for name in function.nodes_of(cst.Name) if made else ():
+        outer = anatomy.module.parent[name]
+        if name.value in made and not isinstance(outer, (cst.Attribute, cst.AssignTarget)):
+            del made[name.value]
+    return frozenset(made)
+
+
+@kept
+def _renewed(anatomy: Anatomy, function: Scope) -> frozenset[str]:
+    """The names of a function that are bound more than once: they may hold something here, and not there."""
+    bound = Counter(parameter_names(function))
+    for each in _bindings(anatomy, function):
+        bound.update(each.renews)
+    return frozenset(name for name, times in bound.items() if times > 1)
+
+
+class _Held:
+    """Which definitions of its names hold something, where a function binds a name more than once."""
+
+    def __init__(self, anatomy: Anatomy, function: Scope, known: Iterable[str]) -> None:
+        self._anatomy = anatomy
+        self._function = function
+        self._always = {*known}
+        self._points: dict[str, set[Point]] = {}
+
+    def reaches(self, names: Iterable[str], bound: _Bound) -> bool:
+        """Whether one of some names that hold it somewhere holds it where something is bound."""
+        return any(name in self._always or self._is_held(name, bound) for name in names)
+
+    def note(self, names: Iterable[str], bound: _Bound) -> None:
+        """That some names hold it behind a binding."""
+        renewed = _renewed(self._anatomy, self._function)
+        for name in names:
+            if name not in renewed:
+                self._always.add(name)
+            else:
+                here = self._at(bound)
+                new = here if name in bound.renews else self._definitions(name, here)
+                self._points.setdefault(name, set()).update(new)
+
+    def _is_held(self, name: str, bound: _Bound) -> bool:
+        here = self._definitions(name, self._at(bound))
+        return not here or not here.isdisjoint(self._points.get(name, ()))
+
+    def _definitions(self, name: str, here: list[Point]) -> set[Point]:
+        reaching = self._anatomy.reaching(self._function)
+        return {found.point for point in here for found in reaching.at(point, name)}
+
+    def _at(self, bound: _Bound) -> list[Point]:
+        return self._anatomy.points(self._function, [bound.node])
 
 
 @kept
@@ -437,11 +536,19 @@ def bound_values(anatomy: Anatomy, function: Scope, name: str) -> list[cst.CSTNo
     return _values(anatomy, function).get(name, [])
 
 
+@kept
+def _by_node(anatomy: Anatomy, function: Scope) -> dict[cst.CSTNode, _Bound]:
+    """What binds names of a function, or collects in its objects."""
+    return {
+        each.node: each for each in _bindings(anatomy, function) if each.collects or type(each.node) is not cst.Call
+    }
+
+
 def _binding(point: Point) -> Iterator[cst.CSTNode]:
-    """What binds names at a point, in its order."""
+    """What may bind names at a point, in its order."""
     if isinstance(point.statement, cst.For):
         yield point.statement
-    yield from (node for part in point.expressions() for node in walk_scope(part) if isinstance(node, _BINDING))
+    yield from (node for part in point.expressions() for node in walk_scope(part))
 
 
 def _either(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
@@ -510,7 +617,8 @@ def _is_about(node: cst.CSTNode) -> bool:
 def _is_verdict(node: cst.CSTNode) -> bool:
     """Whether a value is true or false, or a number, of something (Python documentation, "Built-in Functions")."""
     if isinstance(node, cst.Call):
-        return ex.called_name(node) in _VERDICTS
+        verdicts = _VERDICTS if isinstance(node.func, cst.Name) else _VERDICTS_OF_TEXTS  # `rows.all()` gives all rows
+        return ex.called_name(node) in verdicts
     return isinstance(node, cst.Comparison) or (
         isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
     )

@@ -109,6 +109,16 @@ class Resources:
         """What stands in the call itself."""
         return _handed(self._anatomy, call)
 
+    def brings_out(self, call: cst.Call) -> bool:
+        """Whether what a call runs puts anything into a table, under a key, or into a file; unknown code may."""
+        touched, found = self.of(call), body(self._anatomy, call)
+        if found is None or touched.made or touched.put:
+            return True
+        there, run = found
+        reach = there.calls.reachable(run)
+        opening = (ex.called_name(each) in _OPENS for here in reach for each in here.nodes_of(cst.Call))
+        return any(map(there.storage.saves, reach)) or any(opening)
+
     def runs(self, call: cst.Call) -> Scope | None:
         """The function of the project that a call runs."""
         found = body(self._anatomy, call)
