@@ -20,6 +20,7 @@ from lint_rules.anatomy.messages.messages import ROLES, Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.substituted import sent_by, substituted
 from lint_rules.anatomy.values.kinds import Kind
@@ -61,6 +62,7 @@ class KeptElsewhere:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self._resources = anatomy.resources
+        self._places = ReplyPlaces(anatomy)
         self._known: dict[Scope, list[Stored]] = {}
 
     def of(self, function: Scope) -> list[Stored]:
@@ -295,8 +297,29 @@ class KeptElsewhere:
         given += [longer] if longer is not None else []
         given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign | cst.AugAssign) else []
         slots = {self.facts.slots.of(value) for value in given} - {None}
-        return any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given) or any(
-            self.facts.slots.of(value) in slots for value in self._sent
+        known = any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given)
+        return known or any(self.facts.slots.of(value) in slots for value in self._sent) or self._is_rebuilt(call)
+
+    def _is_rebuilt(self, load: cst.Call) -> bool:
+        """Whether rows are gone through, and a message of each is put into a history, or into what is sent."""
+        function = self.anatomy.module.scope_of[load].function
+        if not self._resources.of(load).read:
+            return False
+        grown = {one.node for one in self.anatomy.transcript.in_lists(function) if self._is_sent(one.slot)}
+        made = {node for node in function.nodes_of(cst.ListComp) if Kind.HISTORY in self.facts.kinds(node)}
+        around = [loop for node in (*grown, *made) for loop in self._loops_at(node)]
+        names = self._places.derived(function, load) if around else set()
+        return any(self.anatomy.module.inside(load, loop.iter) or reads(loop.iter, names) for loop in around)
+
+    def _loops_at(self, node: cst.CSTNode) -> Iterator[cst.For | cst.CompFor]:
+        """The loops in which a message is put in, or the one of a display."""
+        if isinstance(node, cst.ListComp):
+            yield node.for_in
+        yield from (outer for outer in self.anatomy.module.ancestors(node) if isinstance(outer, cst.For))
+
+    def _is_sent(self, slot: Slot | None) -> bool:
+        return slot is not None and (
+            Kind.HISTORY in self.facts.of(slot) or any(self.facts.slots.of(value) == slot for value in self._sent)
         )
 
     def _makes_history(self, arg: cst.Arg) -> bool:

@@ -164,11 +164,11 @@ class StoredTurns:
         return found
 
     def _is_longer(self, place: Slot, node: cst.Assign, function: Scope) -> bool:
-        """`self.said = self.said + [text]`: something is added to what was there, and takes its place."""
-        if not isinstance(ex.inner(node.value), (cst.BinaryOperation, cst.List, cst.BaseString)):
-            return False
-        parts = (part for part in walk(node.value) if isinstance(part, cst.BaseExpression))
-        again = any(self._lasting(part, function) == place for part in parts)
+        """`self.said = self.said + [text]`: something is added to what was there, or to a copy, and takes its place."""
+        read = [*self._reads(function, place)]
+        before = [part for part in read if self._module.before(part, node)][-_NEWEST:]
+        names = {name for part in before for name in self._places.derived(function, part, until=node)}
+        again = any(self._module.inside(part, node.value) for part in read) or holds([node.value], node, names)
         local = self._facts.slots.of(ex.targets(node)[0])
         return again and not (local is not None and local[:2] == ("var", function) and local != place)
 
@@ -187,18 +187,18 @@ class StoredTurns:
 
         `names` hold the answer, and what was there before.
         """
-        sent = self._sent(ask, function)
-        return any(path in sent and root not in names for path, root in _paths(value).items())
+        sent = self._made_of(_handed(ask), function)
+        return any(path in sent and root not in names for path, root in self._made_of([value], function).items())
 
-    def _sent(self, ask: cst.Call, function: Scope) -> set[str]:
-        """What the model is sent, as it is written: in the request, or in what its names are bound to."""
-        queue: list[cst.CSTNode] = [*_handed(ask)]
-        sent: set[str] = set()
+    def _made_of(self, values: Sequence[cst.CSTNode], function: Scope) -> dict[str, str]:
+        """What values are made of, as it is written, also in what their names are bound to, and with which root."""
+        queue = [*values]
+        found: dict[str, str] = {}
         for here in queue:
-            new = set(_paths(here)) - sent
-            sent |= new
+            new = {path: root for path, root in _paths(here).items() if path not in found}
+            found |= new
             queue += [v for name in new if name.isidentifier() for v in bound_values(self._anatomy, function, name)]
-        return sent
+        return found
 
     def _tells_both(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
         """Whether what was asked is stored, too, in one call with the answer or in another one.
@@ -208,7 +208,7 @@ class StoredTurns:
         past = self._places.derived(function, load, grown=True, until=ask)
         names = self._places.derived(function, ask, grown=True) | past
         keys = {p for arg in load.args for p in _paths(arg.value)}
-        sent, read = self._sent(ask, function) - keys, self._resources.of(load).read
+        sent, read = self._made_of(_handed(ask), function).keys() - keys, self._resources.of(load).read
         others = (call for call in function.nodes_of(cst.Call) if self._is_done(call) and call not in {load, ask})
         made = (call for call in others if call is save or not read.isdisjoint(self._resources.of(call).made))
         stored = (item for call in made for arg in call.args for item in _paths(arg.value).items())
@@ -680,7 +680,9 @@ def _paths(value: cst.CSTNode) -> dict[str, str]:
     queue = [value]
     for node in queue:
         root, path = _root(node), node
-        if isinstance(root, cst.Name) and isinstance(path, cst.BaseExpression):
+        if ex.slice_of(node) is not None:  # a cut list is made of the same
+            queue += [node.value]  # type: ignore[attr-defined]
+        elif isinstance(root, cst.Name) and isinstance(path, cst.BaseExpression):
             found[ex.source(path).replace('"', "'")] = root.value
         elif isinstance(node, cst.Call):
             base = ex.receiver(node)
