@@ -107,7 +107,8 @@ class _Search:
         lost = [replace(each, told=True) for each in self._lost(function, slot, ran, told, same)] if told else []
         reports = self._told(function, ran, replies=False) if told and not lost else []
         if reports:
-            again, barred = Again(self.anatomy, function), set(self.anatomy.points(function, reports))
+            again, loops = Again(self.anatomy, function), self._loops_over(slot, reports)
+            barred = set(self.anatomy.points(function, [*reports, *loops]))
             lost = list(self._thrown(again, slot, ran, reports, barred, reports[-1]))
         yield from lost
 
@@ -459,7 +460,7 @@ class _Search:
                 if again.leads(ran, set(here), barred, exceptions=False) and leaves(again, here, barred):
                     yield Unhanded(node, "leaves", slot, stored[0], handovers[-1], function)
                     return
-            elif self.anatomy.turns.reaches_model(node):
+            elif self.anatomy.turns.reaches_model(node) and not self.late.keeps_first(node):
                 here = [p for p in self.late.points(again, node) if p not in barred]
                 after = self.late.fails(node) or again.leads(ran, set(here), barred, exceptions=False)
                 if after and leaves(again, here, barred):
@@ -592,7 +593,7 @@ class _Search:
             if type(name) is cst.Name and self.anatomy.facts.slots.of(name) in packed
             if not (isinstance(parent[name], cst.Subscript) and ex.slice_of(parent[name]) is None)  # `new[-1].content`
         ]
-        return set(self.anatomy.points(function, handed))
+        return set(self.anatomy.points(function, [*handed, *self.late.given_back(function)]))
 
     def _packed(self, function: Scope, slot: Slot) -> Iterator[Slot]:
         """The names of objects and displays that a list is put into: `result = Result(done, messages=messages)`."""

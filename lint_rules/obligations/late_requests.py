@@ -8,14 +8,15 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.rounds.executions import executions
+from lint_rules.anatomy.turns.lasting import Lasting
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again
-from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
-from lint_rules.syntax.walk import walk
 
 _DEEPEST = 3
 
@@ -60,7 +61,17 @@ class LateRequests:
             base = ex.receiver(one.node) if isinstance(one.node, cst.Call) else None
             if one.answers:
                 found.append((one.node, one.slot or (slots.of(base) if base is not None else None)))
+        found += [(call, None) for call in executions(there.facts, there.transcript, function)]
         return found
+
+    def given_back(self, function: Scope) -> list[cst.Return]:
+        """Where a function gives back what tools gave it, in whatever that was put."""
+        anatomy, places = self._anatomy, ReplyPlaces(self._anatomy)
+        asks, results = anatomy.turns.requests(function), self.results(anatomy, function)
+        names = {str(slot[2]) for _, slot in results if slot is not None and slot[0] == "var"}
+        for node, _ in results:
+            names |= places.derived(function, node, put=True, others=asks)
+        return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
 
     def runs_tools(self, call: cst.Call) -> bool:
         """Whether a call runs a function of the project that asks a model, and stores what tools have given then."""
@@ -94,6 +105,35 @@ class LateRequests:
             self._stores[there] = there.calls.with_callers(own)
         return self._stores[there]
 
+    def may_last(self, slot: Slot, function: Scope) -> bool:
+        """Whether a place may be there for the next turn: only what is made for this one is not."""
+        place, lasting = self._anatomy.aliases.of(slot), Lasting(self._anatomy)
+        root = root_object(place)
+        made = self._anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
+        new = bool(made) and all(map(lasting.is_new, made))
+        return not new or self._anatomy.aliases.is_lasting(place, function)
+
+    def keeps_first(self, call: cst.Call) -> bool:
+        """Whether what a call runs puts the results that it is handed into what lasts, before it asks."""
+        found, slots = body(self._anatomy, call), self._anatomy.facts.slots
+        if found is None:
+            return False
+        there, function = found
+        caller = self._anatomy.module.scope_of[call].function
+        noted = {slot for _, slot in self.results(self._anatomy, caller)}
+        bound = there.facts.slots.bindings(call, function)
+        known = [str(parameter[2]) for parameter, value in bound if slots.of(value) in noted - {None}]
+        names = ReplyPlaces(there).derived(function, function.node, known=known) if known else set()
+        keeps = [save.node for save in there.storage.saves(function) if save.outside and reads(save.value, names)]
+        for node in function.nodes_of(cst.Call) if known else ():
+            if any(reads(arg.value, names) for arg in node.args) and _may_keep(there, node):
+                root = _root(node)
+                place = there.facts.slots.of(root) if root is not None else None
+                seen = seen_from(self._anatomy, call, there, function, place) if place is not None else None
+                is_global = root is None or (place is not None and place[1] is there.module.top)
+                keeps += [node] if is_global or (seen is not None and self.may_last(seen, caller)) else []
+        return there.leads(function, keeps, there.turns.requests(function))
+
     def kept(self, call: cst.Call) -> set[Slot]:
         """Where a call leaves the results of the tools that it runs, as its function names it."""
         return self._kept(self._anatomy, call, 0)
@@ -126,16 +166,26 @@ class LateRequests:
             leaves(again, here := self.points(again, request))
             and (again.leads(ran, set(here), exceptions=False) or self._fails(there, request))
             for request in there.turns.requests(function)
-            if not _is_handled(there, request)
+            if there.turns.may_fail(request)
         )
 
 
-def _is_handled(there: Anatomy, request: cst.Call) -> bool:
-    """Whether a handler around a request takes errors of the library that makes it: `except APIError`."""
-    guards = (guard for guard in exceptions.guards(there.module, request) if isinstance(guard, cst.Try))
-    types = (handler.type for guard in guards for handler in guard.handlers if handler.type is not None)
-    roots = (part for each in types for part in walk(each) if isinstance(part, cst.Name))
-    return any(part.value in there.module.imports.full for part in roots)
+def _may_keep(there: Anatomy, call: cst.Call) -> bool:
+    """Whether a call may keep what it is handed: one of an object that the function was handed, if nobody knows it."""
+    root, touched = _root(call), there.resources.of(call)
+    place = there.facts.slots.of(root) if root is not None else None
+    unknown = place is not None and is_parameter(place) and body(there, call) is None
+    return there.keeps(call) or bool(touched.made or touched.put) or (unknown and there.module.is_statement(call))
+
+
+def _root(call: cst.Call) -> cst.BaseExpression | None:
+    """The name, or the attribute of the own object, of which something is called: `places` in `places[key].append`."""
+    node = ex.receiver(call)
+    while isinstance(node, (cst.Subscript, cst.Call)) or (
+        isinstance(node, cst.Attribute) and isinstance(node.value, (cst.Attribute, cst.Subscript, cst.Call))
+    ):
+        node = ex.receiver(node) if isinstance(node, cst.Call) else node.value
+    return node
 
 
 def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, slot: Slot) -> Slot | None:

@@ -18,7 +18,6 @@ from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
-from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests, fails_to
 from lint_rules.syntax import expressions as ex
@@ -31,12 +30,13 @@ from lint_rules.syntax.walk import walk
 @record
 class LateRun:
     """`told` tells what lasts of the turn that `run` has run. A way passes by it: the error of a later request of that,
-    the reader of a generator, who stops at `leaves`, or what fails there to send the answer.
+    the reader of a generator, who stops at `leaves`, or what fails there to send the answer. Where the function runs
+    the tools itself, `run` is the later `request`.
     """
 
     run: cst.Call
     told: cst.CSTNode
-    way: Literal["error", "yield", "send"]
+    way: Literal["error", "request", "yield", "send"]
     leaves: cst.CSTNode
 
 
@@ -45,8 +45,8 @@ def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRu
     search = _Search(anatomy)
     for function in anatomy.module.functions:
         runs = anatomy.turns.requests(function) if function.kind == "function" and function not in known else []
-        for run in runs if len(runs) <= MOST_REQUESTS else ():
-            yield from search.of(function, run)
+        found = (late for run in runs if len(runs) <= MOST_REQUESTS for late in search.of(function, run))
+        yield from {late.told: late for late in found}.values()
 
 
 class _Search:
@@ -58,24 +58,56 @@ class _Search:
         self.resources = anatomy.resources
 
     def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
-        told = self._told(function, run) if self.late.runs_tools(run) else []
-        if not told or self._is_kept_within(function, run, told):
-            return
         again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
+        elsewhere = self.late.runs_tools(run)
+        late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
+        told = self._told(function, run) if late else []
+        if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
+            return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
         wanted = {head: node for node in told for head in (node, *self._headers(function, node, run))}
-        barred = self._points(function, told) | set(self.anatomy.points(function, [*wanted]))
-        ends = {again.graph.raises, again.graph.exit}
-        if told and self.late.fails(run) and fails_to(again, self.late.points(again, run), ends, barred):
+        same = self._same(function, told)
+        begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
+        given_back = [] if elsewhere else self.late.given_back(function)
+        barred = set(
+            self.anatomy.points(function, [*told, *wanted, *given_back, *(n for n in same if n not in begins)])
+        )
+        next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
+        ends = {again.graph.raises, again.graph.exit, *next_turn}
+        fails = bool(told) and (self.late.fails(run) or not elsewhere)
+        if fails and fails_to(again, self.late.points(again, run), ends, barred):
             loops = [head for head, node in wanted.items() if node is told[-1] and isinstance(head, cst.For)]
-            yield LateRun(run, told[-1], "error", (loops or told)[-1])
+            yield LateRun(run, told[-1], "error" if elsewhere else "request", (loops or told)[-1])
             return
-        for node in [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told else ():
+        ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
+        for node in ways:
             points = [point for point in again.points(node) if point not in barred]
             if again.leads(here, set(points), barred, exceptions=False) or self._hands_out(node, run):
                 if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
                     yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
                     return
+
+    def _is_late(self, again: Again, here: list[Point]) -> bool:
+        """Whether tools that the function runs itself have run when a request is made."""
+        ran = self.anatomy.points(again.function, [node for node, _ in self.late.results(self.anatomy, again.function)])
+        return again.leads(ran, set(here), exceptions=False)
+
+    def _is_kept_here(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
+        """Whether what lasts is told between a tool's run and the next request, or by what makes that."""
+        if self.late.keeps_first(run):
+            return True
+        again = Again(self.anatomy, function)
+        ran = self.anatomy.points(function, [node for node, _ in self.late.results(self.anatomy, function)])
+        stored = self.anatomy.transcript.stored(function)
+        keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
+        same = self._same(function, told)
+        loops = [head for node in same for head in self._headers(function, node, run) if isinstance(head, cst.For)]
+        kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
+        return not again.leads(ran, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
+
+    def _loads(self, function: Scope, run: cst.Call) -> list[cst.BaseExpression]:
+        """What gives the history for a run: where it does so again, another turn begins."""
+        return [turn.load for turn in self.anatomy.stored_turns.of(function) if turn.ask is run and turn.load]
 
     def _hands_out(self, node: cst.CSTNode, run: cst.Call) -> bool:
         """`yield from run(...)`: whether what a run yields is handed out, some of it behind a tool's result."""
@@ -118,7 +150,8 @@ class _Search:
             found += [call] if store is not None and store.grows else []
         for node in function.nodes_of(cst.Assign):
             found += [node] if _mentions(node.value, names) and self._puts_back(function, node, run) else []
-        return [node for node in dict.fromkeys(found) if self._is_behind(node, run)]
+        inner = {part for node in found for part in walk(node) if part is not node}
+        return [node for node in dict.fromkeys(found) if node not in inner and self._is_behind(node, run)]
 
     def _puts_back(self, function: Scope, node: cst.Assign, run: cst.Call) -> bool:
         """`talks[key] = messages`: whether something takes the place of what a run was given."""
@@ -158,25 +191,27 @@ class _Search:
             given = given or bool(asked and yields)
         return given
 
-    def _points(self, function: Scope, told: list[cst.CSTNode]) -> set[Point]:
+    def _same(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.Call]:
         """Where what is told of the run is told anything, by the same function or object."""
         slots = self.anatomy.facts.slots
         known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
         owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
-        same = [
+        return [
             call
             for call in function.nodes_of(cst.Call)
-            if ex.dotted(call.func) in known
-            or ((base := ex.receiver(call)) is not None and slots.of(base) in owners - {None})
+            if self.anatomy.module.is_statement(call)
+            and (
+                ex.dotted(call.func) in known
+                or ((base := ex.receiver(call)) is not None and slots.of(base) in owners - {None})
+            )
         ]
-        return set(self.anatomy.points(function, [*told, *same]))
 
     def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
         """Whether the run itself tells what lasts of its results, as they come."""
         base = ex.receiver(run)
         if base is not None and self.anatomy.facts.slots.of(base) is None:
             return True
-        if any(self._lasts(slot, function) for slot in self.late.kept(run)):
+        if any(self.late.may_last(slot, function) for slot in self.late.kept(run)):
             return True
         made = self.resources.of(run).made
         rows = (node for node in told if isinstance(node, cst.Call))
@@ -198,14 +233,6 @@ class _Search:
                 below = (body(there, call) for call in there.turns.requests(here))
                 queue += [each for each in below if each is not None and each[1] not in seen]
         return False
-
-    def _lasts(self, slot: Slot, function: Scope) -> bool:
-        """Whether a place may be there for the next turn: only what is made for this one is not."""
-        place = self.anatomy.aliases.of(slot)
-        root = root_object(place)
-        made = self.anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
-        new = bool(made) and all(map(self.lasting.is_new, made))
-        return not new or self.anatomy.aliases.is_lasting(place, function)
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:

@@ -66,7 +66,8 @@ session, or a list of a loop that waits for input), that list is sent, and a pat
 shows or returns the reply and on to the end of the turn, past everything that could store it: a list of the function's
 own that gets nowhere else stores nothing. Helpers and callers of the file are followed, and functions of other files
 that ask with the list, or with the object that has it. A reply that says itself that it failed is none. An `if` around
-the append counts as the program's own wish, unless it asks for tool calls. In place of the list may stand a store: an
+the append counts as the program's own wish, unless it asks for tool calls, in whatever form: behind it the model is
+asked again in any case. In place of the list may stand a store: an
 object of this file or another, or a table, which is told the question, gives what is sent, and is told nothing but
 questions anywhere in the file. Or the list is given back beside the answer, to a caller that begins the next turn with
 it, and puts nothing there. A list that begins anew in each turn, an object made for one task, a question beside the
@@ -79,9 +80,8 @@ counts when it passes by each of these, and does not give the list to the caller
 counts where it is raised there or is one of a request, also in a function of the project that runs the rounds, or
 while the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they come. Where
 the list goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the answer, is
-looked for in its place: a way out counts when a tool has run, and it is told nothing; where it is told of the answer
-alone, not if the error leaves the function. Not reported is that only the user's words are lost, nor the text of a
-stream that was not read to its end.
+looked for in its place: a way out counts when a tool has run, and it is told nothing. Not reported is that only the
+user's words are lost, nor the text of a stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
@@ -92,12 +92,13 @@ runs, and writes it behind that: an error of a later request that comes past the
 what the function has loaded goes with it. A list that a turn gets, and whose longer copy takes its place, is reported
 where the turn may fail and the old one goes on.
 
-For a turn that another function runs: it asks, runs tools, and asks again, and its messages are in a list of its own.
-What lasts (a store, a table, a list that lives on) is told behind it of what it gives, or puts into what it is handed.
-Reported is an error of a later request that leaves the run and comes to the end past that; in a generator a `yield`
-before it, also one of the run that is handed out (`yield from`); and a call before it that is awaited and sends the
-answer, whose error leaves the function. Silent: the run itself puts something into what lasts, or takes the errors of
-its requests; each piece is told as it comes. A test for the last word that the run yields counts as its end.
+For a turn that a function runs, itself or in another one: it asks, runs tools, and asks again, and what comes of it is
+in nothing that lasts. What lasts (a store, a table, a list that lives on) is told behind it of what it gives, or puts
+into what it is handed. Reported is an error of a later request that leaves the run and comes to the end past that, or
+in a loop to the next turn, which loads the talk again or begins it with its question; in a generator a `yield` before
+it, also one of the run that is handed out (`yield from`); and a call before it that is awaited and sends the answer,
+whose error leaves the function. Silent: the run itself puts something into what lasts, or takes the errors of its
+requests; each piece is told as it comes. A test for the last word that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
@@ -294,12 +295,14 @@ def _kept_old(found: LateReturn) -> Draft:
 
 def _told_late(found: LateRun) -> Draft:
     run, cure = ex.source(found.run.func, 40), "store what was done in a `finally`, or each message as it comes"
-    if found.way == "error":
+    if found.way in {"error", "request"}:
+        round_of = f" in a later round of `{run}`" if found.way == "error" else " of a later request"
         message = (
-            f"an error in a later round of `{run}` passes by this: the replies and tool results of the turn are lost,"
+            f"an error{round_of} passes by this: the replies and tool results of the turn are lost,"
             " though its tools have run, and the next turn runs them again"
         )
-        return Draft(found.leaves, message, cure, (Note(found.run, "the turn, in which a request may fail"),))
+        noted = "the turn, in which a request may fail" if found.way == "error" else "this request may fail"
+        return Draft(found.leaves, message, cure, (Note(found.run, noted),))
     how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (
         f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"

@@ -72,7 +72,14 @@ def runs_tool(facts: Facts, transcript: Transcript, call: cst.Call) -> bool:
         return False
     if transcript.at(call):
         return False
-    return any(_TOOL_PARTS & facts.kinds(arg.value).keys() for arg in call.args)
+    return any(_TOOL_PARTS & facts.kinds(arg.value).keys() for arg in call.args) or _takes_apart(facts, call)
+
+
+def _takes_apart(facts: Facts, call: cst.Call) -> bool:
+    """Whether `call` gets the text of the arguments beside another part of a tool call: `run(c["name"], c["args"])`."""
+    parts = [(pair[0], arg.value) for arg in call.args if (pair := ex.member(arg.value)) is not None]
+    texts = {value: ex.dotted(owner) for owner, value in parts if Kind.ARGUMENTS_TEXT in facts.kinds(value)}
+    return any(value not in texts and ex.dotted(owner) in {*texts.values()} - {None} for owner, value in parts)
 
 
 def executions(facts: Facts, transcript: Transcript, function: Scope) -> Iterator[cst.Call]:

@@ -31,11 +31,12 @@ from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object, whole_of
+from lint_rules.syntax import exceptions
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import nodes_below, walk
 
 MOST_REQUESTS = 8
 """A function with more has no turn that ends in one answer."""
@@ -175,8 +176,17 @@ class Turns:
 
         The body in this project tells; what is not at hand may fail.
         """
+        if self._is_handled(request):
+            return False
         found = body(self.anatomy, request)
         return found is None or found[0].turns.fails_out(found[1])
+
+    def _is_handled(self, request: cst.Call) -> bool:
+        """Whether a handler around a request takes errors of the library that makes it, and raises none: `APIError`."""
+        guards = (guard for guard in exceptions.guards(self.module, request) if isinstance(guard, cst.Try))
+        takes = (each for guard in guards for each in guard.handlers if not any(nodes_below(each.body, cst.Raise)))
+        roots = (part for each in takes if each.type for part in walk(each.type) if isinstance(part, cst.Name))
+        return any(part.value in self.module.imports.full for part in roots)
 
     @once(circular=True)
     def fails_out(self, function: Scope) -> bool:
