@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from homes import Home
 from parts import Parts, indented
@@ -212,6 +212,26 @@ def question_told(p: Parts) -> None:
     p.begin = ["if len(words) > 2000:", '    return "That is too long, please send less."', *p.begin]
 
 
+def waiting(p: Parts) -> None:
+    """The messages of a turn wait in a list, and are handed over when it ends."""
+    home = p.home
+    opened = "\n".join([*([home.open] if home.open else []), "fresh = []"])
+    p.home = (
+        replace(home, held="rows, key")
+        if home.close
+        else replace(
+            home, open=opened, put="fresh.append({m})", put_all="fresh.extend({ms})", every=f"[*{home.every}, *fresh]",
+            held=f"{home.held}, fresh", close=home.put_all.format(ms="fresh"), heard="", answered="",
+        )
+    )  # fmt: skip
+    p.__post_init__()
+
+
+def handed_over_each_round(p: Parts) -> None:
+    waiting(p)
+    p.before = [*p.close, *([] if "fresh" not in p.home.held else ["fresh.clear()"])]
+
+
 def tells_why(provider: Provider, home: Home) -> bool:
     return bool(provider.reason) and home.lives
 
@@ -233,6 +253,7 @@ DEFECTS = (
     Defect("stored-twice", "AGL605", stored_again, nothing),
     Defect("sent-again", "AGL605", sent_again, nothing),
     Defect("answer-not-stored", "AGL606", stored_after_stop, nothing, lasting),
+    Defect("turn-lost", "AGL606", waiting, handed_over_each_round),
     Defect("calls-not-stored", "AGL603", without_calls, nothing),
     Defect("runs-out", "AGL303", runs_out, nothing),
     Defect("last-words", "AGL303", last_words, said_so),
