@@ -227,17 +227,16 @@ class ErrorAnswers:
         for call in function.nodes_of(cst.Call):
             if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
                 continue
-            kept = not is_logging(call) and self._keeps(anatomy, function, call, made)
+            told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
+            given = told or _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare)
+            kept = given and not is_logging(call) and self._keeps(anatomy, function, call, told=told)
             if kept and not (bare and _asks_in_its_body(anatomy, call, node, names)):
                 yield call
-            elif hops < _MOST_HOPS:
-                if _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
-                    if self._hands_on(anatomy, call, node, names, hops, bare=bare):
-                        yield call
+            elif given and hops < _MOST_HOPS and self._hands_on(anatomy, call, node, names, hops, bare=bare):
+                yield call
 
-    def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, made: set[cst.CSTNode]) -> bool:
-        """Whether a call stores a message of the assistant: as it says, or since answers are stored by it, too."""
-        told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
+    def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, *, told: bool) -> bool:
+        """Whether a call stores what it gets as the assistant's: as it says, or since answers are stored by it, too."""
         if not told:
             own = _gets_answers(anatomy, function, call)
             return own and anatomy.kept_elsewhere.place(call, function, with_calls=False) is not None
@@ -281,7 +280,7 @@ class ErrorAnswers:
             named = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
             sent = {anatomy.aliases.of(slot) for slot in named | self._sent(ask)}
             return any(not sent.isdisjoint(whole_of(place)) for place in kept)
-        if any(_sends_own(text) for text in source.texts):
+        if any(_sends_own(text) for text in source.texts) or self._is_sent_by_any(store):
             return True
         resources = anatomy.resources
         touched = resources.of(store) if isinstance(store, cst.Call) else None
@@ -301,6 +300,20 @@ class ErrorAnswers:
                     return True
             if ex.source(node) in objects and (node is ex.receiver(ask) or _is_read_of(anatomy, node)):
                 return True
+        return False
+
+    def _is_sent_by_any(self, store: cst.CSTNode) -> bool:
+        """Whether a request of the file, in whatever function, is made with what is taken from where the store puts it."""
+        anatomy, resources = self._anatomy, self._anatomy.resources
+        if not isinstance(store, cst.Call) or anatomy.turns.asks(store):
+            return False
+        saved = resources.of(store)
+        for function in anatomy.module.functions:
+            for ask in anatomy.turns.requests(function):
+                made = [node for node in made_with(anatomy, function, ask) if isinstance(node, cst.Call)]
+                loads = (resources.of(node) for node in made if node not in {ask, store})
+                if any(saved.names and load.names and load.is_read_again_after(saved) for load in loads):
+                    return True
         return False
 
     def _sent(self, ask: cst.Call) -> set[Slot]:

@@ -99,6 +99,7 @@ from lint_rules.finding import Related
 from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 
 _HELP = "raise the error, or log it and tell the user that the answer is incomplete"
 _HELP_TEXT = "raise the error, or give back something that is tested before the answer is stored"
@@ -113,10 +114,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         end = found.end if isinstance(found.end, Related) else Note(found.end, "here the loop ends")
         notes = beside(found.handler, [Note(found.request, "the request that fails"), end])
         yield Draft(found.handler, message, _HELP, notes)
-    seen: set[cst.CSTNode] = set()
+    seen: set[tuple[cst.CSTNode, Scope | None]] = set()
     for kept in ErrorAnswers(anatomy).found():
-        texts = list({text.node: text for text in kept.texts if text.node not in seen}.values())
-        seen.update(text.node for text in texts)
+        keeper = anatomy.module.scope_of[kept.store].function
+        told = {(text.node, keeper if text.anatomy is not anatomy else None): text for text in kept.texts}
+        texts = [text for key, text in told.items() if key not in seen]
+        seen.update(told)
         if texts:
             yield _as_answer(anatomy, kept, texts)
 
