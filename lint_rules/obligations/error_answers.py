@@ -228,11 +228,11 @@ class ErrorAnswers:
             if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
                 continue
             told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
-            given = told or _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare)
-            kept = given and not is_logging(call) and self._keeps(anatomy, function, call, told=told)
-            if kept and not (bare and _asks_in_its_body(anatomy, call, node, names)):
-                yield call
-            elif given and hops < _MOST_HOPS and self._hands_on(anatomy, call, node, names, hops, bare=bare):
+            if not told and not _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
+                continue
+            kept = not is_logging(call) and self._keeps(anatomy, function, call, told=told)
+            kept = kept and not (bare and _asks_in_its_body(anatomy, call, node, names))
+            if kept or (hops < _MOST_HOPS and self._hands_on(anatomy, call, node, names, hops, bare=bare)):
                 yield call
 
     def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, *, told: bool) -> bool:
@@ -303,7 +303,7 @@ class ErrorAnswers:
         return False
 
     def _is_sent_by_any(self, store: cst.CSTNode) -> bool:
-        """Whether a request of the file, in whatever function, is made with what is taken from where the store puts it."""
+        """Whether a request of the file, in any function, is made with what is taken from where the store puts it."""
         anatomy, resources = self._anatomy, self._anatomy.resources
         if not isinstance(store, cst.Call) or anatomy.turns.asks(store):
             return False
