@@ -290,8 +290,8 @@ class Storing:
                     return f"{cls.name}.{slot[2]}"
         for node in function.nodes_of(cst.Assign):
             for target in ex.targets(node) if holds([node.value], call, names) else ():
-                slot = self.anatomy.facts.slots.of(target)
-                if slot is not None and slot[0] != "var" and _tells(partial(self.anatomy.facts.shown, slot)):
+                place = self.anatomy.facts.slots.of(target)
+                if place is not None and place[0] != "var" and _tells(partial(self.anatomy.facts.shown, place)):
                     return ex.source(target, 40)
         return None
 
