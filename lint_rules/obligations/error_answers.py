@@ -203,9 +203,10 @@ class ErrorAnswers:
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
         for source in self._sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
-                parts = [(key, part) for key, part in _parts(_left(leaves)) if source.is_in(anatomy, [part])]
+                parts = [(key, part) for key, part in _parts(function, leaves) if source.is_in(anatomy, [part])]
                 if parts and self._comes_to(anatomy, function, source, leaves):
-                    yield from (_given_as(*parts[0], source, text) for text in source.texts)
+                    told = next((part for part in parts if part[0] is not None), parts[0])
+                    yield from (_given_as(*told, source, text) for text in source.texts)
                     break
 
     # -- where an answer is kept -------------------------------------------------------------------------------
@@ -436,7 +437,7 @@ def _behind(anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.
     here, names = anatomy.points(function, [handler]), _made_of(anatomy, function, request)
     leaving = function.nodes_of(cst.Return, cst.Raise)
     barred = {*anatomy.points(function, [*leaving, request])}
-    if any(isinstance(node, cst.Return) and _gives(node, None, request, names) for node in leaving):
+    if any(isinstance(node, cst.Return) and _gives(function, node, None, request, names) for node in leaving):
         if flow.reaches(here, [flow.exit], barred, exceptions=False) and not function.nodes_of(cst.Yield):
             yield ErrorText(anatomy, function, handler, _NOTHING, request)
         for last in leaving:
@@ -501,24 +502,23 @@ def _in_block(
                     yield ErrorText(anatomy, function, node, node.value, request)
         elif isinstance(node, _LEAVING):
             others = [leaves for leaves in function.nodes_of(type(node)) if leaves is not node]
-            left = _left(node) or (_NOTHING if isinstance(node, cst.Return) else None)
-            for key, part in _parts(left):
-                answers = [leaves for leaves in others if _gives(leaves, key, request, names)]
+            for key, part in _parts(function, node):
+                answers = [leaves for leaves in others if _gives(function, leaves, key, request, names)]
                 if answers and (_is_text(anatomy, part, error) or (key is None and _is_empty(part))):
-                    yield ErrorText(anatomy, function, node, part, request, key, _apart(node, answers))
+                    yield ErrorText(anatomy, function, node, part, request, key, _apart(function, node, answers))
                     break
 
 
-def _gives(leaves: cst.Return | cst.Yield, key: Place, request: cst.Call, names: set[str]) -> bool:
+def _gives(function: Scope, leaves: cst.Return | cst.Yield, key: Place, request: cst.Call, names: set[str]) -> bool:
     """Whether a part of what leaves here is the answer, or made of it."""
-    return any(here == key and holds([part], request, names) for here, part in _parts(_left(leaves)))
+    return any(here == key and holds([part], request, names) for here, part in _parts(function, leaves))
 
 
-def _apart(error: cst.Return | cst.Yield, answers: list[cst.Return | cst.Yield]) -> frozenset[Place]:
+def _apart(function: Scope, error: cst.Return | cst.Yield, answers: list[cst.Return | cst.Yield]) -> frozenset[Place]:
     """The parts that are never with an answer what they are with an error."""
-    given = [{key: ex.source(part) for key, part in _parts(_left(leaves))} for leaves in answers]
+    given = [{key: ex.source(part) for key, part in _parts(function, leaves)} for leaves in answers]
     return frozenset(
-        key for key, part in _parts(_left(error)) if all(each.get(key) != ex.source(part) for each in given)
+        key for key, part in _parts(function, error) if all(each.get(key) != ex.source(part) for each in given)
     )
 
 
@@ -527,8 +527,24 @@ def _left(leaves: cst.Return | cst.Yield) -> cst.BaseExpression | None:
     return value.item if isinstance(value, cst.From) else value
 
 
-def _parts(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst.BaseExpression]]:
-    """What is given back, and what it is put together of, each with the place that it has there."""
+def _parts(function: Scope, leaves: cst.Return | cst.Yield) -> Iterator[tuple[Place, cst.BaseExpression]]:
+    """What is given back, and what it is put together of, each with the place that it has there.
+
+    Also by a name, of which a function sets the parts: `answer["text"] = said`.
+    """
+    value = _left(leaves) or (_NOTHING if isinstance(leaves, cst.Return) else None)
+    yield from _put_together(value)
+    name = value.value if isinstance(value, cst.Name) else None
+    for node in function.nodes_of(cst.Assign) if name is not None else ():
+        for target in ex.targets(node):
+            pair = ex.member(target)
+            if pair is not None and ex.dotted(pair[0]) == name:
+                yield pair[1], node.value
+            elif ex.dotted(target) == name:
+                yield from ex.dict_items(node.value).items()
+
+
+def _put_together(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst.BaseExpression]]:
     if isinstance(value, cst.Tuple):
         yield from enumerate(element.value for element in value.elements)
     elif isinstance(value, cst.Dict):
@@ -784,6 +800,9 @@ def _tells(part: cst.BaseExpression, source: _Source, words: list[str]) -> bool:
     """Whether a test tells an error's text from an answer: not that there is one, nor what stands in it otherwise."""
     nodes = list(walk(part))
     if any(isinstance(node, cst.Name) and node.value in source.flags for node in nodes):
+        return True
+    read = [pair for node in nodes if (pair := ex.member(node)) is not None and ex.dotted(pair[0]) in source.whole]
+    if any(all(key in text.beside - {text.part} for text in source.texts) for _, key in read):
         return True
     if not holds([part], source.node, source.names):
         return False
