@@ -16,6 +16,8 @@ import libcst
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import ToldTool, told_of
 from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
+from lint_rules.anatomy.messages.message_texts import Said
+from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing
 from lint_rules.anatomy.turns.callers import callers, passings
 from lint_rules.form import bring_in_form, sources_near
@@ -174,7 +176,14 @@ def _anatomy(
         written = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(text.encode()))
         return not around() or any(map(written.search, around()))
 
-    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said)
+    def in_messages() -> list[Said]:
+        if project is None:
+            return []
+        importing = direct_importers(module.path, project, lambda text: mentions.agent(text, options.vocabulary))
+        found = _summaries("said", dict(importing).items(), options, project, read, said_by, 1)
+        return [each for said in found for each in said if each.path == os.path.abspath(module.path)]
+
+    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said, in_messages)
     return anatomy
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.trimming import Trimming
     from lint_rules.anatomy.messages.classes import Elements
     from lint_rules.anatomy.messages.contents import Contents
+    from lint_rules.anatomy.messages.message_texts import Said
     from lint_rules.anatomy.program.concurrency import Caller
     from lint_rules.anatomy.turns.handed_starts import Takers
     from lint_rules.anatomy.turns.kept_elsewhere import KeptElsewhere
@@ -102,10 +103,11 @@ class Anatomy:
         tools: Callable[[], dict[str, frozenset[str] | None]] | None = None,
         serves: Callable[[], bool] = lambda: True,
         said: Callable[[str], bool] = lambda text: True,
+        said_of: Callable[[], list[Said]] = list,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
-        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, and `said` whether a
-        text may stand there. Without, it is unknown.
+        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, `said` whether a
+        text may stand there, and `said_of` what they put into messages. Without, it is unknown.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -115,6 +117,7 @@ class Anatomy:
         self._tools = tools
         self._serves = serves
         self.said = said
+        self._said_of = said_of
         self._ways: dict[Scope, Ways] = {}
         self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
@@ -173,6 +176,11 @@ class Anatomy:
     @cached_property
     def _arriving(self) -> list[Handed]:
         return self._handed() if self._handed is not None else []
+
+    @cached_property
+    def said_of(self) -> list[Said]:
+        """The functions of this file of which others that import it put the results into messages and requests."""
+        return self._said_of()
 
     @cached_property
     def serves(self) -> bool:

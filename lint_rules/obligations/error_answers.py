@@ -203,9 +203,10 @@ class ErrorAnswers:
     def _passed_on(self, anatomy: Anatomy, function: Scope, hops: int) -> Iterator[ErrorText]:
         for source in self._sources(anatomy, function, hops):
             for leaves in function.nodes_of(*_LEAVING):
-                parts = [(key, part) for key, part in _parts(_left(leaves)) if source.is_in(anatomy, [part])]
+                parts = [(key, part) for key, part in _parts(function, leaves) if source.is_in(anatomy, [part])]
                 if parts and self._comes_to(anatomy, function, source, leaves):
-                    yield from (_given_as(*parts[0], source, text) for text in source.texts)
+                    told = next((part for part in parts if part[0] is not None), parts[0])
+                    yield from (_given_as(*told, source, text) for text in source.texts)
                     break
 
     # -- where an answer is kept -------------------------------------------------------------------------------
@@ -227,17 +228,16 @@ class ErrorAnswers:
         for call in function.nodes_of(cst.Call):
             if call is node or call in anatomy.facts.calls:  # what a model is asked with is kept nowhere by that
                 continue
-            kept = not is_logging(call) and self._keeps(anatomy, function, call, made)
-            if kept and not (bare and _asks_in_its_body(anatomy, call, node, names)):
+            told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
+            if not told and not _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
+                continue
+            kept = not is_logging(call) and self._keeps(anatomy, function, call, told=told)
+            kept = kept and not (bare and _asks_in_its_body(anatomy, call, node, names))
+            if kept or (hops < _MOST_HOPS and self._hands_on(anatomy, call, node, names, hops, bare=bare)):
                 yield call
-            elif hops < _MOST_HOPS:
-                if _is_in(anatomy, [arg.value for arg in call.args], node, names, bare=bare):
-                    if self._hands_on(anatomy, call, node, names, hops, bare=bare):
-                        yield call
 
-    def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, made: set[cst.CSTNode]) -> bool:
-        """Whether a call stores a message of the assistant: as it says, or since answers are stored by it, too."""
-        told = call in made or any(part in made for arg in call.args for part in walk(arg.value))
+    def _keeps(self, anatomy: Anatomy, function: Scope, call: cst.Call, *, told: bool) -> bool:
+        """Whether a call stores what it gets as the assistant's: as it says, or since answers are stored by it, too."""
         if not told:
             own = _gets_answers(anatomy, function, call)
             return own and anatomy.kept_elsewhere.place(call, function, with_calls=False) is not None
@@ -281,7 +281,7 @@ class ErrorAnswers:
             named = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
             sent = {anatomy.aliases.of(slot) for slot in named | self._sent(ask)}
             return any(not sent.isdisjoint(whole_of(place)) for place in kept)
-        if any(_sends_own(text) for text in source.texts):
+        if any(_sends_own(text) for text in source.texts) or self._is_sent_by_any(store):
             return True
         resources = anatomy.resources
         touched = resources.of(store) if isinstance(store, cst.Call) else None
@@ -301,6 +301,20 @@ class ErrorAnswers:
                     return True
             if ex.source(node) in objects and (node is ex.receiver(ask) or _is_read_of(anatomy, node)):
                 return True
+        return False
+
+    def _is_sent_by_any(self, store: cst.CSTNode) -> bool:
+        """Whether a request of the file, in any function, is made with what is taken from where the store puts it."""
+        anatomy, resources = self._anatomy, self._anatomy.resources
+        if not isinstance(store, cst.Call) or anatomy.turns.asks(store):
+            return False
+        saved = resources.of(store)
+        for function in anatomy.module.functions:
+            for ask in anatomy.turns.requests(function):
+                made = [node for node in made_with(anatomy, function, ask) if isinstance(node, cst.Call)]
+                loads = (resources.of(node) for node in made if node not in {ask, store})
+                if any(saved.names and load.names and load.is_read_again_after(saved) for load in loads):
+                    return True
         return False
 
     def _sent(self, ask: cst.Call) -> set[Slot]:
@@ -423,7 +437,7 @@ def _behind(anatomy: Anatomy, function: Scope, block: cst.CSTNode, request: cst.
     here, names = anatomy.points(function, [handler]), _made_of(anatomy, function, request)
     leaving = function.nodes_of(cst.Return, cst.Raise)
     barred = {*anatomy.points(function, [*leaving, request])}
-    if any(isinstance(node, cst.Return) and _gives(node, None, request, names) for node in leaving):
+    if any(isinstance(node, cst.Return) and _gives(function, node, None, request, names) for node in leaving):
         if flow.reaches(here, [flow.exit], barred, exceptions=False) and not function.nodes_of(cst.Yield):
             yield ErrorText(anatomy, function, handler, _NOTHING, request)
         for last in leaving:
@@ -488,24 +502,23 @@ def _in_block(
                     yield ErrorText(anatomy, function, node, node.value, request)
         elif isinstance(node, _LEAVING):
             others = [leaves for leaves in function.nodes_of(type(node)) if leaves is not node]
-            left = _left(node) or (_NOTHING if isinstance(node, cst.Return) else None)
-            for key, part in _parts(left):
-                answers = [leaves for leaves in others if _gives(leaves, key, request, names)]
+            for key, part in _parts(function, node):
+                answers = [leaves for leaves in others if _gives(function, leaves, key, request, names)]
                 if answers and (_is_text(anatomy, part, error) or (key is None and _is_empty(part))):
-                    yield ErrorText(anatomy, function, node, part, request, key, _apart(node, answers))
+                    yield ErrorText(anatomy, function, node, part, request, key, _apart(function, node, answers))
                     break
 
 
-def _gives(leaves: cst.Return | cst.Yield, key: Place, request: cst.Call, names: set[str]) -> bool:
+def _gives(function: Scope, leaves: cst.Return | cst.Yield, key: Place, request: cst.Call, names: set[str]) -> bool:
     """Whether a part of what leaves here is the answer, or made of it."""
-    return any(here == key and holds([part], request, names) for here, part in _parts(_left(leaves)))
+    return any(here == key and holds([part], request, names) for here, part in _parts(function, leaves))
 
 
-def _apart(error: cst.Return | cst.Yield, answers: list[cst.Return | cst.Yield]) -> frozenset[Place]:
+def _apart(function: Scope, error: cst.Return | cst.Yield, answers: list[cst.Return | cst.Yield]) -> frozenset[Place]:
     """The parts that are never with an answer what they are with an error."""
-    given = [{key: ex.source(part) for key, part in _parts(_left(leaves))} for leaves in answers]
+    given = [{key: ex.source(part) for key, part in _parts(function, leaves)} for leaves in answers]
     return frozenset(
-        key for key, part in _parts(_left(error)) if all(each.get(key) != ex.source(part) for each in given)
+        key for key, part in _parts(function, error) if all(each.get(key) != ex.source(part) for each in given)
     )
 
 
@@ -514,8 +527,24 @@ def _left(leaves: cst.Return | cst.Yield) -> cst.BaseExpression | None:
     return value.item if isinstance(value, cst.From) else value
 
 
-def _parts(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst.BaseExpression]]:
-    """What is given back, and what it is put together of, each with the place that it has there."""
+def _parts(function: Scope, leaves: cst.Return | cst.Yield) -> Iterator[tuple[Place, cst.BaseExpression]]:
+    """What is given back, and what it is put together of, each with the place that it has there.
+
+    Also by a name, of which a function sets the parts: `answer["text"] = said`.
+    """
+    value = _left(leaves) or (_NOTHING if isinstance(leaves, cst.Return) else None)
+    yield from _put_together(value)
+    name = value.value if isinstance(value, cst.Name) else None
+    for node in function.nodes_of(cst.Assign) if name is not None else ():
+        for target in ex.targets(node):
+            pair = ex.member(target)
+            if pair is not None and ex.dotted(pair[0]) == name:
+                yield pair[1], node.value
+            elif ex.dotted(target) == name:
+                yield from ex.dict_items(node.value).items()
+
+
+def _put_together(value: cst.BaseExpression | None) -> Iterator[tuple[Place, cst.BaseExpression]]:
     if isinstance(value, cst.Tuple):
         yield from enumerate(element.value for element in value.elements)
     elif isinstance(value, cst.Dict):
@@ -771,6 +800,9 @@ def _tells(part: cst.BaseExpression, source: _Source, words: list[str]) -> bool:
     """Whether a test tells an error's text from an answer: not that there is one, nor what stands in it otherwise."""
     nodes = list(walk(part))
     if any(isinstance(node, cst.Name) and node.value in source.flags for node in nodes):
+        return True
+    read = [pair for node in nodes if (pair := ex.member(node)) is not None and ex.dotted(pair[0]) in source.whole]
+    if any(all(key in text.beside - {text.part} for text in source.texts) for _, key in read):
         return True
     if not holds([part], source.node, source.names):
         return False

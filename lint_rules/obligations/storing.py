@@ -11,7 +11,7 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import class_names, classes_of, method_of
+from lint_rules.anatomy.messages.classes import class_names, classes_of, given_when_made, method_of
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
@@ -271,11 +271,28 @@ class Storing:
             if held is not None:
                 return Transfer(call, "load", held)
         function = self.anatomy.module.scope_of[call].function
+        filled = self._filled_with(function, call)
+        if filled is not None:
+            return Transfer(call, "load", filled)
         if self._is_held(("return", function)) and not self._gives_text(function):
             names = self._places.derived(function, call, put=True)
             given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
             if any(holds([value], call, names) for value in given) and not self._is_one_message(function, call, names):
                 return Transfer(call, "load", "a history")
+        return None
+
+    def _filled_with(self, function: Scope, call: cst.Call) -> str | None:
+        """The history that what a call gives is put into: of an object that is made of it, or that is there."""
+        names = self._places.derived(function, call)
+        for made in function.nodes_of(cst.Call):
+            for (there, cls), slot, value in given_when_made(self.anatomy, made):
+                if _tells(partial(there.facts.shown, slot)) and holds([value], call, names):
+                    return f"{cls.name}.{slot[2]}"
+        for node in function.nodes_of(cst.Assign):
+            for target in ex.targets(node) if holds([node.value], call, names) else ():
+                place = self.anatomy.facts.slots.of(target)
+                if place is not None and place[0] != "var" and _tells(partial(self.anatomy.facts.shown, place)):
+                    return ex.source(target, 40)
         return None
 
     def _gives_text(self, function: Scope) -> bool:

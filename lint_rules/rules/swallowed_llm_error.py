@@ -69,11 +69,12 @@ A text of an error is what stands where a request has failed, in a handler of al
 behind a test of the response's status: words, or the error itself as text. It is followed to where it is stored as the
 assistant's message: put into a history that is sent, or handed to a store (of which the code is read) with the role, or
 by the call by which answers are stored, whatever marks them there. What is stored must be sent again: the request is
-made with that history, or with what the same table, key or object gives; a list that was loaded is stored when it is
-saved, alone or in a document. Silent where the two are told apart on the way: a flag beside the text, a test of the
-text for its own words, or for its kind (`isinstance(reply, str)`), an exception; where another part of what was given
-is stored (`reply["content"]`, where the text is `reply["error"]`); and where it is only shown. Where there is no text
-at all (`""`, `None`), it is followed as long as nothing is done with it, and any test of it is enough.
+made with that history, or with what the same table, key or object gives; or another request of the file is, with what
+it takes from that table, key or file; a list that was loaded is stored when it is saved, alone or in a document. Silent
+where the two are told apart on the way: a flag beside the text, a test of the text for its own words, or for its kind
+(`isinstance(reply, str)`), an exception; where another part of what was given is stored (`reply["content"]`, where the
+text is `reply["error"]`); and where it is only shown. Where there is no text at all (`""`, `None`), it is followed as
+long as nothing is done with it, and any test of it is enough.
 
 ## Known problems
 A loop that another file runs is not seen. What the caller of the loop makes of an empty answer is not looked at. A text
@@ -99,6 +100,7 @@ from lint_rules.finding import Related
 from lint_rules.obligations.error_answers import ErrorAnswer, ErrorAnswers, ErrorText
 from lint_rules.rules.draft import Draft, Note, beside
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 
 _HELP = "raise the error, or log it and tell the user that the answer is incomplete"
 _HELP_TEXT = "raise the error, or give back something that is tested before the answer is stored"
@@ -113,10 +115,12 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         end = found.end if isinstance(found.end, Related) else Note(found.end, "here the loop ends")
         notes = beside(found.handler, [Note(found.request, "the request that fails"), end])
         yield Draft(found.handler, message, _HELP, notes)
-    seen: set[cst.CSTNode] = set()
+    seen: set[tuple[cst.CSTNode, Scope | None]] = set()
     for kept in ErrorAnswers(anatomy).found():
-        texts = list({text.node: text for text in kept.texts if text.node not in seen}.values())
-        seen.update(text.node for text in texts)
+        keeper = anatomy.module.scope_of[kept.store].function
+        told = {(text.node, keeper if text.anatomy is not anatomy else None): text for text in kept.texts}
+        texts = [text for key, text in told.items() if key not in seen]
+        seen.update(told)
         if texts:
             yield _as_answer(anatomy, kept, texts)
 

@@ -11,7 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
-from lint_rules.anatomy.values import provenance
+from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
@@ -29,19 +29,21 @@ def is_attempt(anatomy: Anatomy, call: cst.Call, handling: Handling, function: S
     """Whether the failure of a parse that is handled says nothing of a call that waits for its tool."""
     return (
         _is_streaming(anatomy, call, function)
-        or _is_probe(anatomy, call, handling)
+        or _is_probe(anatomy, call, handling, function)
         or provenance.renders_the_past(anatomy, call, function)
     )
 
 
-def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:
     """A parse that only asks whether text is JSON yet, or which of several forms a model's text has."""
     if isinstance(anatomy.module.parent.get(call), cst.Expr):
         return handling.ending is not Ending.DROPS or _falls_through(handling)
     kinds = anatomy.facts.kinds(call.args[0].value)
     if Kind.ARGUMENTS_TEXT in kinds or Kind.MODEL_TEXT not in kinds:
         return False
-    return handling.ending is not Ending.DROPS or not is_marked(anatomy, call) or _is_told_later(anatomy, handling)
+    is_made = handling.ending is Ending.NEUTRAL and dispatch.makes_call_with(anatomy.facts, call, function)
+    lost = is_made or handling.ending is Ending.DROPS
+    return not lost or not is_marked(anatomy, call) or _is_told_later(anatomy, handling)
 
 
 def _falls_through(handling: Handling) -> bool:

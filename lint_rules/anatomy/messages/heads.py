@@ -66,7 +66,10 @@ class Head:
 
 @record
 class _Way:
-    """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left."""
+    """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left.
+
+    `callers`: it is followed to what is handed to the function.
+    """
 
     function: Scope
     marked: bool = False
@@ -76,6 +79,7 @@ class _Way:
     seen: frozenset[Slot] = frozenset()
     depth: int = 0
     most: int | None = None
+    callers: bool = False
 
     def told(self, told: bool) -> _Way:
         return replace(self, marked=self.marked or told)
@@ -88,6 +92,7 @@ class Heads:
         self.anatomy = anatomy
         self.module = anatomy.module
         self.facts = anatomy.facts
+        self._ends: list[tuple[Slot | cst.Call, _Way]] = []
 
     def all(self) -> Iterator[Head]:
         """All of the file, whatever becomes of them, as if nothing told of what is missing."""
@@ -96,9 +101,26 @@ class Heads:
             if head is not None:
                 yield Head(node, *head, self.module.scope_of[node].function, False)
 
-    def within(self, node: cst.BaseExpression, function: Scope) -> Iterator[Head]:
-        """Through conditional expressions, concatenations, f-strings, names, displays, and functions of this file."""
-        yield from self._find(node, _Way(function))
+    def within(self, node: cst.BaseExpression, function: Scope, *, callers: bool = False) -> Iterator[Head]:
+        """Through conditional expressions, concatenations, f-strings, names, displays, and functions of this file.
+
+        `callers`: also what is handed to the function in which the expression stands.
+        """
+        yield from self._find(node, _Way(function, callers=callers))
+
+    def parameters(self, node: cst.BaseExpression, function: Scope) -> set[Slot]:
+        """The parameters that an expression is made of, without a word beside them that something is missing."""
+        self._ends.clear()
+        for _ in self._find(node, _Way(function, callers=True)):
+            pass
+        return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
+
+    def calls(self, node: cst.BaseExpression, function: Scope) -> set[cst.Call]:
+        """The calls, of functions that are not of this file, whose results an expression is made of, as above."""
+        self._ends.clear()
+        for _ in self._find(node, _Way(function, callers=True)):
+            pass
+        return {call for call, way in self._ends if not way.marked and isinstance(call, cst.Call)}
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         if way.depth > _DEEPEST:
@@ -180,6 +202,16 @@ class Heads:
         for call, bound in self._given(slot, way.calls):
             caller = self.module.scope_of[call].function
             yield from self._find(bound, replace(way, function=caller, calls=way.calls[:-1]))
+        if way.callers and not way.calls and is_parameter(slot):
+            self._ends.append((slot, way))
+            yield from self._handed(slot, replace(way, depth=way.depth + 1))
+
+    def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
+        """What the callers of its function hand to a parameter."""
+        for site in self.anatomy.calls.sites.get(slot[1], ()):
+            caller = self.module.scope_of[site.node].function
+            for place, value in self.facts.slots.bindings(site.node, site.callee):
+                yield from self._find(value, replace(way, function=caller)) if place == slot else ()
 
     def _set_on(self, slot: Slot, function: Scope) -> Iterator[tuple[str, cst.BaseExpression]]:
         """`result.output = text[:n]`, `result["truncated"] = True` of a result that is given back."""
@@ -247,6 +279,8 @@ class Heads:
                 yield from self._find(value, way.told(told))
         else:
             callee = self.facts.slots.callee(node)
+            if callee is None:
+                self._ends.append((node, way))
             for inner in callee.nodes if callee is not None and node not in way.calls else ():
                 if isinstance(inner, cst.Return) and inner.value is not None and callee is not None:
                     yield from self._find(inner.value, replace(way, function=callee, calls=(*way.calls, node)))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.heads import Heads
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging, shown_only
+from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.values import shapes
 from lint_rules.anatomy.values.kinds import Kind, LLMCall
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.memo import once
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -27,6 +33,7 @@ _COPIERS = frozenset({"copy", "deepcopy", "model_copy"})
 _IDS = frozenset({"tool_call_id", "tool_use_id"})
 _LABEL = 100
 """Tokens of a reply that is a label."""
+_NONE_SAID: dict[Slot, MessageText] = {}
 
 
 @record
@@ -54,6 +61,84 @@ def texts(anatomy: Anatomy) -> Iterator[MessageText]:
     yield from _changed(anatomy)
     yield from _returned(anatomy)
     yield from _asked(anatomy)
+    yield from _cut_ones(anatomy)
+    yield from _given_back(anatomy)
+
+
+def _given_back(anatomy: Anatomy) -> Iterator[MessageText]:
+    """Texts, cut on their way, that functions give back, which files that import this one put into a message."""
+    heads, tools = Heads(anatomy), anatomy.tools if next(Heads(anatomy).all(), None) is not None else []
+    given = [
+        (function, node)
+        for function in anatomy.module.functions
+        if function not in tools
+        for node in function.nodes_of(cst.Return)
+        if node.value is not None and any(heads.within(node.value, function))
+    ]
+    said = {each.owner: each for each in anatomy.said_of} if given else {}
+    for function, node in given:
+        told = said.get(function.qualname)
+        if told is not None and node.value is not None:
+            yield MessageText(node, node.value, function, False, False, asked=told.asked, kept=told.kept)
+
+
+@record
+class Said:
+    """What the function `owner` of the file at `path` gives, a message or request of another one is made of."""
+
+    path: str
+    owner: str
+    asked: bool
+    kept: bool
+
+
+def said(anatomy: Anatomy) -> Iterator[Said]:
+    """Of which functions of other files a file puts the results into messages and requests."""
+    heads, seen = Heads(anatomy), set[cst.Call]()
+
+    def leads(value: cst.BaseExpression, function: Scope) -> bool:
+        return bool(heads.calls(value, function))
+
+    for text in (*texts(anatomy), *_handed_elsewhere(anatomy, leads)):
+        if text.tool is None and not text.changed and not text.answers:
+            for call in heads.calls(text.content, text.function) - seen:
+                seen.add(call)
+                for path, name in run_by(anatomy, call):
+                    yield Said(os.path.abspath(path), name, text.asked, text.kept)
+
+
+def _cut_ones(anatomy: Anatomy) -> Iterator[MessageText]:
+    """Texts, cut on their way, that go to functions of other files, which put them into a message or a request."""
+    heads = Heads(anatomy)
+
+    def cut(value: cst.BaseExpression, function: Scope) -> bool:
+        return any(heads.within(value, function, callers=True))
+
+    if next(heads.all(), None) is not None:
+        yield from _handed_elsewhere(anatomy, cut)
+
+
+def _handed_elsewhere(anatomy: Anatomy, matter: Callable[[cst.BaseExpression, Scope], bool]) -> Iterator[MessageText]:
+    """The texts that `matter` of those that functions of other files put into a message or a request."""
+    module = anatomy.module
+    for call in module.nodes_of(cst.Call):
+        if is_logging(call) or anatomy.facts.slots.callee(call) is not None:
+            continue
+        function = module.scope_of[call].function
+        given = {arg.value for arg in call.args if matter(arg.value, function)}
+        found = run_elsewhere(anatomy, call) if given else None
+        known = _said_parameters(found[0], found[0].module) if found is not None else {}
+        for slot, value in found[0].facts.slots.bindings(call, found[1]) if found is not None and known else ():
+            if slot in known and value in given:
+                yield replace(known[slot], node=call, content=value, function=function)
+
+
+@once(circular=_NONE_SAID)
+def _said_parameters(anatomy: Anatomy, module: SourceModule) -> dict[Slot, MessageText]:
+    """The parameters of a file's functions that messages and requests are made of, each with one of these."""
+    heads = Heads(anatomy)
+    told = (text for text in texts(anatomy) if text.tool is None and not text.changed)
+    return {slot: text for text in told for slot in heads.parameters(text.content, text.function)}
 
 
 def _asked(anatomy: Anatomy) -> Iterator[MessageText]:

@@ -33,6 +33,27 @@ def reads_tool_request(facts: Facts, call: cst.Call, function: Scope) -> bool:
     return bool(keys & facts.call_attributes) or (bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks))
 
 
+def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
+    """Whether a parsed value becomes the arguments of a call that is put together here, with a name from elsewhere.
+
+    `{"name": found.group(1), "arguments": json.loads(found.group(2))}`: what is parsed stands where a tool is named.
+    """
+    statement = facts.module.statement(call)
+    bound = facts.slots.of(statement.targets[0].target) if isinstance(statement, cst.Assign) else None
+    for node in function.nodes_of(cst.Dict, cst.Call):
+        parts = ex.made_of(node)
+        given = [part for key in _ARGUMENT_KEYS & parts.keys() for part in ex.alternatives(parts[key])]
+        if any(part is call or (bound is not None and facts.slots.of(part) == bound) for part in given):
+            return any(_is_apart(facts, parts[key], bound) for key in _TOOL_KEYS & parts.keys())
+    return False
+
+
+def _is_apart(facts: Facts, name: cst.BaseExpression, parsed: Slot | None) -> bool:
+    """Whether a name is no constant, and not read of what was parsed."""
+    pair = ex.member(name)
+    return ex.text(name) is None and (pair is None or parsed is None or facts.slots.of(pair[0]) != parsed)
+
+
 def _is_key(facts: Facts, node: cst.CSTNode, function: Scope) -> bool:
     """Whether a value, or the name it is assigned to, is used as a key: `tools[name]`."""
     parent = facts.module.parent.get(node)
