@@ -13,6 +13,7 @@ import libcst as cst
 
 from lint_rules.anatomy.frameworks import common_parts
 from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
@@ -106,16 +107,17 @@ class Aliases:
         return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
 
     def _of_parameter(self, slot: Slot) -> Slot | None:
-        """The place that all callers hand over, where all of them are seen."""
+        """The place that all callers hand over, where all of them are seen; also who begins it in a thread or a task."""
         function, sites = slot[1], self.graph.sites[slot[1]]
-        if self.graph.references[function] or function in self.graph.servings or self.facts.assigned(slot):
+        if function in self.graph.servings or self.facts.assigned(slot):
             return None
-        places = {
-            self._one([value], site.caller)
-            for site in sites
-            for parameter, value in self.slots.bindings(site.node, function)
-            if parameter == slot
-        }
+        given = [(self.slots.bindings(site.node, function), site.caller) for site in sites]
+        for reference in self.graph.references[function]:
+            along = handed_with(self.module, reference)
+            if along is None:
+                return None
+            given.append((self.slots.bound(along, function), self.module.scope_of[reference].function))
+        places = {self._one([value], caller) for bound, caller in given for place, value in bound if place == slot}
         return places.pop() if len(places) == 1 else None
 
     def _needed(self, slot: Slot) -> Slot | None:
