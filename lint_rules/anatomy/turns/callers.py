@@ -265,7 +265,7 @@ def _lasting(anatomy: Anatomy, given: Given, where: Scope) -> Iterator[str | int
 
 
 def _arguments(call: cst.Call) -> Given:
-    return [(arg.keyword and arg.keyword.value, arg.value) for arg in call.args]
+    return [(arg.keyword.value if arg.keyword is not None else None, arg.value) for arg in call.args]
 
 
 def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list[Passing]]], hops: int) -> list[Caller]:

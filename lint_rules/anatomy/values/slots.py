@@ -303,7 +303,7 @@ class Slots:
         args = in_thread[1:] if in_thread else call.args
         spread = [arg.value for arg in args if arg.star == "**"] if rest is not None else []
         yield from ((self.parameter(callee, rest), value) for value in spread if rest is not None)
-        yield from self.bound([(arg.keyword and arg.keyword.value, arg.value) for arg in args if not arg.star], callee)
+        yield from self.bound([(_keyword(arg), arg.value) for arg in args if not arg.star], callee)
 
     def bound(
         self, given: Iterable[tuple[str | None, cst.BaseExpression]], callee: Scope
@@ -319,6 +319,10 @@ class Slots:
                 yield self.parameter(callee, name), value
             elif name is not None and rest is not None:
                 yield ("member", self.parameter(callee, rest), name), value
+
+
+def _keyword(arg: cst.Arg) -> str | None:
+    return arg.keyword.value if arg.keyword is not None else None
 
 
 def rest_of(callee: Scope) -> str | None:
