@@ -107,7 +107,7 @@ class Aliases:
         return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
 
     def _of_parameter(self, slot: Slot) -> Slot | None:
-        """The place that all callers hand over, where all of them are seen; also who begins it in a thread or a task."""
+        """The place that all hand over who call it, or begin it in a thread or a task, where all of them are seen."""
         function, sites = slot[1], self.graph.sites[slot[1]]
         if function in self.graph.servings or self.facts.assigned(slot):
             return None

@@ -189,7 +189,8 @@ class Unguarded:
         """A function starts a task for what it is given, and does not wait; and it is called again and again."""
         given = {p.name.value for p in parameters(where)[where.owner is not None :]}
         begun = start.function if start.function.parent is where else None  # defined there, it sees what that gets
-        used = {part.value for node in (start.node, begun and begun.node) for part in _names(node)}
+        seen = [start.node, begun.node] if begun is not None else [start.node]
+        used = {part.value for node in seen for part in _names(node)}
         for name in used - given:
             for value in self.facts.assigned(("var", where, name)):
                 used |= {part.value for part in _names(value)}
@@ -296,5 +297,5 @@ class Unguarded:
         return names
 
 
-def _names(node: cst.CSTNode | None) -> Iterator[cst.Name]:
-    return (part for part in walk(node) if isinstance(part, cst.Name)) if node is not None else iter(())
+def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
+    return (part for part in walk(node) if isinstance(part, cst.Name))
