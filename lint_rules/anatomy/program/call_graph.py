@@ -117,7 +117,7 @@ class CallGraph:
         return name not in words.TASKS and not name[:1].isupper() and not module.is_statement(call)
 
     def _gives_its_result(self, call: cst.Call) -> bool:
-        """`pool.submit(ask, talk).result()`, `done = pool.submit(ask, talk)` and `done.result(timeout=9)`, `await done`."""
+        """`pool.submit(ask, talk).result()`; `done = pool.submit(ask, talk)`, and `done.result(9)` or `await done`."""
         module = self.facts.module
         outer = module.parent[call]
         if isinstance(outer, cst.Attribute):
