@@ -51,16 +51,23 @@ class Aliases:
     def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
         """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside.
 
-        So is what a framework hands to each handler in common.
+        So is what a framework hands to each handler in common, and what the function was given that defines a handler.
         """
         part = None
         while slot[0] in {"member", "item"}:
             part, slot = slot, slot[1]
         if slot[0] == "var" and is_parameter(slot):
+            if function is not None and self._sets_up(slot[1], function):
+                return True
             return _type_of(slot) in self._common or (
                 part is not None and part[0] == "member" and part[2] in self._common
             )
         return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
+
+    def _sets_up(self, outer: Scope, function: Scope) -> bool:
+        """Whether a function defines a handler, which is `function` or around it, and is none itself."""
+        served = self.graph.servings
+        return outer not in served and any(function.within(each) and each.within(outer) for each in served)
 
     @cached_property
     def _common(self) -> frozenset[str]:
