@@ -261,7 +261,7 @@ def chain(call: cst.Call) -> list[cst.Call]:
 
 
 def _named_first(call: cst.Call) -> frozenset[str]:
-    """What the first call of a chain names, of whatever object: `notes` of `db.table("notes").select("*").execute()`."""
+    """What the first call of a chain names, of whatever object: `notes` of `db.table("notes").select().execute()`."""
     *_, first = steps = chain(call)
     text = ex.text(first.args[0].value) if len(first.args) == 1 else None
     return frozenset({text}) if len(steps) > 1 and ex.receiver(first) is not None and text else frozenset()
