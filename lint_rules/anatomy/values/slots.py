@@ -382,6 +382,16 @@ def as_part_of(slot: Slot, place: Slot) -> Slot:
     return ("member", place, slot[2]) if slot[0] == "attr" else slot
 
 
+def as_own(slot: Slot, place: Slot, cls: Scope) -> Slot | None:
+    """A part of what lives in a place here, as the file of its class has it; None for what is no part of it."""
+    if slot[0] not in {"member", "item"}:
+        return None
+    if slot[:2] == ("member", place):
+        return ("attr", cls, slot[2])
+    inner = as_own(slot[1], place, cls)
+    return (slot[0], inner, *slot[2:]) if inner is not None else None
+
+
 def moved(slot: Slot, root: Slot, place: Slot) -> Slot:
     """A slot that is a part of `root`, as the same part of `place`."""
     return place if slot == root else (slot[0], moved(slot[1], root, place), *slot[2:])
