@@ -133,7 +133,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
 
 
 def _lasting_writes(where: Anatomy) -> dict[Slot, list[HistoryWrite]]:
-    """The writes to each history, by the place that it lives in: `self.talks[...]` for `talk`, for `self.talk_of(key)`."""
+    """The writes to each history, by the place that it lives in: `self.talks[...]` for `talk`, or for a getter."""
     found: dict[Slot, list[HistoryWrite]] = {}
     for kept, writes in where.writes.by_slot.items():
         found.setdefault(where.aliases.of(kept), []).extend(writes)
