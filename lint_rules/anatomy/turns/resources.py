@@ -261,10 +261,16 @@ def chain(call: cst.Call) -> list[cst.Call]:
 
 
 def _named_first(call: cst.Call) -> frozenset[str]:
-    """What the first call of a chain names, of whatever object: `notes` of `db.table("notes").select().execute()`."""
-    *_, first = steps = chain(call)
-    text = ex.text(first.args[0].value) if len(first.args) == 1 else None
-    return frozenset({text}) if len(steps) > 1 and ex.receiver(first) is not None and text else frozenset()
+    """What the first call of a chain names, of whatever object: `notes` of `db.table("notes").select().execute()`.
+
+    And what the same link names again: `town.talk` of `db.collection("town").document(key).collection("talk").get()`.
+    """
+    steps = chain(call)[::-1]
+    if len(steps) < 2 or ex.receiver(steps[0]) is None:
+        return frozenset()
+    same = (step for step in steps if ex.called_name(step) == ex.called_name(steps[0]) and len(step.args) == 1)
+    names = [ex.text(step.args[0].value) for step in same]
+    return frozenset({".".join(filter(None, names))}) if names and all(names) else frozenset()
 
 
 def _takes_row(anatomy: Anatomy, call: cst.Call) -> bool:
