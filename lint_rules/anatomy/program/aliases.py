@@ -13,6 +13,7 @@ import libcst as cst
 
 from lint_rules.anatomy.frameworks import common_parts
 from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
@@ -50,16 +51,23 @@ class Aliases:
     def is_lasting(self, slot: Slot, function: Scope | None = None) -> bool:
         """Whether a place is there before `function` runs and after it: its root is an attribute or a name outside.
 
-        So is what a framework hands to each handler in common.
+        So is what a framework hands to each handler in common, and what the function was given that defines a handler.
         """
         part = None
         while slot[0] in {"member", "item"}:
             part, slot = slot, slot[1]
         if slot[0] == "var" and is_parameter(slot):
+            if function is not None and self._sets_up(slot[1], function):
+                return True
             return _type_of(slot) in self._common or (
                 part is not None and part[0] == "member" and part[2] in self._common
             )
         return slot[0] == "attr" or (slot[0] == "var" and slot[1] is not function)
+
+    def _sets_up(self, outer: Scope, function: Scope) -> bool:
+        """Whether a function defines a handler, which is `function` or around it, and is none itself."""
+        served = self.graph.servings
+        return outer not in served and any(function.within(each) and each.within(outer) for each in served)
 
     @cached_property
     def _common(self) -> frozenset[str]:
@@ -106,16 +114,17 @@ class Aliases:
         return self._one([node.value for node in function.nodes_of(cst.Return) if node.value is not None], function)
 
     def _of_parameter(self, slot: Slot) -> Slot | None:
-        """The place that all callers hand over, where all of them are seen."""
+        """The place that all hand over who call it, or begin it in a thread or a task, where all of them are seen."""
         function, sites = slot[1], self.graph.sites[slot[1]]
-        if self.graph.references[function] or function in self.graph.servings or self.facts.assigned(slot):
+        if function in self.graph.servings or self.facts.assigned(slot):
             return None
-        places = {
-            self._one([value], site.caller)
-            for site in sites
-            for parameter, value in self.slots.bindings(site.node, function)
-            if parameter == slot
-        }
+        given = [(self.slots.bindings(site.node, function), site.caller) for site in sites]
+        for reference in self.graph.references[function]:
+            along = handed_with(self.module, reference)
+            if along is None:
+                return None
+            given.append((self.slots.bound(along, function), self.module.scope_of[reference].function))
+        places = {self._one([value], caller) for bound, caller in given for place, value in bound if place == slot}
         return places.pop() if len(places) == 1 else None
 
     def _needed(self, slot: Slot) -> Slot | None:

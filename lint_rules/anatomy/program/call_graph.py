@@ -112,8 +112,21 @@ class CallGraph:
                 return True
             if isinstance(outer, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 break
-        begins = name in words.THREADS or name in words.TASKS or name[:1].isupper()
-        return not begins and not module.is_statement(call)
+        if name in words.THREADS:
+            return self._gives_its_result(call)
+        return name not in words.TASKS and not name[:1].isupper() and not module.is_statement(call)
+
+    def _gives_its_result(self, call: cst.Call) -> bool:
+        """`pool.submit(ask, talk).result()`; `done = pool.submit(ask, talk)`, and `done.result(9)` or `await done`."""
+        module = self.facts.module
+        outer = module.parent[call]
+        if isinstance(outer, cst.Attribute):
+            return outer.attr.value == "result"
+        names = {t.value for t in ex.targets(outer) if isinstance(t, cst.Name)} if isinstance(outer, cst.Assign) else ()
+        function = module.scope_of[call].function
+        asked = (ex.receiver(node) for node in function.nodes_of(cst.Call) if ex.called_name(node) == "result")
+        waited = (part for node in function.nodes_of(cst.Await) for part in walk(node))
+        return any(isinstance(node, cst.Name) and node.value in names for node in (*asked, *waited))
 
     def with_callers(self, functions: Iterable[Scope]) -> set[Scope]:
         """Some functions, and those of this file that run one of them by calls."""

@@ -118,6 +118,14 @@ def is_executor(facts: Facts, call: cst.Call) -> bool:
     return "executor" in owner or "pool" in owner
 
 
+def is_of_library(graph: CallGraph, call: cst.Call) -> bool:
+    """Whether what is called is of an installed package: imported, or a method of what nobody here defines."""
+    func = call.func
+    known = isinstance(func, cst.Attribute) or ex.dotted(func) in graph.facts.module.imports.full
+    package = _Roots(graph).origin_of(func)
+    return graph.facts.slots.callee(call) is None and known and package not in {"", *sys.stdlib_module_names}
+
+
 class _Roots:
     """What hands functions of a file to a framework: `rows` are the frameworks that it imports.
 
@@ -145,6 +153,10 @@ class _Roots:
                 threads = overlap == "workers"
                 return Serving(function, node, framework, concurrent, keeper, switch, threads, row.stops, row.one_user)
         return None
+
+    def origin_of(self, value: cst.BaseExpression) -> str | None:
+        """The package that a value comes from, also of the standard library; empty for what the project has made."""
+        return self._package(value)
 
     def package_of(self, value: cst.BaseExpression) -> str | None:
         """The framework of which a value is an object; None where that is not known."""

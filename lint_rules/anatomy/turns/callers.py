@@ -27,6 +27,7 @@ from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
 from lint_rules.anatomy.program.serving import is_streamed, registered_elsewhere, registered_there
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
+from lint_rules.anatomy.values.handed_along import Given, handed_along
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -120,7 +121,7 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 through_self=through_self,
                 starts=tuple((kind, many, loop and not thread) for kind, many, loop in ways.starts(where, call)),
                 callers=ways.callers(where, thread=thread),
-                lasting=frozenset(_lasting(anatomy, call, where)),
+                lasting=frozenset(_lasting(anatomy, _arguments(call), where)),
                 caller=where.qualname,
                 given=given,
                 told=asked and anatomy.turns.are_seen_in(call),
@@ -157,11 +158,14 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
         if isinstance(anatomy.module.parent[value], cst.Call) and anatomy.module.parent[value] is not call:
             continue  # the call of a coroutine, which is a passing by itself
         where = anatomy.module.scope_of[call].function
+        along = handed_along(call)
+        lasting = frozenset(_lasting(anatomy, along[1], where)) if along is not None else frozenset()
         for there, function in _named(anatomy, value):
             path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
-                path, function, anatomy.module.path, span, where.name, False, False, starts, through, handed_on=True
-            )
+                path, function, anatomy.module.path, span, where.name, False, False, starts, through, lasting,
+                handed_on=True,
+            )  # fmt: skip
 
 
 def _registered_there(anatomy: Anatomy) -> Iterator[Passing]:
@@ -249,14 +253,19 @@ def _given(anatomy: Anatomy, call: cst.Call, where: Scope) -> frozenset[str | in
     return keys(where, place[2]) if handed and place is not None else frozenset()
 
 
-def _lasting(anatomy: Anatomy, call: cst.Call, where: Scope) -> Iterator[str | int]:
+def _lasting(anatomy: Anatomy, given: Given, where: Scope) -> Iterator[str | int]:
     """The keywords and places of arguments that outlive a run: `self`, its parts, globals."""
     own = anatomy.module.self_name(where)
-    for place, arg in enumerate(call.args):
-        slot = anatomy.facts.slots.of(arg.value)
+    for place, (keyword, value) in enumerate(given):
+        slot = anatomy.facts.slots.of(value)
         lasts = slot is not None and anatomy.aliases.is_lasting(anatomy.aliases.of(slot), where)
-        if lasts or (isinstance(arg.value, cst.Name) and arg.value.value == own):
-            yield arg.keyword.value if arg.keyword is not None else place
+        lasts = lasts and not anatomy.races.ownership.is_own(value, where)  # the body of a request
+        if lasts or (isinstance(value, cst.Name) and value.value == own):
+            yield keyword if keyword is not None else place
+
+
+def _arguments(call: cst.Call) -> Given:
+    return [(arg.keyword.value if arg.keyword is not None else None, arg.value) for arg in call.args]
 
 
 def callers(anatomy: Anatomy, importing: Callable[[Iterable[str]], Iterable[list[Passing]]], hops: int) -> list[Caller]:

@@ -174,7 +174,8 @@ class _Served:
         seen: set[Slot] = set()
         for node in self.module.nodes_of(cst.Call):
             base = ex.receiver(node)
-            slot = self.facts.slots.of(base) if base is not None else None
+            named = self.facts.slots.of(base) if base is not None else None
+            slot = self.anatomy.aliases.of(named) if named is not None else None
             made = _made_at(self.anatomy, slot) if slot is not None and slot not in seen else None
             if slot is None or made is None:
                 continue
@@ -254,7 +255,7 @@ class _Served:
                     yield "global", (there, history), (there, write.node, write.evidence, history)
         base = ex.receiver(call)
         slot = self.facts.slots.of(base) if base is not None else None
-        holder = self.anatomy.imported_value(ex.dotted(base) or "") if base is not None else None
+        holder = self._holder(base) if base is not None else None
         if slot is None or holder is None or self._reset_before(slot, call, caller):
             return
         for made in map(ex.inner, holder[0].facts.assigned(holder[1])):
@@ -263,6 +264,18 @@ class _Served:
                 kept = (self.anatomy, call, None, None) if of_library else _grown_by(holder[0], made, call)
                 if kept is not None:
                     yield "object", holder, kept
+
+    def _holder(self, base: cst.BaseExpression) -> tuple[Anatomy, Slot] | None:
+        """The global of another file that holds an object: imported, or given to all by a function there."""
+        imported = self.anatomy.imported_value(ex.dotted(base) or "")
+        slot = self.facts.slots.of(base) if imported is None else None
+        made = self.facts.assigned(slot) if slot is not None and slot[0] == "var" else []
+        for call in (value for value in map(ex.inner, [base, *made]) if isinstance(value, cst.Call)):
+            found = self.anatomy.imported_function(ex.dotted(call.func) or "")
+            place = found[0].aliases.of(("return", found[1])) if found is not None else None
+            if found is not None and place is not None and place[:2] == ("var", found[0].module.top):
+                return found[0], place
+        return imported
 
     def _kept(self, slot: Slot, call: cst.Call) -> _Kept | None:
         """In which file, and where, `call` grows the conversation that the object in `slot` keeps."""
@@ -274,10 +287,12 @@ class _Served:
         """`agent.reset()`, `agent = Agent()` on all ways to `agent.chat(...)`: what empties it without a condition."""
 
         def resets_own(other: cst.Call | cst.Assign) -> bool:
-            if isinstance(other, cst.Assign):
-                return any(self.facts.slots.of(target) == slot for target in ex.targets(other))
+            if isinstance(other, cst.Assign):  # `desk = the_desk()` gives the one that others have, too
+                named = any(self.facts.slots.of(target) == slot for target in ex.targets(other))
+                return named and self._holder(other.value) is None
             base, callee = ex.receiver(other), self.facts.slots.callee(other)
-            if base is None or self.facts.slots.of(base) != slot:
+            named_by = self.facts.slots.of(base) if base is not None else None
+            if named_by is None or slot not in {named_by, self.anatomy.aliases.of(named_by)}:
                 return False
             methods = [
                 (there, there.module.method(cls, ex.called_name(other)))

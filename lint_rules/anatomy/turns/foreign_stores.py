@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import classes_of, inherited, method_of, own_class
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
+from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
@@ -108,14 +109,15 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
     reach = where.calls.may_run(method)
     line = where.module.lineage(method.owner)
     values = [node.value for node in method.nodes_of(cst.Return) if node.value is not None]
-    given = [where.facts.slots.of(part) for value in values for part in (value, *sources(value))]
+    slots = (where.facts.slots.of(part) for value in values for part in (value, *sources(value)))
+    given = [place for slot in slots if slot is not None for place in (slot, where.aliases.of(slot))]
     for kept in where.facts.put_into:
         if kept not in where.writes.by_slot and root_object(kept)[0] == "attr" and root_object(kept)[1] in line:
             if any(_is_given(where, call, method) for call in where.facts.grown(kept)):
                 yield Store(as_part_of(kept, place), True, told=False)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False, told=False)
-    for kept, writes in where.writes.by_slot.items():
+    for kept, writes in _lasting_writes(where).items():
         root = root_object(kept)
         if root[0] == "attr" and root[1] in line:
             grown = [write for write in writes if write.function in reach and grows(where, write)]
@@ -128,6 +130,14 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
         beyond = store_of(where, call, method, depth + 1) if _hands_on(where, call, method) else None
         if beyond is not None and root_object(beyond.slot)[0] == "attr":
             yield replace(beyond, slot=as_part_of(beyond.slot, place))
+
+
+def _lasting_writes(where: Anatomy) -> dict[Slot, list[HistoryWrite]]:
+    """The writes to each history, by the place that it lives in: `self.talks[...]` for `talk`, or for a getter."""
+    found: dict[Slot, list[HistoryWrite]] = {}
+    for kept, writes in where.writes.by_slot.items():
+        found.setdefault(where.aliases.of(kept), []).extend(writes)
+    return found
 
 
 def _is_given(where: Anatomy, call: cst.Call, method: Scope) -> bool:

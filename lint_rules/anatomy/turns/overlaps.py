@@ -180,7 +180,7 @@ class Overlaps:
         slot = root_object(turn.slot)
         if turn.outside or slot[0] != "var" or slot[1].kind == "module":
             return True
-        if self.anatomy.aliases.is_lasting(turn.slot, slot[1]):
+        if self.anatomy.aliases.is_lasting(turn.slot, slot[1] if slot[1] in reach else start.function):
             return True
         if slot[2] not in {p.name.value for p in parameters(slot[1])}:
             return start.function is not slot[1] and slot[1] not in reach

@@ -12,6 +12,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.aliases import dependency
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.values.handed_along import handed_with
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -161,7 +162,9 @@ class Ownership:
         if serving is not None:
             return self._is_of_request(param, slot, depth) or _is_parsed(serving.framework, param, self.module)
         sites = graph.sites[function]
-        if not sites or graph.references[function] or any(start.function is function for start in self.starts):
+        if graph.references[function] or any(start.function is function for start in self.starts):
+            return not sites and self._goes_along(slot, function, depth)
+        if not sites:
             return False
         if param.name.value == self.module.self_name(function):
             return all(self._is_of_own_view(site, depth) for site in sites)
@@ -169,6 +172,21 @@ class Ownership:
             (v, site.caller) for site in sites for s, v in self.facts.slots.bindings(site.node, function) if s == slot
         ]
         return len(given) == len(sites) and all(self.is_own(value, caller, depth + 1) for value, caller in given)
+
+    def _goes_along(self, slot: Slot, function: Scope, depth: int) -> bool:
+        """Whether a function that is only begun, each time once for a request, is handed a part of what that gets."""
+        handed = [
+            (reference, handed_with(self.module, reference)) for reference in self.anatomy.calls.references[function]
+        ]
+        bound = [(self.facts.slots.bound(given, function), named) for named, given in handed if given is not None]
+        found = [(value, named) for pairs, named in bound for place, value in pairs if place == slot]
+        return 0 < len(found) == len(handed) and all(
+            isinstance(root := ex.owner(value), cst.Name)
+            and is_parameter(("var", self.module.scope_of[named].function, root.value))
+            and self.is_own(value, self.module.scope_of[named].function, depth + 1)
+            and not any(isinstance(outer, _LOOPS) for outer in self.module.ancestors(named))
+            for value, named in found
+        )
 
     def _is_of_own_view(self, site: CallSite, depth: int) -> bool:
         """`self.answer(text)` in a view that a framework makes for each request."""

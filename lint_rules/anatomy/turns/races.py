@@ -125,7 +125,7 @@ class Races:
             return False
         inner = [w.function.node for w in self.anatomy.writes.by_slot[write.slot] if w.function is not function]
         loops = [o for o in self.module.ancestors(write.node) if isinstance(o, (cst.For, cst.While))]
-        return all(
+        return bool(inner) and all(
             self.module.before(write.node, node) and not any(self.module.inside(node, loop) for loop in loops)
             for node in inner
         )
@@ -170,7 +170,7 @@ class Races:
         if scope.kind == "module":
             return writing != {self.module.top}
         if slot is root:
-            return writing != {scope}
+            return writing != {scope} or self.is_handed_on(scope, name)
         if any(name == p.name.value and p.star != "**" for p in parameters(scope)):  # `**kwargs` is the call's own
             return not self.is_of_each_run(scope, name)
         return False
@@ -179,6 +179,22 @@ class Races:
         """Whether those in other files that run a function beside others hand what ends with the run to a parameter."""
         callers = [start.caller for start in self.starts if start.function is function]
         return bool(callers) and all(caller is not None and not caller.hands_on(function, name) for caller in callers)
+
+    def is_handed_on(self, function: Scope, name: str) -> bool:
+        """Whether a parameter gets what outlives the run, along with a function that another file begins.
+
+        Itself, or from one that calls it, and hands on what it was given.
+        """
+        queue: list[Slot] = [self.facts.slots.parameter(function, name)]
+        for _, here, given in queue:
+            begun = (start.caller for start in self.starts if start.function is here and start.caller is not None)
+            if any(caller.passing.handed_on and caller.hands_on(here, given) for caller in begun):
+                return True
+            for site in self.graph.sites[here]:
+                bound = self.facts.slots.bindings(site.node, here)
+                slots = {self.facts.slots.of(value) for slot, value in bound if slot[2] == given} - {None, *queue}
+                queue += [slot for slot in slots if slot is not None and slot[:2] == ("var", site.caller)]
+        return False
 
     def _is_of_other_file(self, call: cst.Call) -> bool:
         """`ConversationStore()`, imported: an object with methods of its own, which may take a lock."""

@@ -6,7 +6,7 @@ by then may be the question of the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import libcst as cst
 
@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object, whole_of
+from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
@@ -50,7 +50,10 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
     told: set[tuple[Scope, Slot]] = set()
     for turn, run in beside.turns():
         removed: dict[Scope, list[tuple[cst.CSTNode, bool]]] = {}
-        for node, function, last, in_place in (*_removals(anatomy, turn.slot), *_removals_elsewhere(anatomy, turn)):
+        for node, function, last, in_place in (
+            *_removals(anatomy, turn.slot),
+            *_removals_elsewhere(anatomy, turn.slot, turn.nodes),
+        ):
             if (in_place or beside.looks_again(turn)) and not beside.is_apart(node, function, turn):
                 removed.setdefault(function, []).append((node, last))
         for function, found in removed.items():
@@ -174,22 +177,37 @@ def _removals(anatomy: Anatomy, slot: Slot) -> Iterator[_Removal]:
             yield node, anatomy.module.scope_of[node].function, False, False
 
 
-def _removals_elsewhere(anatomy: Anatomy, turn: Turn) -> Iterator[_Removal]:
-    """`memory.forget(key)`: a method of another file that takes messages out of a history, wherever there is one."""
+def _removals_elsewhere(
+    anatomy: Anatomy, slot: Slot, without: Container[cst.CSTNode], within: Container[Scope] | None = None
+) -> Iterator[_Removal]:
+    """`memory.forget(key)`: a method of another file that takes messages out of a history, wherever there is one.
+
+    Itself, or by a method of yet another file, of a part of its object: `self.talk_of(key).reset()`.
+    """
     for call in anatomy.module.nodes_of(cst.Call):
         base, function = ex.receiver(call), anatomy.module.scope_of[call].function
-        slot = anatomy.facts.slots.of(base) if base is not None else None
-        place = anatomy.aliases.of(slot) if slot is not None else None
-        if place is None or place not in {*whole_of(turn.slot)} or call in turn.nodes:
+        if base is None or call in without or (within is not None and function not in within):
+            continue
+        kept = anatomy.facts.slots.of(base)
+        place = anatomy.aliases.of(kept) if kept is not None else None
+        if place is None or place not in {*whole_of(slot)}:
             continue
         for there, method in methods_elsewhere(anatomy, call):
-            kept = [each for each in there.writes.by_slot if as_part_of(there.aliases.of(each), place) == turn.slot]
-            same = dict.fromkeys(map(there.aliases.of, kept))
-            found = [(here, removal) for here in same for removal in _removals(there, here)]
+            reach = there.calls.reachable(method)
+            found = [(here, removal) for here in _parts(there, place, slot) for removal in _removals(there, here)]
+            own = as_own(slot, place, method.owner) if method.owner is not None else None
+            if own is not None and there is not anatomy:
+                found += [(own, removal) for removal in _removals_elsewhere(there, own, (), reach)]
             for here, (node, inner, last, in_place) in found:
-                if inner in there.calls.reachable(method) and _is_meant(there, node, inner, here):
+                if inner in reach and _is_meant(there, node, inner, here):
                     yield call, function, last, in_place
                     break
+
+
+def _parts(there: Anatomy, place: Slot, slot: Slot) -> Iterable[Slot]:
+    """What a file calls the history that lives in a slot here, of an object that lives in a place."""
+    kept = [each for each in there.writes.by_slot if as_part_of(there.aliases.of(each), place) == slot]
+    return dict.fromkeys(map(there.aliases.of, kept))
 
 
 def _is_meant(anatomy: Anatomy, node: cst.CSTNode, function: Scope, slot: Slot) -> bool:

@@ -262,6 +262,33 @@ def named_in(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:
             base = base.value if isinstance(base, (cst.Subscript, cst.Attribute)) else None
 
 
+def chain(call: cst.Call) -> list[cst.Call]:
+    """A call, and those of whose results it is a method: `db.table("t").insert(row).execute()`."""
+    found = [call]
+    while isinstance(base := ex.receiver(found[-1]), cst.Call):
+        found.append(base)
+    return found
+
+
+def _named_first(call: cst.Call) -> frozenset[str]:
+    """What the first call of a chain names, of whatever object: `notes` of `db.table("notes").select().execute()`.
+
+    And what the same link names again: `town.talk` of `db.collection("town").document(key).collection("talk").get()`.
+    """
+    steps = chain(call)[::-1]
+    if len(steps) < 2 or ex.receiver(steps[0]) is None:
+        return frozenset()
+    same = (step for step in steps if ex.called_name(step) == ex.called_name(steps[0]) and len(step.args) == 1)
+    names = [ex.text(step.args[0].value) for step in same]
+    return frozenset({".".join(filter(None, names))}) if names and all(names) else frozenset()
+
+
+def _takes_row(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a chain of calls is made for what it does, or is handed a row, and not what picks some."""
+    given = (ex.inner(arg.value) for each in chain(call) for arg in each.args)
+    return isinstance(anatomy.module.awaiting(call), cst.Expr) or any(isinstance(value, cst.Dict) for value in given)
+
+
 @kept
 def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     """What stands in a call itself: statements of SQL, keys, classes of rows."""
@@ -295,6 +322,8 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
+    named = _named_first(call)
+    objects, put = objects | named, put | named if _takes_row(anatomy, call) else put
     return Touched(
         frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over), put=put, got=objects - put
     )

@@ -387,7 +387,7 @@ _Saved = tuple[cst.BaseExpression, Save, bool]
 def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
     """Histories that are saved over what they were loaded from: by what the store does, or by its use."""
     storage = races.anatomy.storage
-    for save in storage.saves(function):
+    for save in sorted(storage.saves(function), key=lambda save: not storage.is_history(save.value)):
         for origin in storage.origins(save.value, function):
             load = origin.load
             if load is None or not origin.history:

@@ -103,7 +103,7 @@ class Storage:
         self.anatomy = anatomy
         self.facts = anatomy.facts
         self.module = anatomy.module
-        self._returned: dict[tuple[Scope, int], list[Origin]] = {}
+        self._returned: dict[tuple[Scope, int, int | None], list[Origin]] = {}
         self._saved: dict[tuple[Scope, int], list[_SavedBy]] = {}
         self._saves: dict[tuple[Scope, int], list[Save]] = {}
         self._statements: dict[Slot, str | None] = {}
@@ -187,7 +187,7 @@ class Storage:
         """Whether a call is worth to be looked into, which may cost the analysis of another file."""
         if self.facts.slots.callee(call) is not None or (call.args and _SAVES.search(ex.called_name(call))):
             return True
-        return any(self._is_history(arg.value) or self._is_handed(arg.value) for arg in call.args)
+        return any(self.is_history(arg.value) or self._is_handed(arg.value) for arg in call.args)
 
     def _is_handed(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, (cst.Name, cst.Attribute)) and self.facts.slots.function(node) is not None
@@ -484,17 +484,26 @@ class Storage:
 
     # -- what a value was made of -----------------------------------------------------------------------------
 
-    def origins(self, value: cst.BaseExpression, function: Scope, depth: int = 0) -> Iterator[Origin]:
-        """The loads and parameters that a value holds, through names, lists, copies, and functions of the project."""
-        queue = [(value, False, False, True)]
+    def origins(
+        self, value: cst.BaseExpression, function: Scope, depth: int = 0, at: int | None = None
+    ) -> Iterator[Origin]:
+        """The loads and parameters that a value holds, through names, lists, copies, and functions of the project.
+
+        With `at` those of one part of it, if it is a tuple.
+        """
+        queue = [(value, False, False, True, at)]
         seen: set[int] = set()
         while queue and len(seen) < _MOST:
-            node, history, encoded, whole = queue.pop()
+            node, history, encoded, whole, at = queue.pop()
             here = ex.inner(node)
             if id(here) in seen:
                 continue
             seen.add(id(here))
-            history = history or self._is_history(here)
+            if isinstance(here, cst.Tuple):
+                part = here.elements[at] if at is not None and at < len(here.elements) else None
+                queue += [(part.value, history, encoded, whole, None)] if part is not None else []
+                continue
+            history = history or self.is_history(here)
             run = self.run(here) if isinstance(here, cst.Call) else None
             load = self._loaded(here, function) if run is None else None
             if load is not None:
@@ -506,35 +515,36 @@ class Storage:
                     if definition.kind == "parameter":
                         yield Origin(None, here.value, history, encoded, whole)
                 bound = [each.value for each in self.anatomy.definitions(here)]
-                queue += [(part, history, encoded, whole and part in bound) for part in self._named(here)]
+                named = self._named(here)
+                queue += [(part, history, encoded, whole and part in bound, place) for part, place in named]
             elif run is not None:
                 other, callee, given = run
                 forms = self._forms(given, function)
-                for origin in other.returned_by(callee, depth + 1) if depth < _DEEPEST else ():
+                for origin in other.returned_by(callee, depth + 1, at) if depth < _DEEPEST else ():
                     known, coded = history or origin.history, encoded or origin.encoded
                     if origin.load is not None:
                         there = Load(here, origin.load.place.put(forms), origin.load.outside or origin.encoded)
                         yield Origin(there, "", known, coded, whole and origin.whole)
                     elif origin.name in given:
-                        queue.append((given[origin.name], known, coded, whole and origin.whole))
+                        queue.append((given[origin.name], known, coded, whole and origin.whole, None))
             else:
                 coded = encoded or self._is_coding(here)
                 kept = whole and self._keeps_whole(here)
-                queue += [(part, history, coded, kept) for part in self._parts(here)]
+                queue += [(part, history, coded, kept, None) for part in self._parts(here)]
 
-    def returned_by(self, function: Scope, depth: int) -> list[Origin]:
-        """What a function gives back, in terms of its parameters."""
-        if (function, depth) not in self._returned:
-            self._returned[function, depth] = []
-            self._returned[function, depth] = [
+    def returned_by(self, function: Scope, depth: int, at: int | None = None) -> list[Origin]:
+        """What a function gives back, or gives at one place of a tuple, in terms of its parameters."""
+        if (function, depth, at) not in self._returned:
+            self._returned[function, depth, at] = []
+            self._returned[function, depth, at] = [
                 origin
                 for node in function.nodes
                 if isinstance(node, cst.Return) and node.value is not None
-                for origin in self.origins(node.value, function, depth)
+                for origin in self.origins(node.value, function, depth, at)
             ]
-        return self._returned[function, depth]
+        return self._returned[function, depth, at]
 
-    def _is_history(self, node: cst.BaseExpression) -> bool:
+    def is_history(self, node: cst.BaseExpression) -> bool:
         slot = self.facts.slots.of(node)
         holders = {slot, self.facts.slots.classes.get(slot) if slot is not None else None} - {None}
         return self.anatomy.is_history(node) or not self._holders.isdisjoint(holders)
@@ -560,22 +570,34 @@ class Storage:
             self.module.imports.resolve(ex.dotted(node.func) or "") in DECODERS | ENCODERS
         )
 
-    def _named(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
-        """What a name was bound to, and what was put into it; in a nested function what is bound around it."""
+    def _named(self, name: cst.Name) -> Iterator[tuple[cst.BaseExpression, int | None]]:
+        """What a name was bound to, and what was put into it; in a nested function what is bound around it.
+
+        Of a tuple that is taken apart, with the place at which the name gets its part.
+        """
         slot = self.facts.slots.of(name)
         found = self.anatomy.definitions(name)
         for definition in found:
-            if definition.kind == "unpack" and definition.value is None:
-                statement = definition.point.statement
-                if isinstance(statement, cst.Assign):
-                    yield statement.value
+            statement = definition.point.statement
+            if definition.kind == "unpack" and definition.value is None and isinstance(statement, cst.Assign):
+                yield statement.value, _place_in(statement, name.value)
+            elif definition.kind == "for" and isinstance(statement, cst.For):
+                yield statement.iter, None
             elif definition.value is not None and definition.kind != "parameter":
-                yield definition.value
+                yield definition.value, None
         if slot is None or slot[0] != "var" or slot[1].kind == "module":
             return
         if not found or any(definition.kind == "augmented" for definition in found):
-            yield from self.facts.assigned(slot)
-        yield from self.facts.members(slot).values()
+            yield from ((value, None) for value in self.facts.assigned(slot))
+        yield from ((value, None) for value in self.facts.members(slot).values())
+        yield from ((value, None) for value in self._added(slot))
+
+    def _added(self, slot: Slot) -> Iterator[cst.BaseExpression]:
+        """What is put into a list of a function, one after the other."""
+        for call in slot[1].nodes_of(cst.Call):
+            base = ex.receiver(call) if ex.called_name(call) in {"append", "extend"} and len(call.args) == 1 else None
+            if base is not None and self.facts.slots.of(base) == slot:
+                yield call.args[0].value
 
     def _parts(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What a value takes over: of a request to a model nothing."""
@@ -675,6 +697,13 @@ class Storage:
                 for part in below
             ),
         )
+
+
+def _place_in(statement: cst.Assign, name: str) -> int | None:
+    """At which place of a tuple that is taken apart a name gets its part."""
+    tuples = (target for target in ex.targets(statement) if isinstance(target, cst.Tuple))
+    named = ([getattr(each.value, "value", None) for each in target.elements] for target in tuples)
+    return next((names.index(name) for names in named if name in names), None)
 
 
 def _named(path: Form) -> Place:

@@ -21,7 +21,7 @@ from lint_rules.anatomy.messages.classes import body, made_class
 from lint_rules.anatomy.messages.growth import keeps_conversation
 from lint_rules.anatomy.turns.foreign_growth import makes_longer
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds
-from lint_rules.anatomy.turns.resources import Touched
+from lint_rules.anatomy.turns.resources import Touched, chain
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -235,7 +235,7 @@ class StoredTurns:
                 if not self._is_sent(load, ask, past):
                     continue
                 taken, slot = self._taken(function, ask, past), self._store(load, outer)
-                saves = [save for save in told if holds([arg.value for arg in save.args], ask, taken)]
+                saves = [save for save in told if holds(_given(save), ask, taken)]
                 saves = [save for save in saves if _shares_key(load, save, given)]
                 kept = [save for save in saves if self._is_one(load, save, ask, function, outer)]
                 if ex.receiver(load) is not None and self._receiver(load, outer) is None:  # of this run: but its rows
@@ -250,7 +250,7 @@ class StoredTurns:
         The answer is told, with its role, where that was loaded.
         """
         taken = self._taken(function, ask, set()) if told else set()
-        told = [call for call in told if holds([arg.value for arg in call.args], ask, taken) and self._says_role(call)]
+        told = [call for call in told if holds(_given(call), ask, taken) and self._says_role(call)]
         found = body(self._anatomy, ask) if told else None
         reads = found[0].stored_turns.asked_with(found[1]) if found is not None else _NONE
         for read in reads:
@@ -509,7 +509,7 @@ class StoredTurns:
 
     def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded."""
-        return holds([arg.value for arg in call.args], ask, taken) and (
+        return holds(_given(call), ask, taken) and (
             _shares_key(load, call) or _whole(call, self._holders(load) & taken) is not None
         )
 
@@ -593,7 +593,8 @@ class StoredTurns:
     def _store(self, load: cst.Call, function: Scope) -> Slot | None:
         """What the store is called: where the object lives, or as its rows are."""
         touched = self._resources.of(load)
-        named = min([*touched.read, *touched.outside, ex.called_name(load)])
+        tables = [name for name in touched.got if " " not in name]
+        named = min([*touched.read, *touched.outside, *tables, *([] if tables else [ex.called_name(load)])])
         return self._receiver(load, function) or ("var", self._module.top, named)
 
     def _is_library(self, name: str) -> bool:
@@ -653,7 +654,7 @@ class StoredTurns:
         """`store.note(key, "assistant", reply)`, also in what a function of this file does."""
         callee = self._facts.slots.callee(call)
         inner = [c for f in self._anatomy.calls.reachable(callee) for c in f.nodes_of(cst.Call)] if callee else []
-        parts = (part for each in (call, *inner) for arg in each.args for part in walk(arg.value))
+        parts = (part for each in (call, *inner) for value in _given(each) for part in walk(value))
         return any(
             ex.text(part) in TELLING_ROLES or Kind.MESSAGE in self._facts.kinds(part)
             for part in parts
@@ -672,6 +673,11 @@ def _handed(call: cst.Call) -> list[cst.BaseExpression]:
     """What a call is made with: its arguments, and the object of which it is a method."""
     base = ex.receiver(call)
     return [*(arg.value for arg in call.args), *([base] if base is not None else [])]
+
+
+def _given(call: cst.Call) -> list[cst.BaseExpression]:
+    """What a call is made with, and those before it in a chain: `db.table("t").insert({"text": text}).execute()`."""
+    return [arg.value for each in chain(call) for arg in each.args]
 
 
 def _paths(value: cst.CSTNode) -> dict[str, str]:
@@ -746,8 +752,8 @@ def _shares_key(one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpr
 
     `given` says what the names of the other one stand for where the first is called.
     """
-    keys = {ex.dotted(node) for arg in one.args for node in _plain(arg.value)}
-    told = [node for arg in other.args for node in _plain(arg.value)]
+    keys = {ex.dotted(node) for value in _given(one) for node in _plain(value)}
+    told = [node for value in _given(other) for node in _plain(value)]
     if given is not None:
         told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
     return not keys or any(ex.dotted(node) in keys for node in told)

@@ -13,10 +13,12 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import made_class, run_elsewhere
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.program.concurrency import Begun, Start, starts_several
-from lint_rules.anatomy.program.serving import is_streamed
+from lint_rules.anatomy.program.serving import is_of_library, is_streamed
 from lint_rules.anatomy.values.constants import constant
+from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
@@ -184,21 +186,48 @@ class Unguarded:
         return Start(self.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
 
     def _is_called_back(self, start: Start, where: Scope) -> bool:
-        """A function starts a task for what it is given, and does not wait: it is called in a loop, or by others.
-
-        By others, if it is a public method that nobody here calls.
-        """
-        sites = self.graph.sites[where]
-        if not any(self._is_repeated(site, start) for site in sites) and (
-            where.owner is None or not self.races.is_public(where) or sites
-        ):
-            return False
+        """A function starts a task for what it is given, and does not wait; and it is called again and again."""
         given = {p.name.value for p in parameters(where)[where.owner is not None :]}
-        used = {part.value for part in walk(start.node) if isinstance(part, cst.Name)}
+        begun = start.function if start.function.parent is where else None  # defined there, it sees what that gets
+        seen = [start.node, begun.node] if begun is not None else [start.node]
+        used = {part.value for node in seen for part in _names(node)}
         for name in used - given:
             for value in self.facts.assigned(("var", where, name)):
-                used |= {part.value for part in walk(value) if isinstance(part, cst.Name)}
-        return not given.isdisjoint(used) and not self.races.joins.is_joined(start)
+                used |= {part.value for part in _names(value)}
+        return (
+            not given.isdisjoint(used)
+            and self._comes_again(where, start, set())
+            and not self.races.joins.is_joined(start)
+        )
+
+    def _comes_again(self, where: Scope, start: Start, seen: set[Scope]) -> bool:
+        """Whether a function is called in a loop, or by one that is; or by others.
+
+        By others, if it is a public method that nobody here calls, or is handed to who is not of the project.
+        """
+        seen.add(where)
+        sites = self.graph.sites[where]
+        if not sites:
+            is_public = where.owner is not None and self.races.is_public(where)
+            return is_public or any(map(self._is_taken, self.graph.references[where]))
+        return any(
+            self._is_repeated(site, start)
+            or (
+                site.caller not in seen
+                and not self.is_guarded(site.node, site.caller)
+                and not self.races.ownership.on_own_object(site.node, site.caller)
+                and self._comes_again(site.caller, start, seen)
+            )
+            for site in sites
+        )
+
+    def _is_taken(self, reference: cst.BaseExpression) -> bool:
+        """Whether a function is handed to a library, for it to call: `Socket(url, on_message=heard)`."""
+        arg = self.module.parent[reference]
+        call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or handed_along(call) is not None or not is_of_library(self.graph, call):
+            return False
+        return run_elsewhere(self.anatomy, call) is None and made_class(self.anatomy, call) is None
 
     def _is_repeated(self, site: CallSite, start: Start) -> bool:
         """A call in a loop, on the same object each time, with nothing in the loop that waits for what it starts."""
@@ -266,3 +295,7 @@ class Unguarded:
             elif isinstance(outer, (cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)):
                 names.update(ex.target_names(outer.for_in.target))
         return names
+
+
+def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
+    return (part for part in walk(node) if isinstance(part, cst.Name))

@@ -13,7 +13,7 @@ A slot is a tuple, compared by value:
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -299,22 +299,35 @@ class Slots:
 
     def bindings(self, call: cst.Call, callee: Scope) -> Iterator[tuple[Slot, cst.BaseExpression]]:
         """Which argument of `call` lands in which parameter slot of `callee`; in `**more`, which member of it."""
-        listed = [p for p in parameters(callee) if p.star not in ("*", "**")]
-        rest = next((p.name.value for p in parameters(callee) if p.star == "**"), None)
-        names = [p.name.value for p in listed]
+        in_thread, rest = self._in_thread(call), rest_of(callee)
+        args = in_thread[1:] if in_thread else call.args
+        spread = [arg.value for arg in args if arg.star == "**"] if rest is not None else []
+        yield from ((self.parameter(callee, rest), value) for value in spread if rest is not None)
+        yield from self.bound([(_keyword(arg), arg.value) for arg in args if not arg.star], callee)
+
+    def bound(
+        self, given: Iterable[tuple[str | None, cst.BaseExpression]], callee: Scope
+    ) -> Iterator[tuple[Slot, cst.BaseExpression]]:
+        """Where in `callee` lands what it gets, each by its keyword or in its place."""
+        names = [p.name.value for p in parameters(callee) if p.star not in ("*", "**")]
         if is_method(callee) and names:
             names = names[1:]
-        positions, in_thread = iter(names), self._in_thread(call)
-        for arg in in_thread[1:] if in_thread else call.args:
-            if arg.star:
-                if arg.star == "**" and rest is not None:
-                    yield self.parameter(callee, rest), arg.value
-                continue
-            name = arg.keyword.value if arg.keyword is not None else next(positions, None)
-            if name is not None and (arg.keyword is None or name in names):
-                yield self.parameter(callee, name), arg.value
+        positions, rest = iter(names), rest_of(callee)
+        for keyword, value in given:
+            name = keyword if keyword is not None else next(positions, None)
+            if name is not None and (keyword is None or name in names):
+                yield self.parameter(callee, name), value
             elif name is not None and rest is not None:
-                yield ("member", self.parameter(callee, rest), name), arg.value
+                yield ("member", self.parameter(callee, rest), name), value
+
+
+def _keyword(arg: cst.Arg) -> str | None:
+    return arg.keyword.value if arg.keyword is not None else None
+
+
+def rest_of(callee: Scope) -> str | None:
+    """The name of `**more`, of a function that has it."""
+    return next((p.name.value for p in parameters(callee) if p.star == "**"), None)
 
 
 def is_class_method(function: Scope) -> bool:
@@ -367,6 +380,16 @@ def as_part_of(slot: Slot, place: Slot) -> Slot:
     if slot[0] in {"member", "item"}:
         return (slot[0], as_part_of(slot[1], place), *slot[2:])
     return ("member", place, slot[2]) if slot[0] == "attr" else slot
+
+
+def as_own(slot: Slot, place: Slot, cls: Scope) -> Slot | None:
+    """A part of what lives in a place here, as the file of its class has it; None for what is no part of it."""
+    if slot[0] not in {"member", "item"}:
+        return None
+    if slot[:2] == ("member", place):
+        return ("attr", cls, slot[2])
+    inner = as_own(slot[1], place, cls)
+    return (slot[0], inner, *slot[2:]) if inner is not None else None
 
 
 def moved(slot: Slot, root: Slot, place: Slot) -> Slot:
