@@ -136,16 +136,33 @@ def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[T
 
 
 def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
-    """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed."""
+    """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed.
+
+    A history of the program itself is there for whoever takes it.
+    """
     roots = {root_object(slot) for slot in slots}
+    everybodys = any(map(_is_of_program, roots)) or any(map(_is_of_program, _objects(anatomy, function, slots)))
     says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
         if each.owner == function.qualname and fault.ends_at(each.taken, function):
             given = anatomy.contents.arrives(each) if each.what != "object" else ()
             own = each.what == "object" and any(root[0] == "attr" for root in roots)
-            if own or any(_holds(anatomy, slot, roots) for slot in given):
+            if own or everybodys or any(_holds(anatomy, slot, roots) for slot in given):
                 told = f"{says}, and the chat goes on"
                 yield Taker(function.node, told, BROKEN, Related(each.span, told, each.path))
+
+
+def _is_of_program(slot: Slot) -> bool:
+    return slot[0] == "var" and slot[1].kind == "module"
+
+
+def _objects(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Slot]:
+    """The places of the objects in whose attributes a function stores what goes into some histories."""
+    for stored in anatomy.transcript.stored(function):
+        base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) and stored.slot in slots else None
+        place = anatomy.facts.slots.of(ex.owner(base)) if base is not None else None
+        if place is not None:
+            yield place
 
 
 def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
