@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.behind import Behind, may_stop
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -185,13 +186,9 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     again = Again(anatomy, function)
     given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)[1:]}
     for stored in anatomy.transcript.stored(function):
-        asked = stored.message.content if stored.message is not None and stored.role == "user" else None
-        if (
-            asked is None
-            or stored.slot is None
-            or root_object(stored.slot)[0] != "attr"
-            or not given & again.parts(asked)
-        ):
+        if stored.slot is None or root_object(stored.slot)[0] != "attr":
+            continue
+        if not any(given & again.parts(asked) for asked in _asked(anatomy, stored)):
             continue
         if stored.slot in histories and again.grows(stored):
             if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
@@ -201,6 +198,15 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
         for call in function.nodes_of(cst.Call)
         if any(given & again.parts(arg.value) for arg in call.args) and anatomy.module.is_statement(call)
     )
+
+
+def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:
+    """What a user may say in what is stored: its words, or what is handed over to be said and answered at once."""
+    if stored.role == "user" and stored.message is not None and stored.message.content is not None:
+        return [stored.message.content]
+    if stored.role is None and isinstance(stored.node, cst.Call) and anatomy.calls.asks(stored.node):
+        return [arg.value for arg in stored.node.args if not arg.star]
+    return []
 
 
 def _is_in_loop(module: SourceModule, node: cst.CSTNode) -> bool:

@@ -128,7 +128,9 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
 from lint_rules.anatomy.calls.unlinked_answers import unlinked_answers
 from lint_rules.anatomy.calls.unparsed_calls import unparsed_left_open
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import describe
 from lint_rules.finding import Related
 from lint_rules.obligations.failing import Failing
@@ -163,7 +165,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     kept: set[cst.CSTNode] = {stored.node for stored in elsewhere if _answers_there(anatomy, stored)}
     made = filter(anatomy.transcript.messages.made_elsewhere, anatomy.module.nodes_of(cst.Call))
     answers = Answers(anatomy.facts, anatomy.calls, {*kept, *made})
-    if not answers.made:
+    if not answers.made and not _runs_elsewhere(anatomy):
         return
     failing = Failing(anatomy)
     for function in anatomy.module.functions:
@@ -175,6 +177,16 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
             if draft.node not in seen and not ways.ends.are_mended:
                 seen.add(draft.node)
                 yield draft
+
+
+def _runs_elsewhere(anatomy: Anatomy) -> bool:
+    """Whether a file hands all calls of a reply to a function of another one, which may answer them."""
+    handing = (
+        call
+        for call in anatomy.module.nodes_of(cst.Call)
+        if any(Kind.CALLS in anatomy.facts.kinds(arg.value) for arg in call.args)
+    )
+    return any(run_elsewhere(anatomy, call) is not None for call in handing)
 
 
 def _answers_there(anatomy: Anatomy, stored: Stored) -> bool:
