@@ -154,7 +154,7 @@ def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) 
 
 
 def _is_of_program(slot: Slot) -> bool:
-    return slot[0] == "var" and slot[1].kind == "module"
+    return slot[0] == "var" and bool(slot[1].kind == "module")
 
 
 def _objects(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Slot]:
