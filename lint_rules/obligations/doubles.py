@@ -191,9 +191,11 @@ class _Sequence:
         """What is put beside a history that holds it already, or stored where a function of another file does so."""
         elsewhere = joins.stored_elsewhere(self.function)
         stored = [place for place in (*self.places.all, *elsewhere) if place.role in {"user", "assistant"}]
+        asking = {joined.node for joined in joins.of(self.function)}  # what sends a message saves it in its own way
         for joined in joins.of(self.function):
             then = Stored(joined.node, self.function, joined.slot, "append", joined.message, None)
-            for first, slots in self._said_before(then, [*stored, *saves.before(self.function, joined)]):
+            saved = (first for first in saves.before(self.function, joined) if first.node not in asking)
+            for first, slots in self._said_before(then, [*stored, *saved]):
                 if self._is_along(first, joined, slots):
                     how = How.SAVED if joined.slot[0] in {"call", "return"} else How.SENT
                     yield Double(how, then, first.node, inner=joined.inner)

@@ -75,33 +75,40 @@ class Fault:
     def lands(self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never) -> Point | None:
         """Where the error lands that comes up at `point`: the handler that takes it, or where it leaves the function.
 
-        None where it ends elsewhere, or where a `finally` on its way is `settled`. A handler that only raises it again
-        takes nothing.
+        None where it ends elsewhere, or where a `finally` on its way is `settled`. A handler that raises it again, or
+        one of another class for it, takes nothing.
         """
+        return self.landing(module, graph, point, settled)[0]
+
+    def landing(
+        self, module: SourceModule, graph: Graph, point: Point, settled: Settled = never
+    ) -> tuple[Point | None, Fault]:
+        """The same, with the error as it is there."""
         if self.stops and point.statement is not None:
-            return self._lands_stopped(module, graph, point.statement, settled)
-        queue = deque(target for target, kind in point.successors if kind in {"exception", "raise"})
-        seen = set(queue)
+            return self._lands_stopped(module, graph, point.statement, settled), self
+        queue = deque((target, self.names) for target, kind in point.successors if kind in {"exception", "raise"})
+        seen = {target for target, _ in queue}
         while queue:
-            target = queue.popleft()
+            target, names = queue.popleft()
             if target is graph.raises:
-                return target
-            if self._is_taken(target.statement):
+                return target, replace(self, names=names)
+            if _takes(target.statement, names):
                 again = [] if any(map(settled, _inside(graph, target))) else _raised_again(graph, target)
                 if not again:
-                    return target
-                following = [t for p in again for t, kind in p.successors if kind in {"exception", "raise"}]
-                queue.extend(t for t in following if t not in seen)
-                seen.update(following)
+                    return target, replace(self, names=names)
+                for point in again:
+                    following = [t for t, kind in point.successors if kind in {"exception", "raise"}]
+                    queue.extend((t, _raised_as(point, names)) for t in following if t not in seen)
+                    seen.update(following)
                 continue
             if isinstance(target.statement, cst.ExceptHandler):
                 continue
             if settled(target) or not _is_in_finally(module, target):
-                return None
+                return None, self
             following = [t for t, _ in target.successors if t not in seen]
             seen.update(following)
-            queue.extend(following)
-        return None
+            queue.extend((t, names) for t in following)
+        return None, self
 
     def ends_at(self, taken: frozenset[str], function: Scope) -> bool:
         """Whether who takes errors of some classes takes this one, where it leaves a function."""
@@ -128,10 +135,19 @@ class Fault:
                 return None
         return graph.raises
 
-    def _is_taken(self, handler: cst.CSTNode | None) -> bool:
-        if not isinstance(handler, cst.ExceptHandler):
-            return False
-        return bool(exceptions.caught(handler) & (self.names | exceptions.CATCH_ALL))
+
+def _takes(handler: cst.CSTNode | None, names: frozenset[str]) -> bool:
+    if not isinstance(handler, cst.ExceptHandler):
+        return False
+    return bool(exceptions.caught(handler) & (names | exceptions.CATCH_ALL))
+
+
+def _raised_as(point: Point, names: frozenset[str]) -> frozenset[str]:
+    """The class by which an error is taken that is raised at a point, for one of some classes."""
+    raised = point.statement.exc if isinstance(point.statement, cst.Raise) else None
+    raised = raised.func if isinstance(raised, cst.Call) else raised
+    name = ex.last_name(raised) if raised is not None else ""
+    return frozenset({name}) if name[:1].isupper() else names  # `raise exc`
 
 
 def _inside(graph: Graph, handler: Point) -> Iterator[Point]:
@@ -144,7 +160,7 @@ def _raised_again(graph: Graph, handler: Point) -> list[Point]:
     """The `raise` in which a handler ends, whatever happens; nothing where it may end otherwise."""
     node = handler.statement
     last = last_statement(node.body) if isinstance(node, cst.ExceptHandler) else None
-    if not isinstance(last, cst.Raise) or last.exc is not None:
+    if not isinstance(last, cst.Raise):
         return []
     leaving = (cst.Return, cst.Continue, cst.Break)
     return [] if any(isinstance(p.statement, leaving) for p in _inside(graph, handler)) else [*graph.at(last)]
@@ -209,10 +225,11 @@ class Failing:
             self._own[callee] = []  # a function that runs itself
             graph = self._anatomy.flow(callee)
             self._own[callee] = [
-                fault
+                there
                 for point in graph.points
                 for fault in self._own_errors_at(point, callee)
-                if fault.lands(self._anatomy.module, graph, point, self._answers.at) is graph.raises
+                for landed, there in (fault.landing(self._anatomy.module, graph, point, self._answers.at),)
+                if landed is graph.raises
             ]
         return self._own[callee]
 
@@ -397,8 +414,9 @@ class Failing:
             for fault in self.at(hand, point, function) if point.statement is not None else ():
                 if fault.anyway and not fault.left and not self._is_about(hand, fault.node):
                     continue
-                if fault.lands(self._anatomy.module, graph, point, self._answers.at) is graph.raises:
-                    yield fault
+                landed, there = fault.landing(self._anatomy.module, graph, point, self._answers.at)
+                if landed is graph.raises:
+                    yield there
 
     @cached_property
     def _answers(self) -> Answers:

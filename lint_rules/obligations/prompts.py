@@ -51,7 +51,8 @@ class Prompts:
     def of(self, function: Scope) -> Iterator[tuple[cst.BaseExpression, list[Part], Message]]:
         """Where a function sends, or gives back, a text that ends with something read: what stands before it there."""
         sent = [(call, arg.value) for call in self.anatomy.turns.requests(function) for arg in call.args]
-        returned = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        given = [node.value for node in function.nodes_of(cst.Return) if node.value is not None]
+        returned = [part for value in given for part in _side_by_side(value)]
         for node, value in (*sent, *((value, value) for value in returned)):
             parts = list(self._top(value))
             if len(parts) > 1 and not parts[-1].each and ex.reads_place(untrimmed(parts[-1].value)):
@@ -164,3 +165,9 @@ class Prompts:
             if base is not None and ex.called_name(call) in {"append", "extend"} and len(ex.positional(call)) == 1:
                 found[self.anatomy.facts.slots.of(base)].append(call)
         return found
+
+
+def _side_by_side(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a function gives back together: the parts of a tuple are no text together."""
+    value = ex.inner(value)
+    return [element.value for element in value.elements] if isinstance(value, cst.Tuple) else [value]

@@ -11,6 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.answers import Answers
+from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.behind import Behind, may_stop
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -136,16 +137,33 @@ def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[T
 
 
 def _beyond(anatomy: Anatomy, fault: Fault, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
-    """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed."""
+    """Who takes the error in a file that imports this one, and goes on with the list or object that it has handed.
+
+    A history of the program itself is there for whoever takes it.
+    """
     roots = {root_object(slot) for slot in slots}
+    everybodys = any(map(_is_of_program, roots)) or any(map(_is_of_program, _objects(anatomy, function, slots)))
     says = "the turn that is stopped ends here" if fault.stops else "an error is caught here"
     for each in anatomy.handed:
         if each.owner == function.qualname and fault.ends_at(each.taken, function):
             given = anatomy.contents.arrives(each) if each.what != "object" else ()
             own = each.what == "object" and any(root[0] == "attr" for root in roots)
-            if own or any(_holds(anatomy, slot, roots) for slot in given):
+            if own or everybodys or any(_holds(anatomy, slot, roots) for slot in given):
                 told = f"{says}, and the chat goes on"
                 yield Taker(function.node, told, BROKEN, Related(each.span, told, each.path))
+
+
+def _is_of_program(slot: Slot) -> bool:
+    return slot[0] == "var" and bool(slot[1].kind == "module")
+
+
+def _objects(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Slot]:
+    """The places of the objects in whose attributes a function stores what goes into some histories."""
+    for stored in anatomy.transcript.stored(function):
+        base = ex.receiver(stored.node) if isinstance(stored.node, cst.Call) and stored.slot in slots else None
+        place = anatomy.facts.slots.of(ex.owner(base)) if base is not None else None
+        if place is not None:
+            yield place
 
 
 def _holds(anatomy: Anatomy, slot: Slot, roots: set[Slot]) -> bool:
@@ -168,13 +186,9 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
     again = Again(anatomy, function)
     given = {anatomy.facts.slots.parameter(function, param.name.value) for param in parameters(function)[1:]}
     for stored in anatomy.transcript.stored(function):
-        asked = stored.message.content if stored.message is not None and stored.role == "user" else None
-        if (
-            asked is None
-            or stored.slot is None
-            or root_object(stored.slot)[0] != "attr"
-            or not given & again.parts(asked)
-        ):
+        if stored.slot is None or root_object(stored.slot)[0] != "attr":
+            continue
+        if not any(given & again.parts(asked) for asked in _asked(anatomy, stored)):
             continue
         if stored.slot in histories and again.grows(stored):
             if again.leads([again.graph.entry], again.points(stored.node), again.unstored(stored.slot)):
@@ -184,6 +198,15 @@ def _is_turn(anatomy: Anatomy, function: Scope, histories: list[Slot]) -> bool:
         for call in function.nodes_of(cst.Call)
         if any(given & again.parts(arg.value) for arg in call.args) and anatomy.module.is_statement(call)
     )
+
+
+def _asked(anatomy: Anatomy, stored: Stored) -> list[cst.BaseExpression]:
+    """What a user may say in what is stored: its words, or what is handed over to be said and answered at once."""
+    if stored.role == "user" and stored.message is not None and stored.message.content is not None:
+        return [stored.message.content]
+    if stored.role is None and isinstance(stored.node, cst.Call) and anatomy.calls.asks(stored.node):
+        return [arg.value for arg in stored.node.args if not arg.star]
+    return []
 
 
 def _is_in_loop(module: SourceModule, node: cst.CSTNode) -> bool:

@@ -211,9 +211,9 @@ class WaysOut:
                     continue  # a comprehension, of which something is yielded, is over by then
                 if fault.left and point in waiting and point not in taken.region.hopeful:
                     continue  # who reads on finds the call open, too
-                landed = fault.lands(self.anatomy.module, self.ends.graph, point, self.ends.mends)
+                landed, there = fault.landing(self.anatomy.module, self.ends.graph, point, self.ends.mends)
                 if landed is not None:
-                    yield fault, landed
+                    yield there, landed
 
     def _held(self, taken: Taken) -> list[Point]:
         """Where something is yielded while results are there, and wait in a list of their own to be stored."""

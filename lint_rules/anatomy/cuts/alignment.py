@@ -151,29 +151,53 @@ class Alignment:
     def _decided(self, function: Scope, decisive: Decisive, system: bool) -> bool:
         return any(
             self._is_element(subject, function, decisive.lists)
+            and self._is_test(subject)
             and self._decides(subject, function, decisive.all)
             and not has_another_in_front(self.anatomy, subject, function)
             for subject in role_tests(function.nodes, system=system)
         )
 
-    def _is_element(self, node: cst.BaseExpression, function: Scope, lists: set[Slot]) -> bool:
-        """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these."""
+    def _is_test(self, subject: cst.BaseExpression) -> bool:
+        """Not what is handed to a function of this file that looks at no role, whatever it is called."""
+        arg = self.module.parent[subject]
+        call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
+        callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+        if callee is None or callee.kind != "function":
+            return True
+        return any(True for f in self.anatomy.calls.reachable(callee) for _ in role_tests(f.nodes, system=True))
+
+    def _is_element(
+        self, node: cst.BaseExpression, function: Scope, lists: set[Slot], seen: frozenset[str] = frozenset()
+    ) -> bool:
+        """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these.
+
+        `seen` are the names that were followed to here.
+        """
         names: set[str] = set()
         for part in walk(node):
             if isinstance(part, cst.Subscript) and lists & set(self.contents.lists_in(part.value)):
                 return True
             if isinstance(part, cst.Name):
                 names.add(part.value)
+        names -= seen
         for loop in function.nodes_of(cst.For, cst.CompFor):
             if names & set(ex.target_names(loop.target)) and lists & self._in(loop.iter):
                 return True
         for other in function.nodes_of(cst.Assign):
             if names & set(ex.target_names(other.targets[0].target)):
-                if any(isinstance(part, cst.Call) and self.anatomy.calls.asks(part) for part in walk(other.value)):
+                if self._is_asked_for(other.value):
                     continue  # what the model replies to the list is no message of it
-                if lists & self._in(other.value) or names & _aliased(other.value, function):
+                if lists & self._in(other.value) or self._is_element(other.value, function, lists, seen | names):
                     return True
         return False
+
+    def _is_asked_for(self, value: cst.BaseExpression) -> bool:
+        """Whether a value is what a model replies, also by a function that gets the list: `ask(llm, h)`."""
+        made = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+        if isinstance(made, cst.Call) and ex.called_name(made) not in _PICKERS and ex.receiver(made) is None:
+            if Kind.REPLY in self.anatomy.facts.kinds(value):
+                return True
+        return any(isinstance(part, cst.Call) and self.anatomy.calls.asks(part) for part in walk(value))
 
     def _decides(self, subject: cst.CSTNode, function: Scope, decisive: set[Slot]) -> bool:
         here, alike = subject, self._alike(subject)
@@ -333,8 +357,3 @@ def _takes(node: cst.CSTNode) -> bool:
 def _listed(target: cst.BaseExpression) -> cst.BaseExpression:
     """The list that `h[i:] = ...` changes; other targets as they are."""
     return target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
-
-
-def _aliased(value: cst.BaseExpression, function: Scope) -> set[str]:
-    """The names in `getattr(first, "type", None)`, where `first` is a name of its own in the function."""
-    return {n.value for n in walk(value) if isinstance(n, cst.Name) and n.value in function.bound}

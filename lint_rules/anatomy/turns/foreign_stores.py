@@ -8,14 +8,16 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of, inherited, method_of, own_class
+from lint_rules.anatomy.messages.classes import classes_of, inherited, method_of, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax import memo
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -45,8 +47,10 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     """
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
-    if slot is None or base is None or anatomy.facts.slots.callee(call) is not None:
+    if anatomy.facts.slots.callee(call) is not None:
         return None
+    if slot is None or base is None:
+        return next(_handed_list(anatomy, call), None)
     own = own_class(anatomy, base)
     method = inherited(anatomy, own, ex.called_name(call)) if own is not None else None
     if own is not None and method is not None:
@@ -54,6 +58,18 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
         return done if done is None else replace(done, slot=_of_class(anatomy, done.slot, slot, own))
     place = _outlasting(anatomy, slot, function)
     return _done_to(anatomy, call, slot, place, depth) if place is not None else None
+
+
+def _handed_list(anatomy: Anatomy, call: cst.Call) -> Iterator[Store]:
+    """A history that a function of another file gets, and into which it puts what else it gets: `note(talk, reply)`."""
+    there, callee = run_elsewhere(anatomy, call) or (anatomy, None)
+    for slot, value in there.facts.slots.bindings(call, callee) if callee is not None else ():
+        here = anatomy.facts.slots.of(value)
+        if here is None or slot not in there.facts.put_into or slot in there.writes.by_slot:
+            continue
+        is_history = Kind.HISTORY in anatomy.facts.kinds(value) or here in anatomy.writes.by_slot
+        if is_history and callee is not None and any(_is_given(there, put, callee) for put in there.facts.grown(slot)):
+            yield Store(here, True)
 
 
 def seen_from(anatomy: Anatomy, call: cst.Call, function: Scope, slot: Slot) -> Slot | None:
@@ -117,7 +133,7 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
                 yield Store(as_part_of(kept, place), True, told=False)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False, told=False)
-    for kept, writes in _lasting_writes(where).items():
+    for kept, writes in _lasting_writes(where, where.module).items():
         root = root_object(kept)
         if root[0] == "attr" and root[1] in line:
             grown = [write for write in writes if write.function in reach and grows(where, write)]
@@ -132,7 +148,8 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
             yield replace(beyond, slot=as_part_of(beyond.slot, place))
 
 
-def _lasting_writes(where: Anatomy) -> dict[Slot, list[HistoryWrite]]:
+@memo.kept
+def _lasting_writes(where: Anatomy, module: SourceModule) -> dict[Slot, list[HistoryWrite]]:
     """The writes to each history, by the place that it lives in: `self.talks[...]` for `talk`, or for a getter."""
     found: dict[Slot, list[HistoryWrite]] = {}
     for kept, writes in where.writes.by_slot.items():
@@ -142,9 +159,20 @@ def _lasting_writes(where: Anatomy) -> dict[Slot, list[HistoryWrite]]:
 
 def _is_given(where: Anatomy, call: cst.Call, method: Scope) -> bool:
     """Whether a call in a method gets what the method is given: of what kind it is, those know who give it."""
-    parts = (part for arg in call.args for part in walk(arg.value) if type(part) is cst.Name)
-    slots = (where.facts.slots.of(part) for part in parts) if where.module.scope_of[call].function is method else ()
-    return any(slot is not None and slot[:2] == ("var", method) and is_parameter(slot) for slot in slots)
+    inside = where.module.scope_of[call].function is method
+    slots = (slot for arg in call.args for slot in made_of(where, arg.value)) if inside else ()
+    return any(slot[:2] == ("var", method) and is_parameter(slot) for slot in slots)
+
+
+def made_of(where: Anatomy, part: cst.BaseExpression) -> Iterator[Slot]:
+    """The places that a value is made of, by way of the names that it was given before."""
+    queue, seen = [part], set[Slot]()
+    for value in queue:
+        named = map(where.facts.slots.of, (node for node in walk(value) if type(node) is cst.Name))
+        new = dict.fromkeys(slot for slot in named if slot is not None and slot not in seen)
+        seen.update(new)
+        yield from new
+        queue += [made for slot in new for made in where.facts.assigned(slot)]
 
 
 def _hands_on(where: Anatomy, call: cst.Call, method: Scope) -> bool:

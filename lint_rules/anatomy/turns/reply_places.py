@@ -175,23 +175,36 @@ class ReplyPlaces:
 
         That it does, too, if the model is asked again behind it in any case. `also` are other nodes that store it.
         """
-        module, made = self.anatomy.module, self.derived(function, call, put=True, known=taken)
-        asked = self._asked_for(function, slot)
+        made, asked = self.derived(function, call, put=True, known=taken), self._asked_for(function, slot)
         places = [*self.kept(function, call, taken, slot), *also]
+        headers = {place: [*self._headers(function, call, place, made, asked)] for place in places}
+        ends = self._ends_past(function, call) if any(headers.values()) else set()
         found = set(self.anatomy.points(function, places))
+        for place, around in headers.items():
+            if not ends.isdisjoint(self.anatomy.points(function, [place])):
+                found.update(point for outer in around for point in self.anatomy.flow(function).at(outer))
+        return found
+
+    def _headers(
+        self, function: Scope, call: cst.Call, place: cst.CSTNode, made: set[str], asked: set[str]
+    ) -> Iterator[cst.CSTNode]:
+        """What stands around a place, and not around the request, and is not passed by with a reply."""
+        module = self.anatomy.module
+        for outer in module.ancestors(place):
+            if outer is function.node:
+                return
+            if type(outer) in _HEADERS and not module.inside(call, outer) and not self._passes_by(outer, made, asked):
+                yield outer
+
+    def _ends_past(self, function: Scope, call: cst.Call) -> set[Point]:
+        """The points from which the function may end without asking again; the next piece of a stream is no request."""
         flow, asks = self.anatomy.flow(function), set(self.anatomy.points(function, [call]))
-        asks_anew = not any(
-            isinstance(point.statement, cst.For) for point in asks
-        )  # the next piece is no other request
-        for place in places:
-            here = self.anatomy.points(function, [place])
-            goes_on = asks_anew and here and not flow.reaches(here, flow.exit, asks, exceptions=False)
-            for outer in module.ancestors(place):
-                if outer is function.node or goes_on:
-                    break
-                is_around = type(outer) in _HEADERS and not module.inside(call, outer)
-                if is_around and not self._passes_by(outer, made, asked):
-                    found.update(self.anatomy.flow(function).at(outer))
+        asks = {point for point in asks if not isinstance(point.statement, cst.For)}
+        found, queue = {flow.exit}, [flow.exit]
+        for point in queue:
+            new = {source for source, kind in point.predecessors if kind != "exception"} - found
+            found |= new
+            queue += new - asks
         return found
 
     def _passes_by(self, header: cst.CSTNode, made: set[str], asked: set[str]) -> bool:

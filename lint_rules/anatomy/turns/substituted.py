@@ -18,7 +18,7 @@ from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
-from lint_rules.anatomy.turns.foreign_stores import seen_from
+from lint_rules.anatomy.turns.foreign_stores import made_of, seen_from
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -53,11 +53,13 @@ class _Frame:
 def substituted(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[Stored]:
     """What a call in `function` stores by what it runs in other files: one of each role for each history."""
     frame = _frame(anatomy, call, function)
-    told: set[tuple[Slot, str | None]] = set()
+    told: dict[tuple[Slot, str | None], Message] = {}
     for slot, message in _Run(anatomy, call).puts(frame) if frame is not None else ():
-        if (slot, message.role) not in told:
-            told.add((slot, message.role))
-            yield Stored(call, function, slot, "append", message, None)
+        known = told.setdefault((slot, message.role), message)
+        if known.calls is None and message.calls is not None:  # the texts of a reply, then its calls
+            told[slot, message.role] = message
+    for (slot, _), message in told.items():
+        yield Stored(call, function, slot, "append", message, None)
 
 
 def sent_by(anatomy: Anatomy, call: cst.Call, function: Scope) -> set[Slot]:
@@ -148,9 +150,8 @@ class _Run:
 
     def _here(self, part: cst.BaseExpression | None, frame: _Frame) -> cst.BaseExpression:
         """What a value there is made of here, if that is one thing."""
-        names = (node for node in walk(part) if type(node) is cst.Name) if part is not None else ()
-        slots = dict.fromkeys(filter(None, map(frame.there.facts.slots.of, names)))
-        handed = [frame.given[slot] for slot in slots if slot in frame.given]
+        made = dict.fromkeys(made_of(frame.there, part)) if part is not None else {}
+        handed = [frame.given[slot] for slot in made if slot in frame.given]
         return handed[0] if len(handed) == 1 else self._call
 
     def _message(self, message: Message, frame: _Frame) -> Message:
@@ -160,8 +161,16 @@ class _Run:
         told = Message(call, message.role, content=content)
         if told.role is not None and content is not call:
             told = self._anatomy.transcript.messages.said(call, told.role, content)
+        if message.calls is None and message.more:
+            return replace(told, calls=told.calls or self._named_calls(frame))
         carried = message.calls is not None and not self._is_left_out(message.calls, frame)
         return replace(told, calls=self._here(message.calls, frame)) if carried else told
+
+    def _named_calls(self, frame: _Frame) -> cst.BaseExpression | None:
+        """The calls that a message gets by `**more`, where this file names them: `said(text, tool_calls=calls)`."""
+        names = self._anatomy.facts.call_attributes
+        more = (value for slot, value in frame.given.items() if slot[0] == "member" and slot[2] in names)
+        return next((value for value in more if ex.dotted(value) != "None"), None)
 
     def _is_left_out(self, part: cst.BaseExpression, frame: _Frame) -> bool:
         """Whether a value is made of what this call does not hand over: `note(text)`, of `note(text, calls=None)`."""
