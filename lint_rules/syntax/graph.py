@@ -153,6 +153,17 @@ class Graph:
                     queue.append(target)
         return None
 
+    def around(self, start: Iterable[Point], *, before: bool = False) -> set[Point]:
+        """All points to which a path of one edge or more leads from a start, or from which one leads there."""
+        found: set[Point] = set()
+        queue = list(start)
+        for point in queue:
+            for other, _ in point.predecessors if before else point.successors:
+                if other not in found:
+                    found.add(other)
+                    queue.append(other)
+        return found
+
     def reaches(
         self,
         start: Point | Iterable[Point],

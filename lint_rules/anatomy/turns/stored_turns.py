@@ -37,6 +37,7 @@ from lint_rules.anatomy.vocabulary import (
     TELLING_ROLES,
 )
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
@@ -81,6 +82,7 @@ class StoredTurns:
         self._places = ReplyPlaces(anatomy)
         self._resources = anatomy.resources
         self._known: dict[Scope, list[Kept]] = {}
+        self._around: dict[tuple[cst.CSTNode, bool], set[Point]] = {}
         self._loads: dict[tuple[Scope, cst.CSTNode], list[tuple[cst.Call, set[str]]]] = {}
 
     def of(self, function: Scope) -> list[Kept]:
@@ -95,7 +97,7 @@ class StoredTurns:
         asks = [call for call in reaching if not self._module.is_statement(call)]  # else nobody takes the answer
         for ask in asks:
             after = [call for call in calls if call not in asks and self._is_done(call)]
-            told = [call for call in after if self._anatomy.leads(function, [ask], [call])]
+            told = [call for call in after if self._is_at(call, ask, function)]
             loads = [call for call in calls if call not in asks and self._gives(call, ask, function)] if told else []
             here = list(self._kept(ask, loads, told, function)) if len(loads) <= _MOST_LOADS else []
             here = here or (list(self._put_back(ask, function)) if len(asks) <= MOST_REQUESTS else [])
@@ -138,14 +140,22 @@ class StoredTurns:
             names = self._places.derived(function, ask, grown=True) - past
             after = {node: value for node, value in grown.items() if self._follows(node, ask, function)}
             saves = [node for node, value in after.items() if holds([value], ask, names)]
-            before = [node for node in grown if node not in after and self._anatomy.leads(function, [node], [ask])]
+            before = [node for node in grown if node not in after and self._is_at(node, ask, function, before=True)]
             beside = any(self._is_beside(ask, function, after[node], names | past) for node in saves)
             if load is not None and saves and (before or beside) and self._anatomy.races.is_shared(place, {function}):
                 yield Kept(place, ask, saves, load, None, outside=False, question=bool(before))
                 return
 
     def _follows(self, node: cst.CSTNode, ask: cst.Call, function: Scope) -> bool:
-        return self._module.inside(ask, node) or self._anatomy.leads(function, [ask], [node])
+        return self._module.inside(ask, node) or self._is_at(node, ask, function)
+
+    def _is_at(self, node: cst.CSTNode, ask: cst.CSTNode, function: Scope, *, before: bool = False) -> bool:
+        """Whether a node of a function may come behind a request, or `before` it."""
+        key = ask, before
+        if key not in self._around:
+            here = self._anatomy.points(function, [ask])
+            self._around[key] = self._anatomy.flow(function).around(here, before=before)
+        return not self._around[key].isdisjoint(self._anatomy.points(function, [node]))
 
     def _grown(self, function: Scope) -> dict[Slot, dict[cst.CSTNode, cst.BaseExpression]]:
         """What gets longer in a function that is there before and after it: where, and by what."""
@@ -440,7 +450,7 @@ class StoredTurns:
         turns_over = any(Kind.HISTORY in self._facts.kinds(arg.value) for arg in call.args)
         if self._module.is_statement(call) or turns_over or self._makes(call):
             return False
-        return self._module.inside(call, ask) or self._anatomy.leads(function, [call], [ask])
+        return self._module.inside(call, ask) or self._is_at(call, ask, function, before=True)
 
     def _is_done(self, call: cst.Call) -> bool:
         """Whether a call may be made for what it does: it is no part of another value."""
