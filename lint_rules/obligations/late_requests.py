@@ -166,7 +166,7 @@ class LateRequests:
             leaves(again, here := self.points(again, request))
             and (again.leads(ran, set(here), exceptions=False) or self._fails(there, request))
             for request in there.turns.requests(function)
-            if there.turns.may_fail(request)
+            if there.turns.escapes(request)
         )
 
 

@@ -46,7 +46,7 @@ def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRu
     for function in anatomy.module.functions:
         runs = anatomy.turns.requests(function) if function.kind == "function" and function not in known else []
         found = (late for run in runs if len(runs) <= MOST_REQUESTS for late in search.of(function, run))
-        yield from {late.told: late for late in found}.values()
+        yield from {late.told: late for late in found if search.is_own(function, late.leaves)}.values()
 
 
 class _Search:
@@ -57,10 +57,17 @@ class _Search:
         self.places = ReplyPlaces(anatomy)
         self.resources = anatomy.resources
 
+    def is_own(self, function: Scope, node: cst.CSTNode) -> bool:
+        """Whether a node of a function stands in it as it was written, and in no helper that was put in its place."""
+        line, module = self.anatomy.line(node), self.anatomy.module
+        around = [each for each in module.functions if each.kind == "function" and self.anatomy.line(each.node) <= line]
+        owner = max(around, key=lambda each: self.anatomy.line(each.node), default=None)
+        return owner is not None and (owner is function or module.inside(owner.node, function.node))
+
     def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
         again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
         elsewhere = self.late.runs_tools(run)
-        late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
+        late = elsewhere or (self.anatomy.turns.escapes(run) and self._is_late(again, here))
         told = self._told(function, run) if late else []
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
@@ -76,7 +83,7 @@ class _Search:
         ends = {again.graph.raises, again.graph.exit, *next_turn}
         fails = bool(told) and (self.late.fails(run) or not elsewhere)
         if fails and fails_to(again, self.late.points(again, run), ends, barred):
-            loops = [head for head, node in wanted.items() if node is told[-1] and isinstance(head, cst.For)]
+            loops = [head for head, node in wanted.items() if node is told[-1] and _goes_through(head, node)]
             yield LateRun(run, told[-1], "error" if elsewhere else "request", (loops or told)[-1])
             return
         ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
@@ -101,7 +108,7 @@ class _Search:
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
         same = self._same(function, told)
-        loops = [head for node in same for head in self._headers(function, node, run) if isinstance(head, cst.For)]
+        loops = [head for node in same for head in self._headers(function, node, run) if _goes_through(head, node)]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
         return not again.leads(ran, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
 
@@ -233,6 +240,11 @@ class _Search:
                 below = (body(there, call) for call in there.turns.requests(here))
                 queue += [each for each in below if each is not None and each[1] not in seen]
         return False
+
+
+def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a loop does something with each thing that it goes through."""
+    return isinstance(head, cst.For) and _mentions(node, {*ex.target_names(head.target)})
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:

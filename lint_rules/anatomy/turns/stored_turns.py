@@ -141,7 +141,8 @@ class StoredTurns:
             after = {node: value for node, value in grown.items() if self._follows(node, ask, function)}
             saves = [node for node, value in after.items() if holds([value], ask, names)]
             before = [node for node in grown if node not in after and self._is_at(node, ask, function, before=True)]
-            beside = any(self._is_beside(ask, function, after[node], names | past) for node in saves)
+            old = names | past | {_path(node) for node in self._reads(function, place)}
+            beside = any(self._is_beside(ask, function, after[node], old) for node in saves)
             if load is not None and saves and (before or beside) and self._anatomy.races.is_shared(place, {function}):
                 yield Kept(place, ask, saves, load, None, outside=False, question=bool(before))
                 return
@@ -195,19 +196,23 @@ class StoredTurns:
     def _is_beside(self, ask: cst.Call, function: Scope, value: cst.BaseExpression, names: set[str]) -> bool:
         """Whether something that the model was sent is put somewhere together with its answer, and is not old.
 
-        `names` hold the answer, and what was there before.
+        `names` hold the answer, and what was there before, or are paths of that.
         """
-        sent = self._made_of(_handed(ask), function)
-        return any(path in sent and root not in names for path, root in self._made_of([value], function).items())
+        sent, made = self._made_of(_handed(ask), ask, function), self._made_of([value], ask, function)
+        return any(path in sent and not names & {path, root} for path, root in made.items())
 
-    def _made_of(self, values: Sequence[cst.CSTNode], function: Scope) -> dict[str, str]:
-        """What values are made of, as it is written, also in what their names are bound to, and with which root."""
+    def _made_of(self, values: Sequence[cst.CSTNode], ask: cst.Call, function: Scope) -> dict[str, str]:
+        """What values are made of, as it is written, also in what their names are bound to, and with which root.
+
+        Not in what is made of the answer of a request.
+        """
         queue = [*values]
         found: dict[str, str] = {}
         for here in queue:
             new = {path: root for path, root in _paths(here).items() if path not in found}
             found |= new
-            queue += [v for name in new if name.isidentifier() for v in bound_values(self._anatomy, function, name)]
+            bound = (v for name in new if name.isidentifier() for v in bound_values(self._anatomy, function, name))
+            queue += [value for value in bound if not self._module.inside(ask, value)]
         return found
 
     def _tells_both(self, load: cst.Call, save: cst.Call, ask: cst.Call, function: Scope) -> bool:
@@ -218,7 +223,7 @@ class StoredTurns:
         past = self._places.derived(function, load, grown=True, until=ask)
         names = self._places.derived(function, ask, grown=True) | past
         keys = {p for arg in load.args for p in _paths(arg.value)}
-        sent, read = self._made_of(_handed(ask), function).keys() - keys, self._resources.of(load).read
+        sent, read = self._made_of(_handed(ask), ask, function).keys() - keys, self._resources.of(load).read
         others = (call for call in function.nodes_of(cst.Call) if self._is_done(call) and call not in {load, ask})
         made = (call for call in others if call is save or not read.isdisjoint(self._resources.of(call).made))
         stored = (item for call in made for arg in call.args for item in _paths(arg.value).items())
@@ -699,13 +704,18 @@ def _paths(value: cst.CSTNode) -> dict[str, str]:
         if ex.slice_of(node) is not None:  # a cut list is made of the same
             queue += [node.value]  # type: ignore[attr-defined]
         elif isinstance(root, cst.Name) and isinstance(path, cst.BaseExpression):
-            found[ex.source(path).replace('"', "'")] = root.value
+            found[_path(path)] = root.value
         elif isinstance(node, cst.Call):
             base = ex.receiver(node)
             queue += [*(arg.value for arg in node.args), *([base] if base is not None else [])]
         else:
             queue += children(node)
     return found
+
+
+def _path(node: cst.CSTNode) -> str:
+    """A node as it is written, with quotes of one kind."""
+    return ex.source(node).replace('"', "'")
 
 
 def _root(node: cst.CSTNode) -> cst.CSTNode:

@@ -176,23 +176,21 @@ class Turns:
 
         The body in this project tells; what is not at hand may fail.
         """
-        if self._is_handled(request):
-            return False
         found = body(self.anatomy, request)
         return found is None or found[0].turns.fails_out(found[1])
 
-    def _is_handled(self, request: cst.Call) -> bool:
-        """Whether a handler around a request takes errors of the library that makes it, and raises none: `APIError`."""
+    def escapes(self, request: cst.Call) -> bool:
+        """Whether a request may fail, and no handler around it takes the errors of its library and raises none."""
         guards = (guard for guard in exceptions.guards(self.module, request) if isinstance(guard, cst.Try))
         takes = (each for guard in guards for each in guard.handlers if not any(nodes_below(each.body, cst.Raise)))
         roots = (part for each in takes if each.type for part in walk(each.type) if isinstance(part, cst.Name))
-        return any(part.value in self.module.imports.full for part in roots)
+        return self.may_fail(request) and not any(part.value in self.module.imports.full for part in roots)
 
     @once(circular=True)
     def fails_out(self, function: Scope) -> bool:
         """Whether the error of a request that a function of this file makes may leave it."""
         requests, graph = self.requests(function), self.anatomy.flow(function)
-        places = self.anatomy.points(function, [ask for ask in requests if self.may_fail(ask)])
+        places = self.anatomy.points(function, [ask for ask in requests if self.escapes(ask)])
         failed = [target for point in places for target, kind in point.successors if kind in {"exception", "raise"}]
         return not requests or graph.raises in failed or graph.reaches(failed, graph.raises, exceptions=False)
 
