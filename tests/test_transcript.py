@@ -58,6 +58,31 @@ def test_a_message_is_read_off_its_form(line: str, found: tuple[str, bool, list[
     assert stored(f"def run(client, m, h, c, x, calls):\n{ASK}    {line}\n") == [found]
 
 
+def test_a_name_is_the_message_that_it_holds_where_it_is_stored() -> None:
+    source = """
+def run(client, m, h, x, c):
+    message = {"role": "user", "content": x}
+    h.append(message)
+    message = client.chat.completions.create(model=m, messages=h).choices[0].message
+    h.append(message)
+    for each in message.tool_calls:
+        message = {"role": "tool", "tool_call_id": each.id, "content": c.run(each)}
+        h.append(message)
+    if x:
+        message = {"role": "assistant", "content": "So be it."}
+    else:
+        message = {"role": "system", "content": "Nothing was said."}
+    h.append(message)
+"""
+    assert stored(source) == [
+        ("user", False, []),
+        ("assistant", True, []),
+        ("tool", False, ["each.id"]),
+        ("assistant", False, []),
+        ("system", False, []),
+    ]
+
+
 def test_a_message_put_together_over_statements() -> None:
     source = f"""def run(client, m, h):
 {ASK}    message = {{"role": "assistant", "content": reply.content}}

@@ -271,7 +271,9 @@ class Anatomy:
             found = run_elsewhere(self, call)
             return (found[0].transcript.messages, found[1]) if found is not None else None
 
-        return Transcript(self.writes, self.calls, lambda function: self.kept_elsewhere.of(function), elsewhere)
+        return Transcript(
+            self.writes, self.calls, lambda function: self.kept_elsewhere.of(function), elsewhere, self.past
+        )
 
     @cached_property
     def contents(self) -> Contents:
@@ -425,6 +427,14 @@ class Anatomy:
             return []
         found = (d for point in self.points(function, [name]) for d in self.reaching(function).at(point, name.value))
         return list(dict.fromkeys(found))
+
+    def past(self, name: cst.Name) -> set[cst.BaseExpression]:
+        """What a name is bound to elsewhere in its function, and does not hold where it stands."""
+        here = self.definitions(name)
+        function = self.module.scope_of[name].function
+        all_of_it = self.reaching(function).by_name.get(name.value, []) if here else []
+        kept = {definition.value for definition in here}
+        return {d.value for d in all_of_it if d.value is not None and d.value not in kept}
 
     def assigned(self, name: cst.Name) -> cst.BaseExpression | None:
         """What a name was assigned, where no other definition reaches it."""

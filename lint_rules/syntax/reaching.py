@@ -10,6 +10,7 @@ e` unbinds `e` at its end. Comprehension variables live in a scope of their own 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import libcst as cst
@@ -83,6 +84,14 @@ class Reaching:
             low = bits & -bits
             found.append(self.definitions[low.bit_length() - 1])
             bits ^= low
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Definition]]:
+        """All definitions of each name."""
+        found: dict[str, list[Definition]] = {}
+        for definition in self.definitions:
+            found.setdefault(definition.name, []).append(definition)
         return found
 
     def only(self, point: Point, name: str) -> Definition | None:

@@ -6,7 +6,7 @@ objects, made in one expression or put together over several statements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -71,16 +71,19 @@ def all_of(listed: cst.BaseExpression) -> cst.BaseExpression:
 
 Elsewhere = Callable[[cst.Call], "tuple[Messages, Scope] | None"]
 """The function of another file that a call runs, with the messages of that file."""
+Past = Callable[[cst.Name], set[cst.BaseExpression]]
+"""What a name is bound to elsewhere in its function, and does not hold where it stands."""
 
 
 class Messages:
     """Reads messages off the expressions of one file, and of what functions of other files give."""
 
-    def __init__(self, facts: Facts, elsewhere: Elsewhere) -> None:
+    def __init__(self, facts: Facts, elsewhere: Elsewhere, past: Past) -> None:
         self.facts = facts
         self._elsewhere = elsewhere
+        self._past = past
         self.dicts = Dicts(facts)
-        self._read: dict[tuple[Slot, int], list[Message]] = {}
+        self._read: dict[tuple[Slot, int, tuple[cst.BaseExpression, ...]], list[Message]] = {}
         self._known_of: dict[
             tuple[cst.BaseExpression, int, frozenset[tuple[Slot, cst.BaseExpression]]], list[Message]
         ] = {}
@@ -250,25 +253,42 @@ class Messages:
         made = self._of_keys(node, Keys(keywords), arguments, depth) if keywords else None
         if made is not None:  # `message` of `def add(self, **message)`, at a call that names each part
             return [made]
-        if slot is None or arguments:
-            return self._bound(node, slot, arguments, depth)
-        known = self._read.get((slot, depth))  # names that are bound often, from one another, are read but once
+        if slot is None:
+            return self._known(node)
+        values = self._values(node, slot)
+        if arguments:
+            return self._bound(node, slot, values, arguments, depth)
+        key = slot, depth, values  # names that are bound often, from one another, are read but once
+        known = self._read.get(key)
         if known is None:
-            known = self._read[slot, depth] = self._bound(node, slot, arguments, depth)
+            known = self._read[key] = self._bound(node, slot, values, arguments, depth)
         return [replace(message, node=node) for message in known]
 
-    def _bound(self, node: cst.BaseExpression, slot: Slot | None, arguments: Arguments, depth: int) -> list[Message]:
+    def _values(self, node: cst.BaseExpression, slot: Slot) -> tuple[cst.BaseExpression, ...]:
+        """What a place is bound to; of a name that is bound more than once what it may hold where it stands."""
+        values = self.facts.assigned(slot)
+        past = self._past(node) if len(values) > 1 and slot[0] == "var" and isinstance(node, cst.Name) else set()
+        return tuple(value for value in values if value not in past)
+
+    def _bound(
+        self,
+        node: cst.BaseExpression,
+        slot: Slot,
+        values: Iterable[cst.BaseExpression],
+        arguments: Arguments,
+        depth: int,
+    ) -> list[Message]:
         found: list[Message] = []
-        for value in self.facts.assigned(slot) if slot is not None else ():
+        for value in values:
             found.extend(self.of(value, arguments, depth + 1))
             if len(found) > _MOST:
                 break
-        for part, callee, call in self.facts.given_apart(slot) if slot is not None and depth <= _DEEPEST else ():
+        for part, callee, call in self.facts.given_apart(slot) if depth <= _DEEPEST else ():
             inside = {**arguments, **dict(self.facts.slots.bindings(call, callee))}
             found.extend(self.of(part, inside, depth + 1))
-        if not found and slot is not None and depth <= _DEEPEST:
+        if not found and depth <= _DEEPEST:
             found.extend(self._answers_in(slot, arguments, depth))
-        if slot is not None and found:
+        if found:
             return [replace(m, node=node) for made in found for m in self._with_stores(made, slot, arguments, depth)]
         return self._known(node)
 

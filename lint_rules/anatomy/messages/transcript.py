@@ -13,7 +13,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from lint_rules.anatomy.messages.messages import Elsewhere, Message, Messages
+from lint_rules.anatomy.messages.messages import Elsewhere, Message, Messages, Past
 from lint_rules.anatomy.messages.writes import HistoryWrite, WriteKind, Writes
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.handlers import is_logging
@@ -67,13 +67,18 @@ class Transcript:
     """What the functions of one file store, read on demand."""
 
     def __init__(
-        self, writes: Writes, graph: CallGraph, kept: Callable[[Scope], Iterable[Stored]], elsewhere: Elsewhere
+        self,
+        writes: Writes,
+        graph: CallGraph,
+        kept: Callable[[Scope], Iterable[Stored]],
+        elsewhere: Elsewhere,
+        past: Past,
     ) -> None:
         """`kept` gives what a function hands to stores: rows, keys and files, objects of other files."""
         self.facts = writes.facts
         self._kept = kept
         self._own: dict[Scope, list[Stored]] = {}
-        self.messages = Messages(writes.facts, elsewhere)
+        self.messages = Messages(writes.facts, elsewhere, past)
         self._writes = writes
         self._graph = graph
         self._stored: dict[Scope, list[Stored]] = {}
