@@ -6,7 +6,7 @@ objects, made in one expression or put together over several statements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -274,7 +274,7 @@ class Messages:
         self,
         node: cst.BaseExpression,
         slot: Slot,
-        values: Iterable[cst.BaseExpression],
+        values: tuple[cst.BaseExpression, ...],
         arguments: Arguments,
         depth: int,
     ) -> list[Message]:
@@ -290,7 +290,7 @@ class Messages:
             found.extend(self._answers_in(slot, arguments, depth))
         if found:
             return [replace(m, node=node) for made in found for m in self._with_stores(made, slot, arguments, depth)]
-        return self._known(node)
+        return self._known(node) if values or not self.facts.assigned(slot) else []
 
     def _answers_in(self, slot: Slot, arguments: Arguments, depth: int) -> Iterator[Message]:
         """The results that a loop takes out of a list of results alone: not out of a history."""
