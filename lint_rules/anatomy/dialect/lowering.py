@@ -187,27 +187,27 @@ def _become(node: Any, meant: Any, own: set[Any]) -> None:
 
     `own` are the nodes of the file.
     """
-    used: set[int] = set()
-
-    def standing(part: Any) -> Any:
-        if part in own:
-            if id(part) in used:
-                part = copy.deepcopy(part)
-            used.add(id(part))
-            return part
-        made = blank(part)
-        for field, value in ast.iter_fields(part):
-            if isinstance(value, list):
-                value = [standing(one) if isinstance(one, ast.AST) else one for one in value]
-            elif isinstance(value, ast.AST):
-                value = standing(value)
-            setattr(made, field, value)
-        return ast.copy_location(made, node)
-
-    made = standing(meant)
+    made = _standing(meant, node, own, set())
     node.__class__ = type(made)
     for field, value in ast.iter_fields(made):
         setattr(node, field, value)
+
+
+def _standing(part: Any, at: Any, own: set[Any], used: set[int]) -> Any:
+    """A part of what a call comes to, where the call `at` stands; of the file's `own` nodes each is `used` once."""
+    if part in own:
+        if id(part) in used:
+            part = copy.deepcopy(part)
+        used.add(id(part))
+        return part
+    made = blank(part)
+    for field, value in ast.iter_fields(part):
+        if isinstance(value, list):
+            value = [_standing(one, at, own, used) if isinstance(one, ast.AST) else one for one in value]
+        elif isinstance(value, ast.AST):
+            value = _standing(value, at, own, used)
+        setattr(made, field, value)
+    return ast.copy_location(made, at)
 
 
 def _by_keyword(call: ast.Call, names: list[str]) -> None:

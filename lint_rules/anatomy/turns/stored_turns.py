@@ -144,8 +144,16 @@ class StoredTurns:
             old = names | past | {_path(node) for node in self._reads(function, place)}
             beside = any(self._is_beside(ask, function, after[node], old) for node in saves)
             if load is not None and saves and (before or beside) and self._anatomy.races.is_shared(place, {function}):
-                yield Kept(place, ask, saves, load, None, outside=False, question=bool(before))
+                copy = next(filter(None, (self._copy(node, place, function) for node in saves)), None)
+                yield Kept(place, ask, saves, load, copy, outside=False, question=bool(before))
                 return
+
+    def _copy(self, node: cst.CSTNode, place: Slot, function: Scope) -> cst.Name | None:
+        """The name of what takes the place of all that is there by then: a copy of what was read before."""
+        if not isinstance(node, cst.Assign):
+            return None
+        inside = any(self._module.inside(read, node.value) for read in self._reads(function, place))
+        return None if inside else next((part for part in walk(node.value) if isinstance(part, cst.Name)), None)
 
     def _follows(self, node: cst.CSTNode, ask: cst.Call, function: Scope) -> bool:
         return self._module.inside(ask, node) or self._is_at(node, ask, function)
