@@ -101,12 +101,12 @@ def unlinked(anatomy: Anatomy) -> Iterator[Recast]:
 def _made(anatomy: Anatomy) -> Iterator[tuple[cst.Dict | cst.Call, dict[str, cst.BaseExpression]]]:
     """What may be a message that is made of role and content alone."""
     for node, shown in anatomy.made:
-        items = {**_put_later(anatomy, node), **shown} if shown.keys() == _ROLE else shown
+        items = {**put_later(anatomy, node), **shown} if shown.keys() == _ROLE else shown
         if not _SAYS.isdisjoint(items) and items.keys() <= _BESIDE and _is_all(node, shown):
             yield node, items
 
 
-def _put_later(anatomy: Anatomy, node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
+def put_later(anatomy: Anatomy, node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
     """What a dict gets by the name that it is made under: `line = {"role": role}; line["content"] = text`."""
     statement = anatomy.module.parent[node]
     targets = ex.targets(statement) if isinstance(statement, (cst.Assign, cst.AnnAssign)) else []

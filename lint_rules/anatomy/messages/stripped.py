@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.recast import put_later
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -46,7 +47,7 @@ def stripped_calls(anatomy: Anatomy) -> Iterator[Stripped]:
     for node in _rebuilt_calls(anatomy):
         if any(isinstance(element, cst.StarredDictElement) for element in getattr(node, "elements", ())):
             continue
-        items = ex.made_of(node)
+        items = {**ex.made_of(node), **put_later(anatomy, node)}
         function = ex.dict_items(items["function"]) if "function" in items else {}
         source = _call_in(anatomy, node)
         if source is None or isinstance(node, cst.Call) or any(map(_is_begun, items.values())):
