@@ -515,10 +515,12 @@ def _gives(function: Scope, leaves: cst.Return | cst.Yield, key: Place, request:
 
 
 def _apart(function: Scope, error: cst.Return | cst.Yield, answers: list[cst.Return | cst.Yield]) -> frozenset[Place]:
-    """The parts that are never with an answer what they are with an error."""
+    """The parts that are never with an answer what they are with an error: no empty part of a dict, as others have."""
     given = [{key: ex.source(part) for key, part in _parts(function, leaves)} for leaves in answers]
     return frozenset(
-        key for key, part in _parts(function, error) if all(each.get(key) != ex.source(part) for each in given)
+        key
+        for key, part in _parts(function, error)
+        if all(each.get(key) != ex.source(part) for each in given) and not (isinstance(key, str) and is_neutral(part))
     )
 
 
