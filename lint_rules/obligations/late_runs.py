@@ -206,10 +206,11 @@ class _Search:
         return [
             call
             for call in function.nodes_of(cst.Call)
-            if self.anatomy.module.is_statement(call)
-            and (
-                ex.dotted(call.func) in known
-                or ((base := ex.receiver(call)) is not None and slots.of(base) in owners - {None})
+            if ex.dotted(call.func) in known
+            or (
+                self.anatomy.module.is_statement(call)
+                and (base := ex.receiver(call)) is not None
+                and slots.of(base) in owners - {None}
             )
         ]
 
