@@ -96,15 +96,17 @@ class _Search:
 
     def _is_late(self, again: Again, here: list[Point]) -> bool:
         """Whether tools that the function runs itself have run when a request is made."""
-        ran = self.anatomy.points(again.function, [node for node, _ in self.late.results(self.anatomy, again.function)])
-        return again.leads(ran, set(here), exceptions=False)
+        return again.leads(self._ran(again.function), set(here), exceptions=False)
+
+    def _ran(self, function: Scope) -> list[Point]:
+        """Where a function runs tools itself, or stores what they gave."""
+        return self.anatomy.points(function, [node for node, _ in self.late.results(self.anatomy, function)])
 
     def _is_kept_here(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
         """Whether what lasts is told between a tool's run and the next request, or by what makes that."""
         if self.late.keeps_first(run):
             return True
-        again = Again(self.anatomy, function)
-        ran = self.anatomy.points(function, [node for node, _ in self.late.results(self.anatomy, function)])
+        again, ran = Again(self.anatomy, function), self._ran(function)
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
         same = self._same(function, told)

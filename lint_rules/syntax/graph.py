@@ -153,15 +153,25 @@ class Graph:
                     queue.append(target)
         return None
 
-    def around(self, start: Iterable[Point], *, before: bool = False) -> set[Point]:
-        """All points to which a path of one edge or more leads from a start, or from which one leads there."""
+    def around(
+        self,
+        start: Iterable[Point],
+        *,
+        before: bool = False,
+        avoiding: Container[Point] = (),
+        exceptions: bool = True,
+    ) -> set[Point]:
+        """All points to which a path of one edge or more leads from a start, or from which one leads there.
+
+        `avoiding` and `exceptions` as of `path`: a point that is avoided may be the end of one.
+        """
         found: set[Point] = set()
         queue = list(start)
         for point in queue:
-            for other, _ in point.predecessors if before else point.successors:
-                if other not in found:
+            for other, kind in point.predecessors if before else point.successors:
+                if other not in found and (exceptions or kind != "exception"):
                     found.add(other)
-                    queue.append(other)
+                    queue += [] if other in avoiding else [other]
         return found
 
     def reaches(

@@ -177,8 +177,7 @@ class KeptElsewhere:
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
         scopes = self.anatomy.module.scope_of
         given = (store_of(self.anatomy, call, scopes[call].function) for call in loads)
-        sent = {slot for value in self._sent if (slot := self.facts.slots.of(value)) is not None}
-        return sent | {store.slot for store in given if store is not None and not store.grows}
+        return self._sent_slots | {store.slot for store in given if store is not None and not store.grows}
 
     @cached_property
     def given(self) -> dict[cst.Call, frozenset[Slot]]:
@@ -298,7 +297,7 @@ class KeptElsewhere:
         given += ex.targets(outer) if isinstance(outer, cst.Assign | cst.AnnAssign | cst.AugAssign) else []
         slots = {self.facts.slots.of(value) for value in given} - {None}
         known = any(value in self._sent or Kind.HISTORY in self.facts.kinds(value) for value in given)
-        return known or any(self.facts.slots.of(value) in slots for value in self._sent) or self._is_rebuilt(call)
+        return known or not slots.isdisjoint(self._sent_slots) or self._is_rebuilt(call)
 
     def _is_rebuilt(self, load: cst.Call) -> bool:
         """Whether rows are gone through, and a message of each is put into a history, or into what is sent."""
@@ -318,9 +317,7 @@ class KeptElsewhere:
         yield from (outer for outer in self.anatomy.module.ancestors(node) if isinstance(outer, cst.For))
 
     def _is_sent(self, slot: Slot | None) -> bool:
-        return slot is not None and (
-            Kind.HISTORY in self.facts.of(slot) or any(self.facts.slots.of(value) == slot for value in self._sent)
-        )
+        return slot is not None and (Kind.HISTORY in self.facts.of(slot) or slot in self._sent_slots)
 
     def _makes_history(self, arg: cst.Arg) -> bool:
         """Whether an argument is a history that a function of the project makes another one of: `packed(load(key))`."""
@@ -343,6 +340,10 @@ class KeptElsewhere:
         for slot, value in there.facts.slots.bindings(call, callee) if callee is not None else ():
             if slot in slots or Kind.HISTORY in there.facts.of(slot):
                 yield value
+
+    @cached_property
+    def _sent_slots(self) -> set[Slot]:
+        return {slot for value in self._sent if (slot := self.facts.slots.of(value)) is not None}
 
     @cached_property
     def _sent(self) -> set[cst.BaseExpression]:

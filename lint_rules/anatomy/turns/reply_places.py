@@ -200,12 +200,7 @@ class ReplyPlaces:
         """The points from which the function may end without asking again; the next piece of a stream is no request."""
         flow, asks = self.anatomy.flow(function), set(self.anatomy.points(function, [call]))
         asks = {point for point in asks if not isinstance(point.statement, cst.For)}
-        found, queue = {flow.exit}, [flow.exit]
-        for point in queue:
-            new = {source for source, kind in point.predecessors if kind != "exception"} - found
-            found |= new
-            queue += new - asks
-        return found
+        return flow.around([flow.exit], before=True, avoiding=asks, exceptions=False)
 
     def _passes_by(self, header: cst.CSTNode, made: set[str], asked: set[str]) -> bool:
         """Whether a header is passed by with a reply: it asks for calls, or for something that is not the reply.
