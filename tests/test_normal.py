@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import pprint
+import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import libcst as cst
 import pytest
 
 from lint_rules.gate.signs import Signs
 from lint_rules.syntax.bare import bare_tree
-from lint_rules.syntax.normal import normalize
+from lint_rules.syntax.normal import normalize, webs
+from lint_rules.syntax.normal.names import scopes
 from lint_rules.syntax.walk import walk
+from lint_rules.syntax.word import Word
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -102,10 +108,88 @@ def test_names_that_are_bound_together_are_bound_one_after_the_other() -> None:
 
 
 def test_names_stay_together_where_one_looks_at_another() -> None:
-    stays("def f(a, b):\n    a, b = b, a\n    return a")
+    same("def f(a, b):\n    a, b = b, a\n    return a", "def f(a, b):\n    a_, b_ = b, a\n    return a_")
     stays("a, b = x, f()")
-    stays("def f(a, x):\n    a, x.b = 1, 2")
+    stays("def f(x):\n    a, x.b = 1, 2")
     stays("def f(x):\n    a, b = x")
+
+
+# -- webs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_is_bound_anew_is_another_name() -> None:
+    same(
+        "def f(a):\n    r = g(a)\n    use(r, r)\n    r = h(a)\n    return r",
+        "def f(a):\n    r = g(a)\n    use(r, r)\n    r_ = h(a)\n    return r_",
+    )
+    same(
+        "def f(a):\n    use(a)\n    for a in xs:\n        use(a, f'{a}')\n    with g() as r:\n        use(r)\n"
+        "    try:\n        use()\n    except E as r:\n        log(r)",
+        "def f(a):\n    use(a)\n    for a_ in xs:\n        use(a_, f'{a_}')\n    with g() as r:\n        use(r)\n"
+        "    try:\n        use()\n    except E as r_:\n        log(r_)",
+    )
+    same(
+        "match g():\n    case [x]:\n        use(x)\n    case {'x': x}:\n        use(x)\nx = 1",
+        "match g():\n    case [x_]:\n        use(x_)\n    case {'x': x__}:\n        use(x__)\nx = 1",
+    )
+    same("def f(x):\n    x.a = [x for x in x]\n    x = 2", "def f(x):\n    x.a = [x for x in x]\n    x_ = 2")
+
+
+def test_a_name_is_printed_as_the_program_has_it() -> None:
+    tree = ast.parse("def f(m):\n    r = g()\n    use(r, r)\n    r = h()\n    use(r, f'{r}')")
+    normalize(tree, Signs(tree).nodes)
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and str(node.id) == "r"]
+    assert len(names) == 6
+    assert len(set(names)) == 2
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a):\n    r = g()\n    if a:\n        r = h()\n    return r",  # either may be read there
+        "def f(a):\n    r = g()\n    while k(r):\n        r = h()",
+        "def f():\n    r = g()\n    for x in k():\n        if x:\n            r = x\n        else:\n            use(r)",
+        "def f():\n    r = g()\n    try:\n        r = h()\n    except E:\n        use(r)",
+        "def f():\n    r = g()\n    try:\n        r = h()\n        use()\n    finally:\n        use(r)",
+        "def f():\n    r = g()\n    with suppress(E):\n        r = h()\n    use(r)",
+        "def f():\n    r = g()\n    use(a and (r := h()), r)\n    use(r)",
+        "def f():\n    r = g()\n    use(r)\n    r += h()\n    use(r)",  # it goes on
+        "def f():\n    r = g()\n    use(r)\n    r = r[-9:]\n    use(r)",
+        "def f():\n    r = g()\n    use(r)\n    r = [*k(r), 1]\n    use(r)",
+        "def f():\n    r = g()\n    use(lambda: r)\n    r = h()",  # others see it
+        "def f():\n    global r\n    r = g()\n    use(r)\n    r = h()\n    use(r)",
+        "def f():\n    r: T = g()\n    use(r)\n    r = h()\n    use(r)",
+        "def f(r: T):\n    use(r)\n    r = h()\n    use(r)",
+        "def f():\n    import r\n    use(r)\n    r = h()\n    use(r)",
+        "def f():\n    for _ in xs:\n        _, r = g()\n        use(r)",
+    ],
+)
+def test_a_name_that_may_stand_for_either_stays(source: str) -> None:
+    stays(source)
+
+
+def _split(module: ModuleType) -> ModuleType:
+    """A module in which each web has its own name."""
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    assert sum(webs.split(scope) for scope in scopes(tree, Signs(tree).nodes))
+    for node in ast.walk(tree):
+        for field in {"id", "arg", "name", "rest"} & set(node._fields):
+            if isinstance(word := getattr(node, field), Word):
+                setattr(node, field, str.__str__(word))
+    found = ModuleType(module.__name__)
+    exec(compile(tree, str(module.__file__), "exec"), vars(found))
+    return found
+
+
+def test_a_program_whose_names_are_split_does_the_same() -> None:
+    text = Path(textwrap.__file__).read_text()
+    lines = [text.splitlines()[at::3] for at in range(2)]
+    assert _split(textwrap).wrap(text) == textwrap.wrap(text)
+    assert _split(textwrap).dedent(text) == textwrap.dedent(text)
+    assert [*_split(difflib).ndiff(*lines)] == [*difflib.ndiff(*lines)]
+    assert _split(difflib).HtmlDiff().make_table(*lines) == difflib.HtmlDiff().make_table(*lines)
+    assert _split(pprint).pformat(vars(ast)) == pprint.pformat(vars(ast))
+    assert _split(ast).unparse(ast.parse(text)) == ast.unparse(ast.parse(text))
 
 
 # -- displays -----------------------------------------------------------------------------------------------------
@@ -142,8 +226,8 @@ def test_another_name_for_an_attribute_gives_way_to_it() -> None:
     [
         "def f(self):\n    h = self.messages\n    self.messages = []\n    h.append(1)",
         "class A:\n    def f(self):\n        h = self.m\n        g()\n        h()\n\n    def g(s):\n        s.m = 1",
-        "def f(self):\n    h = self.messages\n    h = []\n    h.append(1)",
-        "def f(self, x):\n    h = x.messages\n    x = other\n    h.append(1)",
+        "def f(self):\n    h = self.messages\n    if self.new:\n        h = []\n    h.append(1)",
+        "def f(self, x):\n    h = x.messages\n    if self.new:\n        x = other\n    h.append(x)",
         "def f(self):\n    h = self.messages\n\n    def g():\n        h.append(1)\n    return g",
         "def f(xs, i):\n    h = xs[i]\n    xs[i] = []\n    h.append(1)",
         "def f(self):\n    n = self.count\n    g(self.bump(), n)\n\ndef h(self):\n    self.count = 1",

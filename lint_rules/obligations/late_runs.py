@@ -201,8 +201,9 @@ class _Search:
         return given
 
     def _same(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.Call]:
-        """Where what is told of the run is told anything, by the same function or object."""
-        slots = self.anatomy.facts.slots
+        """Where what is told of the run is told anything: by the same function or object, or in the same table."""
+        slots, resources = self.anatomy.facts.slots, self.resources
+        rows = frozenset[str]().union(*(resources.of(node).made for node in told if isinstance(node, cst.Call)))
         known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
         owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
         return [
@@ -214,6 +215,7 @@ class _Search:
                 and (base := ex.receiver(call)) is not None
                 and slots.of(base) in owners - {None}
             )
+            or (rows and not rows.isdisjoint(resources.of(call).made))
         ]
 
     def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:

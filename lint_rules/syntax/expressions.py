@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -15,6 +15,7 @@ import libcst as cst
 
 from lint_rules.syntax.code import code
 from lint_rules.syntax.code import operand as code_of_operand
+from lint_rules.syntax.word import Word
 
 CONSTANTS = frozenset({"None", "True", "False"})
 
@@ -85,10 +86,15 @@ def dotted(node: cst.CSTNode) -> str | None:
             parts.append("()")
             node = node.func
         elif type(node) is cst.Name:
-            parts.append(node.value)
-            return ".".join(reversed(parts)).replace(".()", "()")
+            parts = [node.value, *reversed(parts)]
+            chain = _chained(parts)
+            return Word(chain, _chained(map(str, parts))) if any(type(part) is Word for part in parts) else chain
         else:
             return None
+
+
+def _chained(parts: Iterable[str]) -> str:
+    return ".".join(parts).replace(".()", "()")
 
 
 def last_name(node: cst.CSTNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["SAYING", "Word", "meaning"]
+__all__ = ["SAYING", "Word", "meaning", "printed_as"]
 
 SAYING = "message that says all"
 """The meaning of a message that is equal to any other one that says the same."""
@@ -41,3 +41,8 @@ class Word(str):
 def meaning(name: str) -> str:
     """Which part of an agent a name stands for, "" where that is not known of it."""
     return name.means if type(name) is Word else ""
+
+
+def printed_as(name: str, own: str) -> str:
+    """Another name for what the program has a name for, and means the same."""
+    return own if name == own else Word(name, str(own), meaning(own))

@@ -21,6 +21,7 @@ from lint_rules.syntax.normal import (
     temporaries,
     tuples,
     walrus,
+    webs,
 )
 from lint_rules.syntax.normal.names import Nodes, in_each, scopes
 
@@ -45,6 +46,7 @@ def normalize(
         *before,
         walrus.normalize(listed, nodes),
         tuples.normalize(listed, nodes),
+        in_each(listed, webs.split),
         displays.normalize(listed, nodes),
         loops.normalize(listed, nodes),
         inlining.normalize(tree, listed, nodes, exported),

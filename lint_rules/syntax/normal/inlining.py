@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lint_rules.syntax.below import blank, walk
 from lint_rules.syntax.normal.names import FUNCTIONS, SCOPES, Names, Nodes, Scope
-from lint_rules.syntax.word import Word
+from lint_rules.syntax.word import printed_as
 
 MOST_STATEMENTS = 40
 """How many statements a helper may have; a function that is called several times, one."""
@@ -222,12 +222,12 @@ def standing(line: Any, call: ast.Call, helper: Helper, around: Names) -> list[a
         if type(value) is ast.Name and helper.names.stored[name] == 1:
             renamed[name] = value.id
         else:
-            renamed[name] = _fresh(name, around, renamed)
+            renamed[name] = printed_as(around.free(name, renamed.values()), name)
             target = ast.copy_location(ast.Name(renamed[name], ast.Store()), value)
             before.append(ast.copy_location(ast.Assign([target], value), value))
     for name in helper.names.stored:
         if name not in renamed:
-            renamed[name] = _fresh(name, around, renamed)
+            renamed[name] = printed_as(around.free(name, renamed.values()), name)
     body = [_copied(inside) for inside in _body(helper.node)]
     for inside in body:
         for node in walk(inside):
@@ -275,14 +275,6 @@ def arguments(call: ast.Call, helper: Helper) -> dict[str, ast.expr] | None:
                 return None
             given[name] = defaults[name]
     return given if set(given) <= {arg.arg for arg in (*args.args, *args.kwonlyargs)} else None
-
-
-def _fresh(name: str, around: Names, renamed: dict[str, str]) -> str:
-    """A name that is not taken in the function around, nor by another name, printed as what it stands for."""
-    fresh = str.__str__(name)
-    while around.stored[fresh] or around.loaded[fresh] or fresh in renamed.values():
-        fresh += "_"
-    return name if fresh == name else Word(fresh, str(name))
 
 
 def _rename(node: Any, renamed: dict[str, str]) -> None:

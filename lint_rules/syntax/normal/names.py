@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from lint_rules.syntax.below import BELOW, walk
@@ -144,6 +144,13 @@ class Names:
         for name, uses in gone.loaded.items():
             self.loaded[name] = [use for use in self.loaded[name] if use not in uses]
         self._read(others)
+
+    def free(self, name: str, others: Collection[str] = ()) -> str:
+        """A name like this one that is not taken here, nor by others."""
+        free = str.__str__(name)
+        while self.stored[free] or free in self.loaded or free in others:
+            free += "_"
+        return free
 
     def bound_once(self, name: str) -> bool:
         """Whether a name has one value only: set once, here, and not from elsewhere."""
