@@ -56,10 +56,19 @@ class Carriers:
                 return all(self._is_text(value, depth + 1) for value in returned)
             return ex.called_name(part) in {"join", "str", "strip", "dumps"}
         values = self._bound_to(part) if isinstance(part, cst.Name) else []
-        return bool(values) and all(self._is_text(value, depth + 1) for value in values)
+        return bool(values) and all(self._is_text(value, depth + 1) for value in values) and self._gets_text(part)
+
+    def _gets_text(self, name: cst.BaseExpression) -> bool:
+        """Whether all that is put into a list of blocks is text, too."""
+        slot = self.facts.slots.of(name)
+        for call in self.facts.grown(slot) if slot is not None else ():
+            value = call.args[0].value
+            if not (self._is_text(value) if ex.called_name(call) == "extend" else _is_text_block(value)):
+                return False
+        return True
 
     def _bound_to(self, name: cst.Name) -> list[cst.BaseExpression]:
-        """What a name may hold where it stands; pieces that are added to it later do not count."""
+        """What a name may hold where it stands."""
         bound = self.anatomy.definitions(name)
         values = [found.value for found in bound if found.kind in {"assign", "walrus"}]
         known = all(found.kind in {"assign", "walrus", "augmented"} for found in bound)

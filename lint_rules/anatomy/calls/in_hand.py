@@ -48,7 +48,7 @@ class InHand:
             if isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
                 for target in ex.targets(node):
                     self._bound(target, node.value)
-            elif isinstance(node, (cst.For, cst.CompFor)) and self.mentions(node.iter):  # `for call in calls`
+            elif isinstance(node, (cst.For, cst.CompFor)) and self._goes_through(node.iter):  # `for call in calls`
                 slots = (facts.slots.of(part) for part in walk_scope(node.target) if type(part) is cst.Name)
                 self.derived.update(slot for slot in slots if slot is not None)
 
@@ -90,6 +90,12 @@ class InHand:
             and (slot == self.slot or slot in self.derived)
             for part in walk_scope(node)
         )  # fmt: skip
+
+    def _goes_through(self, node: cst.BaseExpression) -> bool:
+        """Whether a loop goes through what is made of the call, or through a list into which that was put."""
+        slot = self.facts.slots.of(node) if type(node) is cst.Name else None
+        filled = self.facts.grown(slot) if slot is not None else []
+        return self.mentions(node) or any(self.mentions(call.args[0].value) for call in filled)
 
     def is_given(self, value: cst.BaseExpression) -> bool:
         """Whether a function that gets a value gets the call, or something made of it."""
