@@ -154,17 +154,21 @@ def _matters(anatomy: Anatomy, given: Given, store: SharedStore) -> bool:
         return False  # a callback that puts a summary in the place of what it sums up
     if isinstance(node, cst.Call):
         if ex.called_name(node) in _CUTS:
-            kept = ex.called_name(node) != "insert" and _keeps_talk(anatomy, given)
+            kept = ex.called_name(node) != "insert" and _keeps_talk(anatomy, given, node)
             return ex.key(node) is None and _goes_on(anatomy, given) and not kept
         return ex.called_name(node) in _ADDS and _adds_instruction(anatomy, given, node)
     return isinstance(node, cst.Del) and not _undoes(anatomy, node) and _goes_on(anatomy, given)
 
 
-def _keeps_talk(anatomy: Anatomy, given: Given) -> bool:
-    """Whether the function puts what the model says into the list itself: its callers have it back with that."""
-    slot = anatomy.facts.slots.parameter(given.function, given.param.name.value)
-    stored = anatomy.transcript.stored(given.function)
-    return any(one.slot == slot and one.kind == "append" and one.role == "assistant" for one in stored)
+def _keeps_talk(anatomy: Anatomy, given: Given, cut: cst.Call) -> bool:
+    """Whether the function puts what the model or a tool says into the list itself, by whatever name it cuts it.
+
+    Its callers have it back with that.
+    """
+    slots, base = anatomy.facts.slots, ex.receiver(cut)
+    names = {slots.parameter(given.function, given.param.name.value), slots.of(base) if base is not None else None}
+    stored = (one for one in anatomy.transcript.stored(given.function) if one.slot in names and one.kind == "append")
+    return any(one.role == "assistant" or one.answers for one in stored)
 
 
 def _is_record_of_calls(given: Given, store: SharedStore) -> bool:

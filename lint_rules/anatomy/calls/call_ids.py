@@ -39,7 +39,7 @@ def shared_ids(anatomy: Anatomy) -> Iterator[SharedId]:
         for value in _ids(items):
             slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
             named = _by_name(anatomy, value, items) if not _is_the_only_one(anatomy, made) else None
-            shared = named or _by_position(anatomy, value) or _constant(anatomy, value, items)
+            shared = named or _by_position(anatomy, value, made, items) or _constant(anatomy, value, items)
             if shared is not None and slot not in told:
                 told.update([slot] if slot is not None else [])
                 yield shared
@@ -153,17 +153,41 @@ def is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
     return any(ex.dotted(base) != own for base in named)
 
 
-def _by_position(anatomy: Anatomy, value: cst.BaseExpression) -> SharedId | None:
+def _by_position(
+    anatomy: Anatomy, value: cst.BaseExpression, made: cst.CSTNode, items: dict[str, cst.BaseExpression]
+) -> SharedId | None:
+    """An id that is a position in the calls of one reply: of those that are gone through, or that are there so far.
+
+    Whatever a call is made of, its position is no other than that of a call of the next reply.
+    """
     texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
-    made = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
-    slots = {anatomy.facts.slots.of(only) for only in made if isinstance(only, cst.Name)}
+    positions = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
+    slots = {anatomy.facts.slots.of(only) for only in positions if isinstance(only, cst.Name)}
+    is_call = (
+        items.get("id") is value and isinstance(made, cst.BaseExpression) and anatomy.facts.is_kind(made, Kind.CALL)
+    )
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor) if slots else ():
         position = position_in(loop)
         if position is None or anatomy.facts.slots.of(position) not in slots or not isinstance(loop.iter, cst.Call):
             continue
-        if anatomy.facts.is_kind(loop.iter.args[0].value, Kind.CALLS) and not _makes_messages(anatomy, loop):
+        through = loop.iter.args[0].value
+        of_reply = is_call and anatomy.facts.kinds(through).keys().isdisjoint({Kind.HISTORY, Kind.MESSAGE})
+        if (of_reply or anatomy.facts.is_kind(through, Kind.CALLS)) and not _makes_messages(anatomy, loop):
             return SharedId(value, "position", loop.iter)
-    return None
+    counted = [only for only in positions if is_call and _is_count_of_its_list(anatomy, only, made)]
+    return SharedId(value, "position", counted[0]) if counted else None
+
+
+def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.CSTNode) -> bool:
+    """`calls.append({"id": f"call_{len(calls)}", ...})`: how many calls a list has that is begun for each reply."""
+    arg = anatomy.module.parent[made]
+    put = anatomy.module.parent[arg] if isinstance(arg, cst.Arg) else None
+    base = ex.receiver(put) if isinstance(put, cst.Call) and ex.called_name(put) == "append" else None
+    counted = node.args[0].value if type(node) is cst.Call and ex.dotted(node.func) == "len" and node.args else None
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    if slot is None or counted is None or anatomy.facts.slots.of(counted) != slot:
+        return False
+    return slot[:2] == ("var", anatomy.module.scope_of[made].function) and not is_parameter(slot)
 
 
 def _makes_messages(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:

@@ -113,7 +113,7 @@ class Bounds:
             return False
         if not all(isinstance(target.operator, COMPARES) for target in test.comparisons):
             return isinstance(test.comparisons[0].operator, (cst.In, cst.NotIn)) and self._remembers(*sides[:2])
-        if any(ex.text(side) is not None for side in sides) or any(map(self._measures_calls, sides)):
+        if any(ex.text(side) is not None for side in sides) or any(map(self._measures_round, sides)):
             return False
         if any(self.grows(side) for side in sides):
             return True
@@ -124,11 +124,13 @@ class Bounds:
         slot = self.facts.slots.of(seen)
         return slot is not None and ex.text(key) is None and slot in self._filled
 
-    def _measures_calls(self, side: cst.BaseExpression) -> bool:
-        """`len(reply.tool_calls)`: how much the model asked for in one round."""
+    def _measures_round(self, side: cst.BaseExpression) -> bool:
+        """`len(reply.tool_calls)`, `len(results)` of a list that each round begins: how much is done in one round."""
         if isinstance(side, cst.Call) and ex.dotted(side.func) == "len" and len(side.args) == 1:
-            kinds = self.facts.kinds(side.args[0].value)
-            return Kind.CALLS in kinds or Kind.MODEL_TEXT in kinds or Kind.MESSAGE in kinds
+            measured = side.args[0].value
+            kinds = self.facts.kinds(measured)
+            asked = Kind.CALLS in kinds or Kind.MODEL_TEXT in kinds or Kind.MESSAGE in kinds
+            return asked or self.facts.slots.of(measured) in self._set_anew
         return False
 
     # -- what grows by itself ---------------------------------------------------------------------------------
