@@ -7,6 +7,7 @@ never malformed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -70,14 +71,31 @@ def _tells_of_none(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
 def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Whether on all ways here the text has been parsed before, and those on which that fails lead elsewhere.
 
-    By a function of this file, `if is_json(text): json.loads(text)`, or by the same parse in this one.
+    By a function of this file, `if is_json(text): json.loads(text)`, by the same parse in this one, or by a function
+    of this file that got all the calls and has run them.
     """
     text = ex.source(call.args[0].value, 400)
     fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
     here = anatomy.points(function, [call])
     parsed = {alike for point in here for alike in _parses(anatomy, function).get(point, ())}.difference(here)
+    return _comes_behind(anatomy, call, function, call.args[0].value, parsed, fails) or any(
+        _comes_behind(anatomy, call, function, calls, {*anatomy.points(function, [run])}, {})
+        for run, calls in _runs_of_all(anatomy, call, function)
+    )
+
+
+def _comes_behind(
+    anatomy: Anatomy,
+    call: cst.Call,
+    function: Scope,
+    value: cst.BaseExpression,
+    parsed: set[Point],
+    fails: dict[cst.Call, bool],
+) -> bool:
+    """Whether all ways to a call, since a value was bound, lead over points that have parsed it, or tests that fail."""
     if not fails and not parsed:
         return False
+    here = anatomy.points(function, [call])
 
     def says(node: cst.CSTNode) -> bool | None:
         """What a test gives where the text is no JSON."""
@@ -85,8 +103,25 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
 
     graph = anatomy.flow(function)
     failed = (target for point in parsed for target, kind in point.successors if kind == "exception")
-    starts = [graph.entry, *failed, *_bound_anew(anatomy, call.args[0].value, function)]
+    starts = [graph.entry, *failed, *_bound_anew(anatomy, value, function)]
     return anatomy.ways(function).path(starts, set(here), parsed, says=says) is None
+
+
+def _runs_of_all(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """Calls of functions of this file that get the calls, one of which is in hand here, and parse what they say."""
+    slots = anatomy.facts.slots
+    loops = (outer for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
+    for calls in (loop.iter for loop in loops if anatomy.facts.is_kind(loop.iter, Kind.CALLS)):
+        for node in function.nodes_of(cst.Call):
+            is_given = any(slots.of(arg.value) == slots.of(calls) for arg in node.args)
+            callee = slots.callee(node) if is_given and slots.of(calls) is not None else None
+            if callee is not None and any(map(partial(_parses_arguments, anatomy), anatomy.calls.reachable(callee))):
+                yield node, calls
+
+
+def _parses_arguments(anatomy: Anatomy, function: Scope) -> bool:
+    parses = (node for node in function.nodes_of(cst.Call) if node.args and anatomy.facts.decoder(node) is not None)
+    return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(node.args[0].value) for node in parses)
 
 
 @kept
