@@ -8,6 +8,7 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
@@ -74,13 +75,16 @@ class LateRequests:
         return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
 
     def runs_tools(self, call: cst.Call) -> bool:
-        """Whether a call runs a function of the project that asks a model, and stores what tools have given then."""
+        """Whether a call asks a model, and behind it stores what tools have given: by a function of the project.
+
+        Or by the agent of a library.
+        """
         return self._runs_tools(self._anatomy, call, 0)
 
     def _runs_tools(self, there: Anatomy, call: cst.Call, depth: int) -> bool:
         found = body(there, call) if depth <= _DEEPEST else None
         if found is None:
-            return False
+            return runs_agent(there, call)
         if found not in self._answering:
             self._answering[found] = False  # of functions that run each other, the first tells
             self._answering[found] = any(
@@ -153,7 +157,7 @@ class LateRequests:
     def _fails(self, there: Anatomy, call: cst.Call) -> bool:
         found = body(there, call)
         if found is None:
-            return False
+            return runs_agent(there, call)
         if found not in self._failing:
             self._failing[found] = False  # of functions that run each other, the first tells
             self._failing[found] = self._leave(*found)
