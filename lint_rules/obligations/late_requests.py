@@ -7,11 +7,12 @@ from collections.abc import Container
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again
@@ -52,6 +53,7 @@ class LateRequests:
     def results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
         """Where a function stores the results of tools, and in what, also in an object of another file."""
         if function not in self._results:
+            self._results[function] = []  # of functions that run each other, the first tells
             self._results[function] = self._find_results(there, function)
         return self._results[function]
 
@@ -63,7 +65,17 @@ class LateRequests:
             if one.answers:
                 found.append((one.node, one.slot or (slots.of(base) if base is not None else None)))
         found += [(call, None) for call in executions(there.facts, there.transcript, function)]
+        known = {node for node, _ in found}
+        found += [
+            (call, None) for call in function.nodes_of(cst.Call) if call not in known and self._runs_all(there, call)
+        ]
         return found
+
+    def _runs_all(self, there: Anatomy, call: cst.Call) -> bool:
+        """`results = executor.run(reply.tool_calls)`: whether a function of another file runs all calls of a reply."""
+        handed = any(Kind.CALLS in there.facts.kinds(arg.value) for arg in call.args)
+        found = run_elsewhere(there, call) if handed and call not in there.facts.calls else None
+        return found is not None and any(self.results(found[0], here) for here in found[0].calls.reachable(found[1]))
 
     def given_back(self, function: Scope) -> list[cst.Return]:
         """Where a function gives back what tools gave it, in whatever that was put."""

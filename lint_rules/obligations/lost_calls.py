@@ -249,7 +249,7 @@ class _Finder:
                 return
 
     def _asks_apart(self, call: cst.Call) -> bool:
-        """Whether no calls come of what a call asks: its function only asks with messages of its own, or offers no tools.
+        """Whether no calls come of what a call asks, by a function that has messages of its own, or offers no tools.
 
         The one is a tool, which its results are of; the other a summary.
         """
