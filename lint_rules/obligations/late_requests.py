@@ -75,7 +75,7 @@ class LateRequests:
         """`results = executor.run(reply.tool_calls)`: whether a function of another file runs all calls of a reply."""
         handed = any(Kind.CALLS in there.facts.kinds(arg.value) for arg in call.args)
         found = run_elsewhere(there, call) if handed and call not in there.facts.calls else None
-        return found is not None and any(self.results(found[0], here) for here in found[0].calls.reachable(found[1]))
+        return found is not None and any(self.results(found[0], here) for here in found[0].calls.may_run(found[1]))
 
     def given_back(self, function: Scope) -> list[cst.Return]:
         """Where a function gives back what tools gave it, in whatever that was put."""
