@@ -6,12 +6,13 @@ self.messages = [{"role": "user", "content": digest}, *self.messages[-4:]]
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.how_sent import how_sent
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
@@ -24,6 +25,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
+_PLACES = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
 _HOPS = 3
 _DEEPEST = 5
 _SAME = frozenset({"strip", "rstrip", "lstrip", "len", "bool", "str"})
@@ -112,11 +114,12 @@ class _Search:
 
         `self.summary = digest`, and then `del self.talk[:-8]`.
         """
-        if not self._is_kept(function, request, names):
+        if not self._is_kept(function, request, names) or self._is_answer(function, request, names):
             return
         told = self._told(function, request)
         for node, place, history in self._rests(function, ways):
-            empty = self._unasked(function, request, names, node) if place in told else None
+            digests = place in told and not _sends(self.anatomy, request, history)
+            empty = self._unasked(function, request, names, node) if digests else None
             if empty is not None:
                 yield Digest(node, history, request, empty)
                 return
@@ -129,6 +132,11 @@ class _Search:
                 return True
         calls = (call for call in function.nodes_of(cst.Call) if call is not request and self.anatomy.keeps(call))
         return any(holds([arg.value for arg in call.args], request, names) for call in calls)
+
+    def _is_answer(self, function: Scope, request: cst.Call, names: set[str]) -> bool:
+        """Whether a text is stored as what the model has said in the talk."""
+        stored = (one for one in self.anatomy.transcript.stored(function) if one.role == "assistant")
+        return any(part is request or is_read(part, names) for one in stored for part in walk(one.node))
 
     def _rests(self, function: Scope, ways: list[_Way]) -> Iterator[tuple[cst.CSTNode, Slot, Slot]]:
         """Where a list has only its newest messages from then on: the place, where the list lives, and its name."""
@@ -158,11 +166,22 @@ class _Search:
         """
         if not way.is_text or not holds(list(way.parts), request, names):
             return False
-        read = {
-            self.slots.of(part) for whole in way.parts for part in walk(whole) if isinstance(part, cst.BaseExpression)
-        }
+        read = {self.anatomy.aliases.of(slot) for slot in self._made_of(function, way.parts, request)}
         asked = (slot for slot in self._told(function, request) if Kind.HISTORY in self.anatomy.facts.of(slot))
-        return way.history not in read and any(True for _ in asked)
+        return way.place not in read and any(True for _ in asked)
+
+    def _made_of(self, function: Scope, parts: Sequence[cst.CSTNode], request: cst.Call) -> Iterator[Slot]:
+        """The places that some values are made of, by way of names, but for what goes into a request."""
+        queue, seen = list[cst.CSTNode](parts), set[str]()
+        for whole in queue:
+            for node in walk(whole):
+                inside = self.anatomy.module.inside(node, request)
+                slot = self.slots.of(node) if isinstance(node, _PLACES) and not inside else None
+                if slot is not None:
+                    yield slot
+                if isinstance(node, cst.Name) and not inside and node.value not in seen:
+                    seen.add(node.value)
+                    queue += bound_values(self.anatomy, function, node.value)
 
     def _without(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> cst.CSTNode | None:
         """What leads to a place where a request has failed or given nothing, if nothing leads there with its text."""
@@ -209,7 +228,7 @@ class _Search:
             if write.kind == "replace" or (write.kind == "rebind" and self._lasts(place)):
                 if write.value is not None:
                     parts = list(_parts(self.anatomy, function, write.value))
-                    parts += _added(self.anatomy, function, write.slot, 0) if place[0] != "var" else []
+                    parts += _added(self.anatomy, function, write.slot, 0, write.node) if place[0] != "var" else []
                     yield _Way(write.node, place, write.slot, self.anatomy, parts)
         for parameter in parameters(function):
             slot = self.slots.parameter(function, parameter.name.value)
@@ -313,6 +332,20 @@ class _Search:
                         yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
                 elif leaves.value is not None and ex.text(leaves.value) == "" and inner.leads(callee, [ask], [leaves]):
                     yield inner, leaves
+
+
+def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> bool:
+    """Whether a request sends a list as the talk that is to be gone on with, itself or in what it runs."""
+    asked, found = there.facts.calls.get(request), body(there, request) if hops < _HOPS else None
+    if asked is not None and asked.history is not None:
+        return bool(how_sent(there, asked.history, history))
+    if found is None:
+        return False
+    inner, callee = found
+    bound = inner.facts.slots.bindings(request, callee)
+    known = [parameter for parameter, value in bound if how_sent(there, value, history)]
+    known += [history] if inner is there and root_object(history)[0] == "attr" else []
+    return any(_sends(inner, ask, slot, hops + 1) for ask in inner.turns.requests(callee) for slot in known)
 
 
 def _given_for_nothing(there: Anatomy, call: cst.Call) -> Iterator[Shown]:
@@ -456,11 +489,15 @@ def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: in
         yield cst.StarredElement(value)
 
 
-def _added(there: Anatomy, function: Scope, slot: Slot | None, depth: int) -> Iterator[_Part]:
-    """What a function adds to a list that it has begun."""
+def _added(
+    there: Anatomy, function: Scope, slot: Slot | None, depth: int, behind: cst.CSTNode | None = None
+) -> Iterator[_Part]:
+    """What a function adds to a list that it has begun, behind a place."""
     for call in there.facts.grown(slot) if slot is not None else ():
         added = call.args[0].value
         if there.module.scope_of[call].function is not function:
+            continue
+        if behind is not None and not there.module.before(behind, call):
             continue
         if ex.called_name(call) == "extend":
             yield from _parts(there, function, added, depth + 1)
