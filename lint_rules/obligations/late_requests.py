@@ -86,6 +86,21 @@ class LateRequests:
             names |= places.derived(function, node, put=True, others=asks)
         return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
 
+    def told_alike(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.CSTNode]:
+        """Where what is told at some places is told anything, by the same function or object, or in the same list."""
+        anatomy, slots = self._anatomy, self._anatomy.facts.slots
+        calls = [node for node in told if isinstance(node, cst.Call)]
+        known = {ex.dotted(call.func) for call in calls}
+        owners = {slots.of(base) for call in calls if (base := ex.receiver(call)) is not None} - {None}
+        stored = anatomy.transcript.stored(function)
+        lists = {one.slot for one in stored if one.node in told}
+        same: list[cst.CSTNode] = [one.node for one in stored if one.slot in lists]
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            of_owner = base is not None and slots.of(base) in owners and anatomy.module.is_statement(call)
+            same += [call] if of_owner or ex.dotted(call.func) in known else []
+        return same
+
     def runs_tools(self, call: cst.Call) -> bool:
         """Whether a call asks a model, and behind it stores what tools have given: by a function of the project.
 

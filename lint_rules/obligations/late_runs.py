@@ -73,7 +73,7 @@ class _Search:
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
         wanted = {head: node for node in told for head in (node, *self._headers(function, node, run))}
-        same = self._same(function, told)
+        same = self.late.told_alike(function, told)
         begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
         given_back = [] if elsewhere else self.late.given_back(function)
         barred = set(
@@ -109,7 +109,7 @@ class _Search:
         again, ran = Again(self.anatomy, function), self._ran(function)
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
-        same = self._same(function, told)
+        same = self.late.told_alike(function, told)
         loops = [head for node in same for head in self._headers(function, node, run) if _goes_through(head, node)]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
         return not again.leads(ran, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
@@ -199,22 +199,6 @@ class _Search:
                 return False
             given = given or bool(asked and yields)
         return given
-
-    def _same(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.Call]:
-        """Where what is told of the run is told anything, by the same function or object."""
-        slots = self.anatomy.facts.slots
-        known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
-        owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
-        return [
-            call
-            for call in function.nodes_of(cst.Call)
-            if ex.dotted(call.func) in known
-            or (
-                self.anatomy.module.is_statement(call)
-                and (base := ex.receiver(call)) is not None
-                and slots.of(base) in owners - {None}
-            )
-        ]
 
     def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
         """Whether the run itself tells what lasts of its results, as they come."""
