@@ -230,6 +230,9 @@ class _Search:
                     parts = list(_parts(self.anatomy, function, write.value))
                     parts += _added(self.anatomy, function, write.slot, 0, write.node) if place[0] != "var" else []
                     yield _Way(write.node, place, write.slot, self.anatomy, parts)
+            elif write.kind == "cut" and _empties(write.node) and self._lasts(place):
+                added = list(_added(self.anatomy, function, write.slot, 0, write.node))
+                yield _Way(write.node, place, write.slot, self.anatomy, added)
         for parameter in parameters(function):
             slot = self.slots.parameter(function, parameter.name.value)
             is_list = Kind.HISTORY in self.anatomy.facts.of(slot) or _is_list(parameter)
@@ -445,6 +448,11 @@ def _is_digest(way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
         return False
     newest = [at for at, value in rest.items() if (part := ex.slice_of(value)) is None or part.lower is not None]
     return bool(made) and not (newest and made[0] > newest[-1])
+
+
+def _empties(node: cst.CSTNode) -> bool:
+    """`talk.clear()`."""
+    return isinstance(node, cst.Call) and ex.called_name(node) == "clear"
 
 
 def _cuts_front(node: cst.CSTNode) -> bool:

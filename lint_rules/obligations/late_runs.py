@@ -7,6 +7,7 @@ store.add(key, answer)                          # what the tools have done is to
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
@@ -24,6 +25,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.twins import Unplaced
 from lint_rules.syntax.walk import walk
 
 
@@ -31,7 +33,7 @@ from lint_rules.syntax.walk import walk
 class LateRun:
     """`told` tells what lasts of the turn that `run` has run. A way passes by it: the error of a later request of that,
     the reader of a generator, who stops at `leaves`, or what fails there to send the answer. Where the function runs
-    the tools itself, `run` is the later `request`.
+    the tools itself, `run` is the later `request`. `leaves` is `run` where a helper tells it that was put in its place.
     """
 
     run: cst.Call
@@ -46,7 +48,8 @@ def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRu
     for function in anatomy.module.functions:
         runs = anatomy.turns.requests(function) if function.kind == "function" and function not in known else []
         found = (late for run in runs if len(runs) <= MOST_REQUESTS for late in search.of(function, run))
-        yield from {late.told: late for late in found if search.is_own(function, late.leaves)}.values()
+        seen = (late if search.is_own(function, late.leaves) else replace(late, leaves=late.run) for late in found)
+        yield from {late.told: late for late in seen if search.is_own(function, late.leaves)}.values()
 
 
 class _Search:
@@ -59,7 +62,11 @@ class _Search:
 
     def is_own(self, function: Scope, node: cst.CSTNode) -> bool:
         """Whether a node of a function stands in it as it was written, and in no helper that was put in its place."""
-        line, module = self.anatomy.line(node), self.anatomy.module
+        module = self.anatomy.module
+        try:
+            line = self.anatomy.line(node)
+        except Unplaced:
+            return False
         around = [each for each in module.functions if each.kind == "function" and self.anatomy.line(each.node) <= line]
         owner = max(around, key=lambda each: self.anatomy.line(each.node), default=None)
         return owner is not None and (owner is function or module.inside(owner.node, function.node))

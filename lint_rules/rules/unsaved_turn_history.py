@@ -302,12 +302,13 @@ def _told_late(found: LateRun) -> Draft:
     run, cure = ex.source(found.run.func, 40), "store what was done in a `finally`, or each message as it comes"
     if found.way in {"error", "request"}:
         round_of = f" in a later round of `{run}`" if found.way == "error" else " of a later request"
+        passed = "what stores the turn behind it" if found.leaves is found.run else "this"
         message = (
-            f"an error{round_of} passes by this: the replies and tool results of the turn are lost,"
+            f"an error{round_of} passes by {passed}: the replies and tool results of the turn are lost,"
             " though its tools have run, and the next turn runs them again"
         )
         noted = "the turn, in which a request may fail" if found.way == "error" else "this request may fail"
-        return Draft(found.leaves, message, cure, (Note(found.run, noted),))
+        return Draft(found.leaves, message, cure, beside(found.leaves, [Note(found.run, noted)]))
     how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (
         f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"
