@@ -315,6 +315,28 @@ KEEPERS = {
 }
 """Calls of libraries that make an object which keeps one conversation, and where they are imported from."""
 
+GRAPHS = {"StateGraph": ("langgraph.",), "MessageGraph": ("langgraph.",)}
+TOOL_STEPS = frozenset({"ToolNode"})
+AGENTS = {
+    "Agent": ("pydantic_ai.", "agents."),
+    "AgentExecutor": ("langchain.", "langchain_classic."),
+    "CompiledStateGraph": ("langgraph.",),
+    "create_agent": ("langchain.",),
+    "create_react_agent": ("langgraph.",),
+    **GRAPHS,
+}
+AGENT_RUNNERS = {"Runner": ("agents.",)}
+"""What libraries make an agent by that runs its tools itself, and run it by, and where it is imported from.
+
+Of a graph, the steps do so. Source: Pydantic AI, Agents; LangChain, Agents; LangGraph, Graph API; OpenAI Agents SDK.
+"""
+AGENT_RUNS = frozenset(
+    {"run", "run_sync", "run_stream", "run_streamed", "iter", "invoke", "ainvoke", "stream", "astream"}
+)
+"""Their methods that run one."""
+TOOL_RUNNERS = frozenset({"tool_runner"})
+"""What sends requests, runs the tools of the replies, and keeps the messages. Source: Anthropic SDK, Tool helpers."""
+
 TOOL_NAMES = frozenset({"tool_name", "function_name", "func_name", "fn_name", "tool", "function"})
 """Parameters that name the tool to run."""
 

@@ -37,6 +37,7 @@ _LANGCHAIN_MODELS = ("Chat", "create_react")
 _ENDPOINTS = tuple(frozenset(name.split(".")) for name in words.ENDPOINTS)
 _LONGEST_ENDPOINT = 3
 _SESSION_ENDS = frozenset(name.rpartition(".")[2] for name in words.SESSION_FACTORIES)
+_OF_AGENTS = tuple(package for packages in words.AGENTS.values() for package in packages)
 
 
 class Evidence(Signs):
@@ -186,7 +187,13 @@ class Evidence(Signs):
     @cached_property
     def request(self) -> bool:
         """A call that asks a model, by its name or by its keywords."""
-        return self._asks_by_keywords() or self._calls_endpoint() or self.goes_on_with_chat
+        return self._asks_by_keywords() or self._calls_endpoint() or self.goes_on_with_chat or self._runs_agent()
+
+    def _runs_agent(self) -> bool:
+        """The agent of a library, which is imported here."""
+        return not words.AGENT_RUNS.isdisjoint(self.called) and any(
+            full.startswith(_OF_AGENTS) for full in self.imported.values()
+        )
 
     @cached_property
     def goes_on_with_chat(self) -> bool:

@@ -6,12 +6,13 @@ self.messages = [{"role": "user", "content": digest}, *self.messages[-4:]]
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.how_sent import how_sent
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
@@ -24,6 +25,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
+_PLACES = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
 _HOPS = 3
 _DEEPEST = 5
 _SAME = frozenset({"strip", "rstrip", "lstrip", "len", "bool", "str"})
@@ -37,7 +39,7 @@ _Part = cst.BaseExpression | cst.StarredElement
 class _Way:
     """At `node` another list, of `parts`, takes the place of `history`, which lives in `place` as seen from there.
 
-    `there` is the file in which that is written, in `callee`, if it is not done at `node` itself.
+    `there` is the file in which that is written, in `callee`, if it is not done at `node` itself. `is_text`: no list.
     """
 
     node: cst.CSTNode
@@ -46,13 +48,14 @@ class _Way:
     there: Anatomy
     parts: list[_Part]
     callee: Scope | None = None
+    is_text: bool = False
 
 
 @record
 class Digest:
     """At `node` messages of `history` give way to what `request` makes of them; at `empty` that may be nothing.
 
-    `left`: there they are only left out, as nothing was made of them.
+    `left`: there they are only left out, as nothing was made of them. `text`: they were kept as a text by then.
     """
 
     node: cst.CSTNode
@@ -60,6 +63,7 @@ class Digest:
     request: cst.Call
     empty: Shown
     left: bool = False
+    text: bool = False
 
 
 def lost_digests(anatomy: Anatomy) -> Iterator[Digest]:
@@ -90,14 +94,56 @@ class _Search:
                             yield Digest(way.node, way.history, request, (self.anatomy, text))
                             return
         for way in ways:
-            if not self._takes(way, request, names):
-                continue
-            tested = _tests(self.anatomy, function, request, names, way.node)
-            if tested is not None and way.place in self._told(function, request):
-                empty = next(self._empty(self.anatomy, function, request, names, way.node), next(iter(tested), None))
+            takes = self._takes(way, request, names) or self._takes_over(function, way, request, names)
+            if takes and way.place in self._told(function, request):
+                empty = self._unasked(function, request, names, way.node)
                 if empty is not None:
-                    yield Digest(way.node, way.history, request, empty)
+                    yield Digest(way.node, way.history, request, empty, text=way.is_text)
                     return
+        yield from self._beside(function, request, names, ways)
+
+    def _unasked(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> Shown | None:
+        """What shows that a text may be nothing at a place, if no test on the way there asks for it."""
+        tested = _tests(self.anatomy, function, request, names, node)
+        if tested is None:
+            return None
+        return next(self._empty(self.anatomy, function, request, names, node), next(iter(tested), None))
+
+    def _beside(self, function: Scope, request: cst.Call, names: set[str], ways: list[_Way]) -> Iterator[Digest]:
+        """Where older messages are left out of a list, and what was made of them is kept somewhere else.
+
+        `self.summary = digest`, and then `del self.talk[:-8]`.
+        """
+        if not self._is_kept(function, request, names) or self._is_answer(function, request, names):
+            return
+        told = self._told(function, request)
+        for node, place, history in self._rests(function, ways):
+            digests = place in told and not _sends(self.anatomy, request, history)
+            empty = self._unasked(function, request, names, node) if digests else None
+            if empty is not None:
+                yield Digest(node, history, request, empty)
+                return
+
+    def _is_kept(self, function: Scope, request: cst.Call, names: set[str]) -> bool:
+        """Whether a text is put into a place that lasts, or handed to what may keep it."""
+        for node in function.nodes_of(cst.Assign):
+            places = map(self.slots.of, ex.targets(node)) if holds([node.value], request, names) else ()
+            if any(place is not None and self._lasts(self.anatomy.aliases.of(place)) for place in places):
+                return True
+        calls = (call for call in function.nodes_of(cst.Call) if call is not request and self.anatomy.keeps(call))
+        return any(holds([arg.value for arg in call.args], request, names) for call in calls)
+
+    def _is_answer(self, function: Scope, request: cst.Call, names: set[str]) -> bool:
+        """Whether a text is stored as what the model has said in the talk."""
+        stored = (one for one in self.anatomy.transcript.stored(function) if one.role == "assistant")
+        return any(part is request or is_read(part, names) for one in stored for part in walk(one.node))
+
+    def _rests(self, function: Scope, ways: list[_Way]) -> Iterator[tuple[cst.CSTNode, Slot, Slot]]:
+        """Where a list has only its newest messages from then on: the place, where the list lives, and its name."""
+        yield from ((way.node, way.place, way.history) for way in ways if way.callee is None and _is_rest(way))
+        for write in self.anatomy.writes.by_function[function]:
+            if _cuts_front(write.node):
+                yield write.node, self.anatomy.aliases.of(write.slot), write.slot
 
     def left_out(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:
         """Where the older messages are left out alone, as the request has failed or gave nothing: else it is put there.
@@ -107,14 +153,35 @@ class _Search:
         names = _derived(self.anatomy, function, request)
         if not any(self._takes(way, request, names) for way in ways):
             return
-        told, aliases = self._told(function, request), self.anatomy.aliases
-        rests = [(way.node, way.place, way.history) for way in ways if way.callee is None and _is_rest(way)]
-        cuts = (write for write in self.anatomy.writes.by_function[function] if _cuts_front(write.node))
-        rests += [(write.node, aliases.of(write.slot), write.slot) for write in cuts]
-        for node, place, history in rests:
+        told = self._told(function, request)
+        for node, place, history in self._rests(function, ways):
             empty = self._without(function, request, names, node) if place in told else None
             if empty is not None:
                 yield Digest(node, history, request, (self.anatomy, empty), left=True)
+
+    def _takes_over(self, function: Scope, way: _Way, request: cst.Call, names: set[str]) -> bool:
+        """Whether a text takes the place of one that was kept of older messages, and of which it is made.
+
+        `self.summary = ask(f"So far: {self.summary}. New: {lines}")`.
+        """
+        if not way.is_text or not holds(list(way.parts), request, names):
+            return False
+        read = {self.anatomy.aliases.of(slot) for slot in self._made_of(function, way.parts, request)}
+        asked = (slot for slot in self._told(function, request) if Kind.HISTORY in self.anatomy.facts.of(slot))
+        return way.place not in read and any(True for _ in asked)
+
+    def _made_of(self, function: Scope, parts: Sequence[cst.CSTNode], request: cst.Call) -> Iterator[Slot]:
+        """The places that some values are made of, by way of names, but for what goes into a request."""
+        queue, seen = list[cst.CSTNode](parts), set[str]()
+        for whole in queue:
+            for node in walk(whole):
+                inside = self.anatomy.module.inside(node, request)
+                slot = self.slots.of(node) if isinstance(node, _PLACES) and not inside else None
+                if slot is not None:
+                    yield slot
+                if isinstance(node, cst.Name) and not inside and node.value not in seen:
+                    seen.add(node.value)
+                    queue += bound_values(self.anatomy, function, node.value)
 
     def _without(self, function: Scope, request: cst.Call, names: set[str], node: cst.CSTNode) -> cst.CSTNode | None:
         """What leads to a place where a request has failed or given nothing, if nothing leads there with its text."""
@@ -161,7 +228,11 @@ class _Search:
             if write.kind == "replace" or (write.kind == "rebind" and self._lasts(place)):
                 if write.value is not None:
                     parts = list(_parts(self.anatomy, function, write.value))
+                    parts += _added(self.anatomy, function, write.slot, 0, write.node) if place[0] != "var" else []
                     yield _Way(write.node, place, write.slot, self.anatomy, parts)
+            elif write.kind == "cut" and _empties(write.node) and self._lasts(place):
+                added = list(_added(self.anatomy, function, write.slot, 0, write.node))
+                yield _Way(write.node, place, write.slot, self.anatomy, added)
         for parameter in parameters(function):
             slot = self.slots.parameter(function, parameter.name.value)
             is_list = Kind.HISTORY in self.anatomy.facts.of(slot) or _is_list(parameter)
@@ -171,6 +242,12 @@ class _Search:
                     yield _Way(leaves, slot, slot, self.anatomy, list(_parts(self.anatomy, function, value)))
         for call in function.nodes_of(cst.Call):
             yield from self._by_callee(call)
+        for node in function.nodes_of(cst.Assign):
+            for history in map(self.slots.of, ex.targets(node)):
+                if history is not None and history not in self.anatomy.writes.by_slot:
+                    kept = self.anatomy.aliases.of(history)
+                    if self._lasts(kept) and history[:2] != ("var", function):
+                        yield _Way(node, kept, history, self.anatomy, [node.value], is_text=True)
 
     def _lasts(self, place: Slot) -> bool:
         """Whether a list is there when its function has ended: so is one of an object that it was handed."""
@@ -191,6 +268,8 @@ class _Search:
 
     def _takes(self, way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
         """Whether the new list has a message with a text, and the old ones are not all there."""
+        if way.is_text:
+            return False
         if way.callee is None:
             return _is_digest(way, text, names) and (not isinstance(way.node, cst.Return) or self._goes_on(way, names))
         if way.node is text or not holds([arg.value for arg in way.node.args], text, names):  # type: ignore[attr-defined]
@@ -242,6 +321,9 @@ class _Search:
         for text in ErrorAnswers(there).left(function, request):
             if not _says_again(text.anatomy, text.function, text.request, text.text):
                 yield text.anatomy, text.node
+        for call in function.nodes_of(cst.Call):
+            if call is not request and holds([arg.value for arg in call.args], request, names):
+                yield from _given_for_nothing(there, call)
         found = body(there, request) if hops < _HOPS else None
         for ask in found[0].turns.requests(found[1]) if found is not None else ():
             inner, callee = found  # type: ignore[misc]
@@ -253,6 +335,29 @@ class _Search:
                         yield from self._empty(inner, callee, ask, given, leaves, hops + 1)
                 elif leaves.value is not None and ex.text(leaves.value) == "" and inner.leads(callee, [ask], [leaves]):
                     yield inner, leaves
+
+
+def _sends(there: Anatomy, request: cst.Call, history: Slot, hops: int = 0) -> bool:
+    """Whether a request sends a list as the talk that is to be gone on with, itself or in what it runs."""
+    asked, found = there.facts.calls.get(request), body(there, request) if hops < _HOPS else None
+    if asked is not None and asked.history is not None:
+        return bool(how_sent(there, asked.history, history))
+    if found is None:
+        return False
+    inner, callee = found
+    bound = inner.facts.slots.bindings(request, callee)
+    known = [parameter for parameter, value in bound if how_sent(there, value, history)]
+    known += [history] if inner is there and root_object(history)[0] == "attr" else []
+    return any(_sends(inner, ask, slot, hops + 1) for ask in inner.turns.requests(callee) for slot in known)
+
+
+def _given_for_nothing(there: Anatomy, call: cst.Call) -> Iterator[Shown]:
+    """Where a helper that reads a text gives back nothing for some: `return {"summary": ""}`."""
+    found = body(there, call) if there.module.is_statement(call) is False else None
+    for leaves in found[1].nodes_of(cst.Return) if found is not None else ():
+        parts = [*ex.dict_items(leaves.value).values(), leaves.value] if leaves.value is not None else []
+        if any(map(_is_nothing, parts)):
+            yield found[0], leaves  # type: ignore[index]
 
 
 def _tests(
@@ -345,6 +450,11 @@ def _is_digest(way: _Way, text: cst.CSTNode, names: set[str]) -> bool:
     return bool(made) and not (newest and made[0] > newest[-1])
 
 
+def _empties(node: cst.CSTNode) -> bool:
+    """`talk.clear()`."""
+    return isinstance(node, cst.Call) and ex.called_name(node) == "clear"
+
+
 def _cuts_front(node: cst.CSTNode) -> bool:
     """`del talk[:-4]`."""
     at = ex.slice_of(node.target) if isinstance(node, cst.Del) and isinstance(node.target, cst.Subscript) else None
@@ -377,9 +487,9 @@ def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: in
             else:
                 yield element.value
     elif isinstance(value, cst.Name) and made and depth < _DEEPEST:
-        for each in made:
-            yield from _parts(there, function, each, depth + 1)
-        yield from _added(there, function, slot, depth)
+        known = [part for each in made for part in _parts(there, function, each, depth + 1)]
+        known += _added(there, function, slot, depth)
+        yield from known or [cst.StarredElement(value)]  # filled in another way
     elif (parts := sources(value)) and not isinstance(value, cst.Subscript):
         for part in parts:
             yield from _parts(there, function, part, depth + 1)
@@ -387,11 +497,15 @@ def _parts(there: Anatomy, function: Scope, value: cst.BaseExpression, depth: in
         yield cst.StarredElement(value)
 
 
-def _added(there: Anatomy, function: Scope, slot: Slot | None, depth: int) -> Iterator[_Part]:
-    """What a function adds to a list that it has begun."""
+def _added(
+    there: Anatomy, function: Scope, slot: Slot | None, depth: int, behind: cst.CSTNode | None = None
+) -> Iterator[_Part]:
+    """What a function adds to a list that it has begun, behind a place."""
     for call in there.facts.grown(slot) if slot is not None else ():
         added = call.args[0].value
         if there.module.scope_of[call].function is not function:
+            continue
+        if behind is not None and not there.module.before(behind, call):
             continue
         if ex.called_name(call) == "extend":
             yield from _parts(there, function, added, depth + 1)
@@ -422,6 +536,10 @@ def _root(node: cst.CSTNode) -> cst.CSTNode:
     while isinstance(node, (cst.Attribute, cst.Subscript, cst.StarredElement)):
         node = node.value
     return node
+
+
+def _is_nothing(value: cst.BaseExpression) -> bool:
+    return ex.text(value) == "" or ex.dotted(value) == "None"
 
 
 def _is_constant(value: cst.BaseExpression) -> bool:

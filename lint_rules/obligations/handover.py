@@ -103,7 +103,7 @@ class _Search:
     def _untold(self, function: Scope, slot: Slot, ran: list[Stored]) -> Iterator[Unhanded]:
         """A list that goes nowhere, where what lasts is told how the turn ended, but not on each way."""
         told = self._told(function, ran, replies=True)
-        same = self._of_same_store(function, told)
+        same = set(self.anatomy.points(function, self.late.told_alike(function, told)))
         lost = [replace(each, told=True) for each in self._lost(function, slot, ran, told, same)] if told else []
         reports = self._told(function, ran, replies=False) if told and not lost else []
         if reports:
@@ -254,23 +254,6 @@ class _Search:
     def _is_short(self, function: Scope) -> bool:
         """Whether its calls may be looked at, each with each other."""
         return len(function.nodes_of(cst.Call)) <= _MOST_CALLS
-
-    def _of_same_store(self, function: Scope, told: list[cst.CSTNode]) -> set[Point]:
-        """Where what is told at some places is told anything, by the same function or object, or in the same list."""
-        slots = self.anatomy.facts.slots
-        known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
-        owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
-        stored = self.anatomy.transcript.stored(function)
-        lists = {one.slot for one in stored if one.node in told}
-        same: list[cst.CSTNode] = [one.node for one in stored if one.slot in lists]
-        for call in function.nodes_of(cst.Call):
-            base = ex.receiver(call)
-            owner = slots.of(base) if base is not None else None
-            if self.anatomy.module.is_statement(call) and (
-                ex.dotted(call.func) in known or (owner is not None and owner in owners)
-            ):
-                same.append(call)
-        return set(self.anatomy.points(function, same))
 
     def _hands_over(self, node: cst.CSTNode, slot: Slot, function: Scope) -> bool:
         if isinstance(node, cst.Assign):

@@ -7,10 +7,12 @@ from collections.abc import Container
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.messages.classes import body, run_elsewhere
+from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.executions import executions
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object
 from lint_rules.obligations.again import Again
@@ -51,6 +53,7 @@ class LateRequests:
     def results(self, there: Anatomy, function: Scope) -> list[tuple[cst.CSTNode, Slot | None]]:
         """Where a function stores the results of tools, and in what, also in an object of another file."""
         if function not in self._results:
+            self._results[function] = []  # of functions that run each other, the first tells
             self._results[function] = self._find_results(there, function)
         return self._results[function]
 
@@ -62,7 +65,17 @@ class LateRequests:
             if one.answers:
                 found.append((one.node, one.slot or (slots.of(base) if base is not None else None)))
         found += [(call, None) for call in executions(there.facts, there.transcript, function)]
+        known = {node for node, _ in found}
+        found += [
+            (call, None) for call in function.nodes_of(cst.Call) if call not in known and self._runs_all(there, call)
+        ]
         return found
+
+    def _runs_all(self, there: Anatomy, call: cst.Call) -> bool:
+        """`results = executor.run(reply.tool_calls)`: whether a function of another file runs all calls of a reply."""
+        handed = any(Kind.CALLS in there.facts.kinds(arg.value) for arg in call.args)
+        found = run_elsewhere(there, call) if handed and call not in there.facts.calls else None
+        return found is not None and any(self.results(found[0], here) for here in found[0].calls.may_run(found[1]))
 
     def given_back(self, function: Scope) -> list[cst.Return]:
         """Where a function gives back what tools gave it, in whatever that was put."""
@@ -73,14 +86,34 @@ class LateRequests:
             names |= places.derived(function, node, put=True, others=asks)
         return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
 
+    def told_alike(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.CSTNode]:
+        """Where what is told at some places is told anything, by one function or object, or in one list or table."""
+        anatomy, slots, touched = self._anatomy, self._anatomy.facts.slots, self._anatomy.resources.of
+        calls = [node for node in told if isinstance(node, cst.Call)]
+        known = {ex.dotted(call.func) for call in calls}
+        owners = {slots.of(base) for call in calls if (base := ex.receiver(call)) is not None} - {None}
+        rows = frozenset[str]().union(*(touched(call).made for call in calls))
+        stored = anatomy.transcript.stored(function)
+        lists = {one.slot for one in stored if one.node in told}
+        same: list[cst.CSTNode] = [one.node for one in stored if one.slot in lists]
+        for call in function.nodes_of(cst.Call):
+            base = ex.receiver(call)
+            of_owner = base is not None and slots.of(base) in owners and anatomy.module.is_statement(call)
+            alike = of_owner or ex.dotted(call.func) in known or not rows.isdisjoint(touched(call).made if rows else ())
+            same += [call] if alike else []
+        return same
+
     def runs_tools(self, call: cst.Call) -> bool:
-        """Whether a call runs a function of the project that asks a model, and stores what tools have given then."""
+        """Whether a call asks a model, and behind it stores what tools have given: by a function of the project.
+
+        Or by the agent of a library.
+        """
         return self._runs_tools(self._anatomy, call, 0)
 
     def _runs_tools(self, there: Anatomy, call: cst.Call, depth: int) -> bool:
         found = body(there, call) if depth <= _DEEPEST else None
         if found is None:
-            return False
+            return runs_agent(there, call)
         if found not in self._answering:
             self._answering[found] = False  # of functions that run each other, the first tells
             self._answering[found] = any(
@@ -153,7 +186,7 @@ class LateRequests:
     def _fails(self, there: Anatomy, call: cst.Call) -> bool:
         found = body(there, call)
         if found is None:
-            return False
+            return runs_agent(there, call)
         if found not in self._failing:
             self._failing[found] = False  # of functions that run each other, the first tells
             self._failing[found] = self._leave(*found)

@@ -7,6 +7,7 @@ store.add(key, answer)                          # what the tools have done is to
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
@@ -24,6 +25,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.twins import Unplaced
 from lint_rules.syntax.walk import walk
 
 
@@ -31,7 +33,7 @@ from lint_rules.syntax.walk import walk
 class LateRun:
     """`told` tells what lasts of the turn that `run` has run. A way passes by it: the error of a later request of that,
     the reader of a generator, who stops at `leaves`, or what fails there to send the answer. Where the function runs
-    the tools itself, `run` is the later `request`.
+    the tools itself, `run` is the later `request`. `leaves` is `run` where a helper tells it that was put in its place.
     """
 
     run: cst.Call
@@ -46,7 +48,8 @@ def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRu
     for function in anatomy.module.functions:
         runs = anatomy.turns.requests(function) if function.kind == "function" and function not in known else []
         found = (late for run in runs if len(runs) <= MOST_REQUESTS for late in search.of(function, run))
-        yield from {late.told: late for late in found if search.is_own(function, late.leaves)}.values()
+        seen = (late if search.is_own(function, late.leaves) else replace(late, leaves=late.run) for late in found)
+        yield from {late.told: late for late in seen if search.is_own(function, late.leaves)}.values()
 
 
 class _Search:
@@ -59,7 +62,11 @@ class _Search:
 
     def is_own(self, function: Scope, node: cst.CSTNode) -> bool:
         """Whether a node of a function stands in it as it was written, and in no helper that was put in its place."""
-        line, module = self.anatomy.line(node), self.anatomy.module
+        module = self.anatomy.module
+        try:
+            line = self.anatomy.line(node)
+        except Unplaced:
+            return False
         around = [each for each in module.functions if each.kind == "function" and self.anatomy.line(each.node) <= line]
         owner = max(around, key=lambda each: self.anatomy.line(each.node), default=None)
         return owner is not None and (owner is function or module.inside(owner.node, function.node))
@@ -73,7 +80,7 @@ class _Search:
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
         wanted = {head: node for node in told for head in (node, *self._headers(function, node, run))}
-        same = self._same(function, told)
+        same = self.late.told_alike(function, told)
         begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
         given_back = [] if elsewhere else self.late.given_back(function)
         barred = set(
@@ -109,7 +116,7 @@ class _Search:
         again, ran = Again(self.anatomy, function), self._ran(function)
         stored = self.anatomy.transcript.stored(function)
         keeps = [one.node for one in stored if one.slot is not None and self.late.may_last(one.slot, function)]
-        same = self._same(function, told)
+        same = self.late.told_alike(function, told)
         loops = [head for node in same for head in self._headers(function, node, run) if _goes_through(head, node)]
         kept = set(self.anatomy.points(function, [*keeps, *told, *same, *loops]))
         return not again.leads(ran, set(again.points(run)), kept, exceptions=False) or bool(kept & set(ran))
@@ -199,24 +206,6 @@ class _Search:
                 return False
             given = given or bool(asked and yields)
         return given
-
-    def _same(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.Call]:
-        """Where what is told of the run is told anything: by the same function or object, or in the same table."""
-        slots, resources = self.anatomy.facts.slots, self.resources
-        rows = frozenset[str]().union(*(resources.of(node).made for node in told if isinstance(node, cst.Call)))
-        known = {ex.dotted(node.func) for node in told if isinstance(node, cst.Call)}
-        owners = {slots.of(base) for node in told if isinstance(node, cst.Call) and (base := ex.receiver(node))}
-        return [
-            call
-            for call in function.nodes_of(cst.Call)
-            if ex.dotted(call.func) in known
-            or (
-                self.anatomy.module.is_statement(call)
-                and (base := ex.receiver(call)) is not None
-                and slots.of(base) in owners - {None}
-            )
-            or (rows and not rows.isdisjoint(resources.of(call).made))
-        ]
 
     def _is_kept_within(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> bool:
         """Whether the run itself tells what lasts of its results, as they come."""

@@ -63,7 +63,7 @@ def late_saves(anatomy: Anatomy) -> Iterator[LateSave]:
     for loop in anatomy.module.nodes_of(cst.While):
         yield from search.of(anatomy.module.scope_of[loop].function, loop)
     for function in anatomy.module.functions:
-        yield from search.begun_with_load(function) if function.kind == "function" else ()
+        yield from search.begun_with_load(function) if function.kind in {"function", "module"} else ()
 
 
 def late_returns(anatomy: Anatomy) -> Iterator[LateReturn]:
@@ -131,7 +131,8 @@ class _Search:
         again = Again(self.anatomy, function)
         ends = {again.graph.raises, again.graph.exit}
         for ask in asks if saves else ():
-            kept = {place_of(self.anatomy, slot) for slot in self.late.kept(ask)}
+            handed = {slot for arg in ask.args if (slot := self.anatomy.facts.slots.of(arg.value)) is not None}
+            kept = {place_of(self.anatomy, slot) for slot in self.late.kept(ask) or handed}
             here = self.late.points(again, ask)
             for save, stores in saves.items():
                 read = {slot for slot in kept if self._is_read_from(slot, again, ask, stores)}

@@ -17,6 +17,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.again import Again
@@ -248,15 +249,19 @@ class _Finder:
                 return
 
     def _asks_apart(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that only asks with messages of its own: a tool, which its results are of."""
+        """Whether no calls come of what a call asks, by a function that has messages of its own, or offers no tools.
+
+        The one is a tool, which its results are of; the other a summary.
+        """
         callee = self.facts.slots.callee(call)
         asked = [
-            request.history
+            request
             for function in (self.anatomy.calls.reachable(callee) if callee is not None else ())
             for node in self.anatomy.calls.llm_calls.get(function, ())
             if (request := self.facts.calls.get(node)) is not None
         ]
-        return bool(asked) and all(history is not None and self._is_own(history) for history in asked)
+        own = all(request.history is not None and self._is_own(request.history) for request in asked)
+        return bool(asked) and (own or not any(may_call_tools(self.anatomy, request.node) for request in asked))
 
     def _is_own(self, history: cst.BaseExpression) -> bool:
         """Whether what is sent is made for it, where it stands or under a name."""

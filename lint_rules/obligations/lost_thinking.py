@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.offers import given_to
 from lint_rules.anatomy.rounds.replies import replies
 from lint_rules.syntax import expressions as ex
@@ -24,7 +25,7 @@ def lost_thinking(anatomy: Anatomy) -> Iterator[tuple[cst.BaseExpression, cst.CS
     told: set[cst.CSTNode] = set()
     for offer, read in replies(anatomy) if "thinking" in anatomy.module.text else ():
         switch = next((node for node in given_to(anatomy, offer.request, "thinking") if _is_on(node)), None)
-        if switch is None or offer.request in told:
+        if switch is None or offer.request in told or runs_agent(anatomy, offer.request):
             continue
         told.add(offer.request)
         by = {anatomy.module.scope_of[offer.request].function, *read.by}

@@ -66,7 +66,8 @@ function that knows of calls. Silent: messages of some roles only; histories in 
 stand.
 
 A request that switches thinking on and offers tools is reported when calls are read of its reply, nobody gets the whole
-reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back.
+reply, and nothing there speaks of signatures: the thinking of a turn with calls has to be sent back. A runner of the
+SDK, which runs the tools and keeps the messages, is silent.
 
 ## Known problems
 Functions that get a reply and a history, and are called from another file only, are not judged. Of a model's thinking

@@ -18,7 +18,8 @@ Reports messages of a turn that never reach the history with which the next turn
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
 - older messages that give way to what a model makes of them (a summary), where that may be empty, or the text of an
-  error, and nothing asks for it; or that are left out as well where the summary has failed or came back empty;
+  error, and nothing asks for it; or that are left out as well where the summary has failed or came back empty; so for
+  the summary itself, which the next one takes the place of;
 - a coroutine that stores messages, and is called without `await`, or handed to a thread, which drops it.
 
 ## Why is this bad
@@ -93,20 +94,24 @@ what the function has loaded goes with it. A list that a turn gets, and whose lo
 where the turn may fail and the old one goes on.
 
 For a turn that a function runs, itself or in another one: it asks, runs tools, and asks again, and what comes of it is
-in nothing that lasts. What lasts (a store, a table, a list that lives on) is told behind it of what it gives, or puts
-into what it is handed. Reported is an error of a later request that leaves the run and comes to the end past that, or
-in a loop to the next turn, which loads the talk again or begins it with its question; in a generator a `yield` before
-it, also one of the run that is handed out (`yield from`); and a call before it that is awaited and sends the answer,
-whose error leaves the function. Silent: the run itself puts something into what lasts, or takes the errors of its
-requests; each piece is told as it comes. A test for the last word that the run yields counts as its end.
+in nothing that lasts. So does the agent of a library that was given tools (LangChain, LangGraph, Pydantic AI, the
+Agents SDK), as long as no session or thread of the library keeps the turn. What lasts (a store, a table, a list that
+lives on) is told behind it of what it gives, or puts into what it is handed. Reported is an error of a later request
+that leaves the run and comes to the end past that, or in a loop to the next turn, which loads the talk again or begins
+it with its question; in a generator a `yield` before it, also one of the run that is handed out (`yield from`); and a
+call before it that is awaited and sends the answer, whose error leaves the function. Silent: the run itself puts
+something into what lasts, or takes the errors of its requests; each piece is told as it comes. A test for the last word
+that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not
-all the messages. That the reply may be nothing is seen in a default (`or ""`), in a stream of pieces, in what a handler
-or a helper of the project gives back, or in a test of it that does not keep the messages. A list that is emptied and
-filled again is another one in its place. Silent: a test of the text between the request and the loss, also in the
-helper, by which it returns or raises; a text that the program makes of the messages themselves where the model gives
-none.
+all the messages. Or the list has only its newest messages from then on, and the reply is kept somewhere else; or an
+attribute, a global or an entry of one holds what earlier requests have made of older messages, goes into the request,
+and the reply takes its place. That the reply may be nothing is seen in a default (`or ""`), in a stream of pieces, in
+what a handler or a helper of the project gives back, also one that reads the reply, or in a test of it that does not
+keep the messages. A list that is emptied and filled again is another one in its place. Silent: a test of the text
+between the request and the loss, also in the helper, by which it returns or raises; a text that the program makes of
+the messages themselves where the model gives none.
 
 For a column: the row comes from a query, its class has the column with a type of which SQLAlchemy sees no changes in
 place (`JSON`, `ARRAY`, `PickleType`; not within `MutableList.as_mutable`), and a path leads from the append to a
@@ -129,8 +134,8 @@ LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 
 ## Known problems
 A caller in another file, which may store the reply, is not seen: the method that asks would be reported. Messages
-deleted by a clean-up, and a list rebound to new messages in other ways, are not seen, nor is a summary that is kept
-beside the list.
+deleted by a clean-up, and a list rebound to new messages in other ways, are not seen, nor are rows of a table that give
+way to a summary.
 
 ## Fix safety
 There is no fix: where the message belongs depends on what the path means.
@@ -297,12 +302,13 @@ def _told_late(found: LateRun) -> Draft:
     run, cure = ex.source(found.run.func, 40), "store what was done in a `finally`, or each message as it comes"
     if found.way in {"error", "request"}:
         round_of = f" in a later round of `{run}`" if found.way == "error" else " of a later request"
+        passed = "what stores the turn behind it" if found.leaves is found.run else "this"
         message = (
-            f"an error{round_of} passes by this: the replies and tool results of the turn are lost,"
+            f"an error{round_of} passes by {passed}: the replies and tool results of the turn are lost,"
             " though its tools have run, and the next turn runs them again"
         )
         noted = "the turn, in which a request may fail" if found.way == "error" else "this request may fail"
-        return Draft(found.leaves, message, cure, (Note(found.run, noted),))
+        return Draft(found.leaves, message, cure, beside(found.leaves, [Note(found.run, noted)]))
     how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (
         f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"
@@ -333,6 +339,11 @@ def _digest(anatomy: Anatomy, found: Digest) -> Draft:
         message = (
             f"the older messages of `{history}` are left out here, where `{ex.source(found.request.func, 40)}`"
             " has made nothing of them: they are lost without a summary"
+        )
+    if found.text:
+        message = (
+            f"what `{history}` has kept of older messages gives way here to what `{ex.source(found.request.func, 40)}`"
+            f" makes of it: where it {'fails' if fails else 'gives nothing'}, that is lost all the same"
         )
     cure = "go on with the old messages where there is no summary of them"
     notes = [

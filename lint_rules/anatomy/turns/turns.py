@@ -24,6 +24,7 @@ from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
+from lint_rules.anatomy.rounds.agent_runs import runs_agent
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import store_of
@@ -148,7 +149,8 @@ class Turns:
     def reaches_model(self, call: cst.Call) -> bool:
         """Whether a call asks a model, here or in another file, whatever it is handed."""
         callee = self.facts.slots.callee(call)
-        return call in self.facts.calls or self._runs_asker(call) or (callee is not None and self.runs_model(callee))
+        asks = call in self.facts.calls or self._runs_asker(call) or runs_agent(self.anatomy, call)
+        return asks or (callee is not None and self.runs_model(callee))
 
     def runs_model(self, function: Scope) -> bool:
         """Whether a function asks a model, here or in a file that this one imports.
