@@ -63,7 +63,9 @@ counts when its class, in this file or another one of the project, adds to a his
 when a library says so: Gemini chats, memories of LangChain and LlamaIndex, sessions of the OpenAI Agents SDK; what is
 handed to an agent of the same library is used by it, and an agent that a function is handed is used as that does. Class
 attributes and default arguments count when the list grows, under any name it gets in the file; so does a default object
-of a class from elsewhere, in which the file makes a history grow.
+of a class from elsewhere, in which the file makes a history grow. What must change is where the history grows: there
+the finding stands, if that is in the same file, and names where the history is made; of a class attribute, a default
+and a cache it stands where these are made.
 
 Silent: the session of a database, which is told to add and never read; fields of dataclasses and pydantic models, which
 are copied; defaults that are only read, copied or spread, or replaced while they are empty; dicts keyed by session;
@@ -93,7 +95,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.turns.common_histories import CommonHistory, common_histories
 from lint_rules.repairs.cross_session_history import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 
 _HELP = {
     "global": "keep one history per session, under a key that comes with the request",
@@ -108,13 +110,15 @@ _HELP = {
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in common_histories(anatomy):
         module = found.where.module if found.where is not anatomy else None
-        notes = [Note(found.grown, "it grows here", module)]
+        grows_here = found.how in {"global", "object"} and module is None
+        place = found.grown if grows_here else found.node
+        notes = [Note(found.node, "it is made here, once") if grows_here else Note(found.grown, "it grows here", module)]
         if found.serving is not None:
             notes.insert(0, Note(found.serving.node, f"`{found.serving.function.name}` serves all users"))
         if found.evidence is not None and found.evidence.root.node is not found.grown:
             reason = f"it is a message history: {found.evidence.clause}"
             notes.append(Note(found.evidence.root.node, reason, module))
-        yield Draft(found.node, _message(found), _HELP[found.how], tuple(notes), fix=repair(anatomy, found))
+        yield Draft(place, _message(found), _HELP[found.how], beside(place, notes), fix=repair(anatomy, found))
 
 
 def _message(found: CommonHistory) -> str:
