@@ -271,9 +271,10 @@ class Needs(Surroundings):
 
     def shares_history(self) -> bool:
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
-        if self.agent and (self._serves or self._makes_defaults() or self._has_class_list()):
+        serves = self._serves or self.is_run_beside
+        if self.agent and (serves or self._makes_defaults() or self._has_class_list()):
             return True
-        return (self._serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
+        return (serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""

@@ -92,8 +92,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.turns.common_histories import CommonHistory, common_histories
+from lint_rules.finding import Related
 from lint_rules.repairs.cross_session_history import repair
 from lint_rules.rules.draft import Draft, Note, beside
 
@@ -108,13 +108,17 @@ _HELP = {
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for found in common_histories(anatomy):
+    for found in (each for each in common_histories(anatomy) if not each.told):
         module = found.where.module if found.where is not anatomy else None
         grows_here = found.how in {"global", "object"} and module is None
         place = found.grown if grows_here else found.node
-        notes = [Note(found.node, "it is made here, once") if grows_here else Note(found.grown, "it grows here", module)]
+        other = Note(found.node, "it is made here, once") if grows_here else Note(found.grown, "it grows here", module)
+        notes: list[Note | Related] = [other]
         if found.serving is not None:
             notes.insert(0, Note(found.serving.node, f"`{found.serving.function.name}` serves all users"))
+        if found.caller is not None:
+            passing = found.caller.passing
+            notes.insert(0, Related(passing.span, f"`{passing.by}` runs this for all users", passing.path))
         if found.evidence is not None and found.evidence.root.node is not found.grown:
             reason = f"it is a message history: {found.evidence.clause}"
             notes.append(Note(found.evidence.root.node, reason, module))
@@ -132,8 +136,11 @@ def _message(found: CommonHistory) -> str:
     if found.how == "cached":
         return f"`{name}` gives all sessions the same history: one user's messages are sent with another's questions"
     what = "is one history" if found.how == "global" else "keeps one conversation"
-    return f"`{name}` {what} for all users{_served(found.serving)}: one user's messages are sent with another's"
+    return f"`{name}` {what} for all users{_served(found)}: one user's messages are sent with another's"
 
 
-def _served(serving: Serving | None) -> str:
-    return f" of `{serving.function.name}`" if serving is not None and serving.function.name != "<lambda>" else ""
+def _served(found: CommonHistory) -> str:
+    if found.caller is not None:
+        return f" of `{found.caller.passing.by}`"
+    named = found.serving is not None and found.serving.function.name != "<lambda>"
+    return f" of `{found.serving.function.name}`" if named and found.serving is not None else ""
