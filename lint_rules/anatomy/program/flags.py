@@ -251,10 +251,12 @@ def _ends_something(test: cst.If | cst.While) -> bool:
 
 
 _Claimed = str | None
-"""The constant that a flag is set to, as it is written; None for anything else."""
+"""The constant that a flag is set to, as it is written; None for anything else. What is taken out is no more there."""
 
 
 def _constant(claim: cst.CSTNode) -> _Claimed:
+    if isinstance(claim, cst.Call) and ex.called_name(claim) in {"discard", "clear"}:
+        return "False"
     value = claim.value if isinstance(claim, (cst.Assign, cst.AnnAssign)) else None
     said = ex.dotted(value) if value is not None else None
     return said if said in {"True", "False", "None"} else None
@@ -273,6 +275,10 @@ def _decides(anatomy: Anatomy, test: cst.BaseExpression, flags: set[Slot], said:
         return all(sides) if isinstance(test.operator, cst.And) == outcome else any(sides)
     if said is not None and isinstance(test, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(test) in flags:
         return (said == "True") == outcome
+    if said == "False" and isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        _, operator, among = ex.compared(test)
+        if isinstance(operator, (cst.In, cst.NotIn)) and anatomy.facts.slots.of(among) in flags:
+            return isinstance(operator, cst.NotIn) == outcome
     return not flags.isdisjoint(_read(anatomy, test))
 
 
