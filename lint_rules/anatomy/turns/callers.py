@@ -152,10 +152,14 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
     does. `await loop.run_in_executor(None, answer, text)`.
     """
     found: list[tuple[cst.BaseExpression, cst.Call, _Starts, dict[str, bool]]] = []
+    told: set[cst.CSTNode] = set()
     for each, many in begun_elsewhere(anatomy):
+        waited = anatomy.unguarded.is_waited_for(each)
+        if anatomy.turns.are_seen_in(each) if waited else anatomy.turns.begun_there(each) is not None:
+            told.add(each.node)
         where, thread = anatomy.module.scope_of[each.node].function, each.kind == "thread"
         starts: _Starts = ((each.kind, many and anatomy.unguarded.is_begun_again(each), not thread),)
-        if not anatomy.unguarded.is_waited_for(each):
+        if not waited:
             found.append((each.target, each.node, starts, {}))
         elif not anatomy.unguarded.is_guarded(each.node, where):
             starts += ways.starts(where, each.node, thread=thread)
@@ -173,7 +177,7 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
             path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
                 path, function, anatomy.module.path, span, where.name, False, False, starts, through, lasting,
-                handed_on=True, for_all=ways.are_for_all(where) or starts[0][0] == "handler",
+                handed_on=True, told=call in told, for_all=ways.are_for_all(where) or starts[0][0] == "handler",
             )  # fmt: skip
 
 
