@@ -128,7 +128,9 @@ class StoredTurns:
             kept = [save for save, whole in whole_in.items() if self._is_one(load, save, ask, function, whole=whole)]
             if kept and slot is not None:
                 whole = next(filter(None, (whole_in[save] for save in kept)), None)
-                yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
+                here = self._grown_place(load, kept[0])
+                outside, question = self._resources.of(load).lies_outside, here is not None
+                yield Kept(here or slot, ask, [*kept], load, whole, outside, question)
                 return
 
     def _put_back(self, ask: cst.Call, function: Scope) -> Iterator[Kept]:
@@ -591,15 +593,21 @@ class StoredTurns:
             return False
         if one.read & other.made:
             return self._tells_both(load, save, ask, function)
-        return self._grows_what_is_read(load, save) and self._is_told_before(save, load, function)
+        return self._grows_what_is_read(load, save) is not None and self._is_told_before(save, load, function)
 
-    def _grows_what_is_read(self, load: cst.Call, save: cst.Call) -> bool:
-        """Whether what a call runs makes a list or text longer that another one reads, in one file."""
+    def _grown_place(self, load: cst.Call, save: cst.Call) -> Slot | None:
+        """Where the lines of a talk lie that two functions of this file keep, of which one reads what the other adds."""
+        function, runs = self._module.scope_of[save].function, self._facts.slots.callee(save)
+        is_told = runs is not None and self._is_told_before(save, load, function)
+        return self._grows_what_is_read(load, save) if is_told else None
+
+    def _grows_what_is_read(self, load: cst.Call, save: cst.Call) -> Slot | None:
+        """The list or text that what a call runs makes longer, and another one reads, in one file."""
         (there, reader), (other, grower) = (body(self._anatomy, call) or (None, None) for call in (load, save))
         if there is None or there is not other or reader is None or grower is None:
-            return False
+            return None
         turns = there.stored_turns
-        return any(any(turns._reads(reader, place)) for place in turns._grown(grower))
+        return next((place for place in turns._grown(grower) if any(turns._reads(reader, place))), None)
 
     def _is_told_before(self, save: cst.Call, load: cst.Call, function: Scope) -> bool:
         """Whether what stores the answer has stored something, too, before it is loaded: the question."""
