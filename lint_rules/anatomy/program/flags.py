@@ -260,7 +260,11 @@ None for anything else.
 def _said(claim: cst.CSTNode) -> _Claimed:
     if isinstance(claim, cst.Call):
         name = ex.called_name(claim)
-        return None, False if name in {"discard", "clear"} else True if name in {"add", "append", "setdefault"} else None
+        return None, False if name in {"discard", "clear"} else True if name in {
+            "add",
+            "append",
+            "setdefault",
+        } else None
     value = claim.value if isinstance(claim, (cst.Assign, cst.AnnAssign)) else None
     said = ex.dotted(value) if value is not None else None
     keyed = isinstance(claim, cst.Assign) and any(isinstance(target, cst.Subscript) for target in ex.targets(claim))

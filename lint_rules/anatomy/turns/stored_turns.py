@@ -596,7 +596,7 @@ class StoredTurns:
         return self._grows_what_is_read(load, save) is not None and self._is_told_before(save, load, function)
 
     def _grown_place(self, load: cst.Call, save: cst.Call) -> Slot | None:
-        """Where the lines of a talk lie that two functions of this file keep, of which one reads what the other adds."""
+        """Where the lines of a talk lie that two functions of this file keep: one reads what the other adds."""
         function, runs = self._module.scope_of[save].function, self._facts.slots.callee(save)
         is_told = runs is not None and self._is_told_before(save, load, function)
         return self._grows_what_is_read(load, save) if is_told else None
