@@ -65,7 +65,8 @@ handed to an agent of the same library is used by it, and an agent that a functi
 attributes and default arguments count when the list grows, under any name it gets in the file; so does a default object
 of a class from elsewhere, in which the file makes a history grow. What must change is where the history grows: there
 the finding stands, if that is in the same file, and names where the history is made; of a class attribute, a default
-and a cache it stands where these are made.
+and a cache it stands where these are made. Where looplint was given the folder, a global that handlers of other files
+make longer, directly or through further files, is reported where it lies; else where the handler comes to it.
 
 Silent: the session of a database, which is told to add and never read; fields of dataclasses and pydantic models, which
 are copied; defaults that are only read, copied or spread, or replaced while they are empty; dicts keyed by session;
