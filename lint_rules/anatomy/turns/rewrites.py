@@ -391,7 +391,7 @@ def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
     for save in sorted(storage.saves(function), key=lambda save: not storage.is_history(save.value)):
         for origin in storage.origins(save.value, function):
             load = origin.load
-            if load is None or not origin.history:
+            if load is None or not origin.history or load.node in races.anatomy.turns.requests(function):
                 continue
             if load.place.is_rewritten_at(save.place) or storage.is_put_back(origin, save, function):
                 if (load.outside and save.outside) or origin.encoded:
@@ -408,9 +408,14 @@ def _comes_between(start: Start, function: Scope) -> bool:
 
 
 def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
-    """Whether no other run can load between a load and a save, or the store refuses what is stale."""
+    """Whether no other run can load between a load and a save, or the store refuses what is stale.
+
+    Nor is anything saved that is loaded later only.
+    """
     module = races.module
     where = module.scope_of[load].function
+    if where is function and not module.inside(load, save) and not races.anatomy.leads(function, [load], [save]):
+        return True
     if where is function and one_lock(races, function, load, save):
         return True
     if where is not function and races.locks.held(save, function):
