@@ -181,7 +181,8 @@ def _look(source: bytes, path: str, options: Options, tree: ast.Module | None, n
         return is_imported(path, neighbours, lambda other: mentions.agent(other, options.vocabulary))
 
     for_others = mentions.shortens(source) or mentions.catches(source) or mentions.cuts(source)
-    if not mentions.agent(source, options.vocabulary) and not (for_others and told()):
+    worth = mentions.agent(source, options.vocabulary) or mentions.begins(source)
+    if not worth and not (for_others and told()):
         if tree is None and not is_python(source):
             _parsed(source)
         return Form()

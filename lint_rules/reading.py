@@ -183,7 +183,11 @@ def _anatomy(
         found = _summaries("said", dict(importing).items(), options, project, read, said_by, 1)
         return [each for said in found for each in said if each.path == os.path.abspath(module.path)]
 
-    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said, in_messages)
+    def tells(path: str) -> bool:
+        known = importers_of(path, project) if project is not None else ()
+        return any(importer == module.path for importer, _ in known)
+
+    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said, in_messages, tells)
     return anatomy
 
 

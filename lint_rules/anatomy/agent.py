@@ -104,10 +104,12 @@ class Anatomy:
         serves: Callable[[], bool] = lambda: True,
         said: Callable[[str], bool] = lambda text: True,
         said_of: Callable[[], list[Said]] = list,
+        tells: Callable[[str], bool] = lambda path: False,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
         they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, `said` whether a
-        text may stand there, and `said_of` what they put into messages. Without, it is unknown.
+        text may stand there, and `said_of` what they put into messages. Without, it is unknown. `tells` says whether
+        the file at a path is told so of this one.
         """
         self.module = module
         self.vocabulary = vocabulary
@@ -117,6 +119,7 @@ class Anatomy:
         self._tools = tools
         self._serves = serves
         self.said = said
+        self.tells = tells
         self._said_of = said_of
         self._ways: dict[Scope, Ways] = {}
         self._reaching: dict[Scope, Reaching] = {}

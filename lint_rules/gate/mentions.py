@@ -8,7 +8,7 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.frameworks import PACKAGES
 from lint_rules.anatomy.vocabulary import Vocabulary
 
-__all__ = ["agent", "catches", "cuts", "plainly", "shortens", "user_words"]
+__all__ = ["agent", "begins", "catches", "cuts", "plainly", "shortens", "user_words"]
 
 _AGENT_WORDS = (
     b"messages", b"role", b"chat", b"completion", b"choice", b"tool_call", b"tool_use", b"toolUse", b"ToolUse",
@@ -29,6 +29,7 @@ _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encod
 """... or one of these, where a history is emptied before a question, ..."""
 _SERVES = re.compile(rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted({*PACKAGES, 'gr'}))})\b".encode(), re.MULTILINE)
 """... or one of these, where the agent lies in a file that is imported."""
+_BEGINS = re.compile(rf"\b(?:{'|'.join(sorted({*words.THREADS, *words.TASKS}))})\b".encode())
 _CUT = re.compile(rb"\[[^\[\]]*:|\bpop\([01]\)|\bpopleft\b|\bdeque\b|\breversed\b|\bdel\b")
 
 _PLAIN_WORDS = (b"tool_calls", b'"role"', b"'role'", b"completions.create")
@@ -59,6 +60,11 @@ def catches(source: bytes) -> bool:
 def cuts(source: bytes) -> bool:
     """Whether a list may be cut by position: it may be the history of another file."""
     return _CUT.search(source) is not None
+
+
+def begins(source: bytes) -> bool:
+    """Whether a thread or task is begun: it may run the agent of another file."""
+    return _BEGINS.search(source) is not None
 
 
 def plainly(source: bytes) -> bool:

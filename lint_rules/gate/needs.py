@@ -264,16 +264,24 @@ class Needs(Surroundings):
         """Something that runs concurrently, with a turn on a history or on an object that keeps one."""
         return self._runs_beside and (
             self.agent
-            or self.agents_elsewhere()
+            or self.agents_elsewhere(self._begun())
             or not _CONVERSATIONS.isdisjoint(self.keywords)
             or not words.KEEPERS.keys().isdisjoint(self.called)
         )
 
+    def _begun(self) -> set[str]:
+        """What threads and tasks are begun with: `pool.submit(desk.answer, key)`."""
+        starts = (node for node in self.nodes[ast.Call] if called_name(node) in _STARTED)
+        given = [value for node in starts for value in (*node.args, *(keyword.value for keyword in node.keywords))]
+        names = {value.id for value in given if isinstance(value, ast.Name)}
+        return names | {value.attr for value in given if isinstance(value, ast.Attribute)}
+
     def shares_history(self) -> bool:
         """A history that a framework, a class, or all calls of a function share; or an object that keeps one."""
-        if self.agent and (self._serves or self._makes_defaults() or self._has_class_list()):
+        serves = self._serves or self.is_run_beside
+        if self.agent and (serves or self._makes_defaults() or self._has_class_list()):
             return True
-        return (self._serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
+        return (serves and (self.keeps_elsewhere() or self.agents_elsewhere())) or self.defaults_elsewhere()
 
     def _makes_defaults(self) -> bool:
         """`messages=[]`, `state=State()` among parameters."""

@@ -205,10 +205,14 @@ class Surroundings(Evidence):
         """What is called here is defined in a file of the project that asks a model."""
         return bool(self.asking_elsewhere)
 
-    def agents_elsewhere(self) -> bool:
-        """What is called here is defined in a file of the project that shows an agent, itself or where it imports."""
+    def agents_elsewhere(self, named: Collection[str] = ()) -> bool:
+        """What is called here is defined in a file of the project that shows an agent, itself or where it imports.
+
+        Or what is `named`.
+        """
+        used = self.called.union(named)
         return any(
-            not self.called.isdisjoint(_defined(source))
+            not used.isdisjoint(_defined(source))
             and (_shows_agent(source) or any(map(_shows_agent, self._imported_there(module, source))))
             for module, source in self._sources()
         )

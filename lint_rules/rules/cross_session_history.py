@@ -63,7 +63,10 @@ counts when its class, in this file or another one of the project, adds to a his
 when a library says so: Gemini chats, memories of LangChain and LlamaIndex, sessions of the OpenAI Agents SDK; what is
 handed to an agent of the same library is used by it, and an agent that a function is handed is used as that does. Class
 attributes and default arguments count when the list grows, under any name it gets in the file; so does a default object
-of a class from elsewhere, in which the file makes a history grow.
+of a class from elsewhere, in which the file makes a history grow. What must change is where the history grows: there
+the finding stands, if that is in the same file, and names where the history is made; of a class attribute, a default
+and a cache it stands where these are made. Where looplint was given the folder, a global that handlers of other files
+make longer, directly or through further files, is reported where it lies; else where the handler comes to it.
 
 Silent: the session of a database, which is told to add and never read; fields of dataclasses and pydantic models, which
 are copied; defaults that are only read, copied or spread, or replaced while they are empty; dicts keyed by session;
@@ -90,10 +93,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.program.serving import Serving
 from lint_rules.anatomy.turns.common_histories import CommonHistory, common_histories
+from lint_rules.finding import Related
 from lint_rules.repairs.cross_session_history import repair
-from lint_rules.rules.draft import Draft, Note
+from lint_rules.rules.draft import Draft, Note, beside
 
 _HELP = {
     "global": "keep one history per session, under a key that comes with the request",
@@ -106,15 +109,21 @@ _HELP = {
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for found in common_histories(anatomy):
+    for found in (each for each in common_histories(anatomy) if not each.told):
         module = found.where.module if found.where is not anatomy else None
-        notes = [Note(found.grown, "it grows here", module)]
+        grows_here = found.how in {"global", "object"} and module is None
+        place = found.grown if grows_here else found.node
+        other = Note(found.node, "it is made here, once") if grows_here else Note(found.grown, "it grows here", module)
+        notes: list[Note | Related] = [other]
         if found.serving is not None:
             notes.insert(0, Note(found.serving.node, f"`{found.serving.function.name}` serves all users"))
+        if found.caller is not None:
+            passing = found.caller.passing
+            notes.insert(0, Related(passing.span, f"`{passing.by}` runs this for all users", passing.path))
         if found.evidence is not None and found.evidence.root.node is not found.grown:
             reason = f"it is a message history: {found.evidence.clause}"
             notes.append(Note(found.evidence.root.node, reason, module))
-        yield Draft(found.node, _message(found), _HELP[found.how], tuple(notes), fix=repair(anatomy, found))
+        yield Draft(place, _message(found), _HELP[found.how], beside(place, notes), fix=repair(anatomy, found))
 
 
 def _message(found: CommonHistory) -> str:
@@ -128,8 +137,11 @@ def _message(found: CommonHistory) -> str:
     if found.how == "cached":
         return f"`{name}` gives all sessions the same history: one user's messages are sent with another's questions"
     what = "is one history" if found.how == "global" else "keeps one conversation"
-    return f"`{name}` {what} for all users{_served(found.serving)}: one user's messages are sent with another's"
+    return f"`{name}` {what} for all users{_served(found)}: one user's messages are sent with another's"
 
 
-def _served(serving: Serving | None) -> str:
-    return f" of `{serving.function.name}`" if serving is not None and serving.function.name != "<lambda>" else ""
+def _served(found: CommonHistory) -> str:
+    if found.caller is not None:
+        return f" of `{found.caller.passing.by}`"
+    named = found.serving is not None and found.serving.function.name != "<lambda>"
+    return f" of `{found.serving.function.name}`" if named and found.serving is not None else ""

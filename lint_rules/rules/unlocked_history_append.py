@@ -73,7 +73,7 @@ found none, and that is stored there after a wait (two first messages begin two,
 run takes out of a history while the turn of another may wait for the model. It empties the history, by a command or
 after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it takes the last
 message back, which by then may be the other's question. A message that is taken out itself (`talk.remove(question)`) is
-the run's own.
+the run's own. A test whether there is a history (`if key in talks: talks[key] = []`) keeps nobody away.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose

@@ -36,7 +36,7 @@ class Passing:
     that do, and whether in a thread of their own. `lasting` are the keywords and places of arguments that outlive it.
     `given`: it is on an object that its function `caller` was handed, by that keyword and place. `handed_on`: it is no
     call, but hands the function to a thread, a task or a framework. `told`: its file sees a turn
-    in it.
+    in it. `for_all`: handlers of its file that serve all users come to it. `common`: the globals that it makes longer.
     """
 
     file: str
@@ -53,13 +53,16 @@ class Passing:
     given: frozenset[str | int] = frozenset()
     handed_on: bool = False
     told: bool = False
+    for_all: bool = False
+    common: frozenset[str] = frozenset()
 
 
 @record
 class Caller:
     """How a function comes to run beside others: by a passing, from a start of that `kind`, in its file or beyond it.
 
-    `many`: several at once; `on_loop`: on one event loop; `own`: each on an object of its own.
+    `many`: several at once; `on_loop`: on one event loop; `own`: each on an object of its own; `for_all`: for
+    all users.
     """
 
     passing: Passing
@@ -67,6 +70,7 @@ class Caller:
     many: bool
     on_loop: bool
     own: bool
+    for_all: bool = False
 
     def hands_on(self, function: Scope, name: str) -> bool:
         """Whether a parameter of the function gets what outlives the run."""

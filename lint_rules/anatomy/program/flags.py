@@ -79,7 +79,7 @@ class Flags:
         flags = {slot for place in stored if (slot := slots.of(place)) is not None}
         begun = claim if self._is_behind(node, claim) else node
         away = not module.inside(begun, test.body)
-        if not _decides(self.anatomy, test.test, flags, _constant(claim), outcome=away):
+        if not _decides(self.anatomy, test.test, flags, _said(claim), outcome=away):
             return False
         if _leaves(test) or module.inside(begun, test):
             return True
@@ -250,20 +250,32 @@ def _ends_something(test: cst.If | cst.While) -> bool:
     return any(ex.called_name(call) in {"cancel", "join", "stop", "set", "wait"} for call in calls)
 
 
-_Claimed = str | None
-"""The constant that a flag is set to, as it is written; None for anything else."""
+_Claimed = tuple["str | None", "bool | None"]
+"""What a claim says: the constant that a flag is set to, as it is written, and whether a key is there from now on.
+
+None for anything else.
+"""
 
 
-def _constant(claim: cst.CSTNode) -> _Claimed:
+def _said(claim: cst.CSTNode) -> _Claimed:
+    if isinstance(claim, cst.Call):
+        name = ex.called_name(claim)
+        return None, False if name in {"discard", "clear"} else True if name in {
+            "add",
+            "append",
+            "setdefault",
+        } else None
     value = claim.value if isinstance(claim, (cst.Assign, cst.AnnAssign)) else None
     said = ex.dotted(value) if value is not None else None
-    return said if said in {"True", "False", "None"} else None
+    keyed = isinstance(claim, cst.Assign) and any(isinstance(target, cst.Subscript) for target in ex.targets(claim))
+    return said if said in {"True", "False", "None"} else None, keyed or None
 
 
 def _decides(anatomy: Anatomy, test: cst.BaseExpression, flags: set[Slot], said: _Claimed, *, outcome: bool) -> bool:
     """Whether flags that are taken alone give a test an outcome, whatever else it asks.
 
-    Not in `if busy and not urgent: return`, nor where what it is set to is no reason: `if busy: return; busy = False`.
+    Not in `if busy and not urgent: return`, nor where what it is set to is no reason: `if busy: return; busy = False`,
+    `if key in talks: talks[key] = []`.
     """
     test = ex.inner(test)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
@@ -271,8 +283,13 @@ def _decides(anatomy: Anatomy, test: cst.BaseExpression, flags: set[Slot], said:
     if isinstance(test, cst.BooleanOperation):
         sides = (_decides(anatomy, side, flags, said, outcome=outcome) for side in (test.left, test.right))
         return all(sides) if isinstance(test.operator, cst.And) == outcome else any(sides)
-    if said is not None and isinstance(test, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(test) in flags:
-        return (said == "True") == outcome
+    constant, is_there = said
+    if constant is not None and isinstance(test, (cst.Name, cst.Attribute)) and anatomy.facts.slots.of(test) in flags:
+        return (constant == "True") == outcome
+    if is_there is not None and isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        _, operator, among = ex.compared(test)
+        if isinstance(operator, (cst.In, cst.NotIn)) and anatomy.facts.slots.of(among) in flags:
+            return (isinstance(operator, cst.In) == is_there) == outcome
     return not flags.isdisjoint(_read(anatomy, test))
 
 

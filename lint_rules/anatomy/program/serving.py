@@ -16,7 +16,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import last_statement, walk
 
 
 @record
@@ -124,6 +124,26 @@ def is_of_library(graph: CallGraph, call: cst.Call) -> bool:
     known = isinstance(func, cst.Attribute) or ex.dotted(func) in graph.facts.module.imports.full
     package = _Roots(graph).origin_of(func)
     return graph.facts.slots.callee(call) is None and known and package not in {"", *sys.stdlib_module_names}
+
+
+def is_for_all(serving: Serving) -> bool:
+    """Whether a handler serves all users: not who sits at the screen, nor one user or room, all others turned away."""
+    return not serving.one_user and not _is_for_one(serving.function)
+
+
+def _is_for_one(function: Scope) -> bool:
+    """`if message.author.id != OWNER: return`: a handler that turns all others away serves one user, or one room."""
+    for node in function.nodes:
+        if type(node) is cst.If and isinstance(last_statement(node.body), (cst.Return, cst.Raise)):
+            for test in (n for n in walk(node.test) if isinstance(n, cst.ComparisonTarget)):
+                if isinstance(test.operator, (cst.NotEqual, cst.NotIn)) and _is_identity(node.test):
+                    return True
+    return False
+
+
+def _is_identity(test: cst.BaseExpression) -> bool:
+    names = [n.value.lower() for n in walk(test) if isinstance(n, cst.Name)]
+    return any(name in {"id", "uid"} or name.endswith(("_id", "_ids", "_users")) for name in names)
 
 
 class _Roots:

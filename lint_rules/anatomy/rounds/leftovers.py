@@ -84,8 +84,11 @@ class Leftovers:
 
     def tells_ends_apart(self, node: cst.Name | cst.Attribute) -> bool:
         """Whether a value is a counter of the rounds, or is set where the loop is left."""
-        slot = self.slots.of(node)
-        return self.limits.bounds.is_counter(node) or any(map(self.limits.exits.leads_out, self._set_inside(slot)))
+        return self.limits.bounds.is_counter(node) or self.is_set_at_end(node)
+
+    def is_set_at_end(self, node: cst.Name | cst.Attribute) -> bool:
+        """Whether a value is set where the loop is left."""
+        return any(map(self.limits.exits.leads_out, self._set_inside(self.slots.of(node))))
 
     @cached_property
     def leaves_without_calls(self) -> bool:

@@ -161,13 +161,20 @@ class _Way:
     def quiet_end(self) -> Iterator[Silence]:
         """The end of a function that gives nothing back, where answers go out within the loop, and no word behind."""
         function = self.loop.function
-        if any(not is_neutral(n.value) for n in function.nodes_of(cst.Return)):
+        if not self._is_unread and any(not is_neutral(n.value) for n in function.nodes_of(cst.Return)):
             return
         if not self.leftovers.leaves_without_calls or self.limits.idle is not None:
             return
         handed = next(self._handed_out(), None)
         if handed is not None and not any(map(self._may_tell, self.passed)):
             yield Silence(handed, None, self.loop, self.way)
+
+    @cached_property
+    def _is_unread(self) -> bool:
+        """Whether nobody reads what a generator returns: who goes through it does not see that."""
+        delegating = (isinstance(node.value, cst.From) for node in self.module.nodes_of(cst.Yield))
+        alone = self.loop.function.is_generator and not self.anatomy.said("yield from")
+        return alone and not any(delegating)
 
     def _handed_out(self) -> Iterator[cst.CSTNode]:
         """Where the loop yields something, or gives the model's text to somebody, not to a history."""
@@ -186,7 +193,7 @@ class _Way:
         What is yielded for answers, too, tells if it has a value in it that differs.
         """
         node = point.statement
-        if node is None:
+        if node is None or any(map(self._is_yielded_inside, _nodes(point))):
             return False
         around = (outer for outer in self.module.ancestors(node) if isinstance(outer, (cst.If, cst.ExceptHandler)))
         parts = [*_nodes(point)]
@@ -197,6 +204,14 @@ class _Way:
         return isinstance(node, cst.Raise) or any(
             isinstance(part, cst.Yield) or (isinstance(part, cst.Call) and not _is_quiet(part)) for part in parts
         )
+
+    def _is_yielded_inside(self, node: cst.CSTNode) -> bool:
+        """Whether something is yielded that the loop yields, word for word, where the model has answered."""
+        inside = self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Yield)
+        again = [each for each in inside if isinstance(node, cst.Yield) and ex.source(each) == ex.source(node)]
+        read = (part for part in walk(node) if isinstance(part, (cst.Name, cst.Attribute)))
+        answered = self.anatomy.points(self.loop.function, again)
+        return not self.answered.isdisjoint(answered) and not any(map(self.leftovers.is_set_at_end, read))
 
     # -- what tells -------------------------------------------------------------------------------------------
 

@@ -25,10 +25,11 @@ from lint_rules.anatomy.messages.classes import (
 )
 from lint_rules.anatomy.program.call_graph import CallGraph
 from lint_rules.anatomy.program.concurrency import Caller, Passing, Start, StartKind, begun_elsewhere, keys
-from lint_rules.anatomy.program.serving import is_streamed, registered_elsewhere, registered_there
+from lint_rules.anatomy.program.serving import is_for_all, is_streamed, registered_elsewhere, registered_there
+from lint_rules.anatomy.turns.common_histories import grown_there
 from lint_rules.anatomy.turns.hooks import begun_by_bases, comes_to, span_of
 from lint_rules.anatomy.values.handed_along import Given, handed_along
-from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
+from lint_rules.anatomy.values.slots import Slot, describe, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 
@@ -47,6 +48,8 @@ class _Ways:
         self._slots, self._setup = anatomy.facts.slots, unguarded.races.is_setup
         self._free: dict[Scope, set[Scope]] = {}
         self._reached = {f: unguarded.reach(f, None) for f in anatomy.module.functions if f.kind == "function"}
+        served = (serving.function for serving in anatomy.calls.servings.values() if is_for_all(serving))
+        self._for_all = {reached for function in served for reached in anatomy.calls.may_run(function)}
 
     def starts(self, where: Scope, call: cst.Call, *, thread: bool = False) -> _Starts:
         """The starts that come to a call in a function, as a `Passing` has them.
@@ -64,6 +67,10 @@ class _Ways:
             for start, reach in self._begun
             if where in reach and (start.many or (not held and where in self._come_to(start.function)))
         )
+
+    def are_for_all(self, where: Scope) -> bool:
+        """Whether a handler that serves all users comes to a function."""
+        return where in self._for_all
 
     def _come_to(self, first: Scope) -> set[Scope]:
         """The functions that one comes to while no test says that something is under way."""
@@ -125,6 +132,8 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
                 caller=where.qualname,
                 given=given,
                 told=asked and anatomy.turns.are_seen_in(call),
+                for_all=ways.are_for_all(where),
+                common=frozenset(describe(slot) for _, slot, _ in grown_there(anatomy, call, where)),
             )
     yield from _handed_on(anatomy, ways)
     yield from _registered_there(anatomy)
@@ -143,10 +152,14 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
     does. `await loop.run_in_executor(None, answer, text)`.
     """
     found: list[tuple[cst.BaseExpression, cst.Call, _Starts, dict[str, bool]]] = []
+    told: set[cst.CSTNode] = set()
     for each, many in begun_elsewhere(anatomy):
+        waited = anatomy.unguarded.is_waited_for(each)
+        if anatomy.turns.are_seen_in(each) if waited else anatomy.turns.begun_there(each) is not None:
+            told.add(each.node)
         where, thread = anatomy.module.scope_of[each.node].function, each.kind == "thread"
         starts: _Starts = ((each.kind, many and anatomy.unguarded.is_begun_again(each), not thread),)
-        if not anatomy.unguarded.is_waited_for(each):
+        if not waited:
             found.append((each.target, each.node, starts, {}))
         elif not anatomy.unguarded.is_guarded(each.node, where):
             starts += ways.starts(where, each.node, thread=thread)
@@ -164,7 +177,7 @@ def _handed_on(anatomy: Anatomy, ways: _Ways) -> Iterator[Passing]:
             path, span = os.path.abspath(there), span_of(anatomy, call)
             yield Passing(
                 path, function, anatomy.module.path, span, where.name, False, False, starts, through, lasting,
-                handed_on=True,
+                handed_on=True, told=call in told, for_all=ways.are_for_all(where) or starts[0][0] == "handler",
             )  # fmt: skip
 
 
@@ -182,7 +195,7 @@ def _registered_there(anatomy: Anatomy) -> Iterator[Passing]:
             here, span, by = anatomy.module.path, span_of(anatomy, call), anatomy.module.scope_of[call].function.name
             file, run = os.path.abspath(module.path), function.qualname
             if overlap != "turns":
-                yield Passing(file, run, here, span, by, False, False, starts, {}, handed_on=True)
+                yield Passing(file, run, here, span, by, False, False, starts, {}, handed_on=True, for_all=True)
 
 
 def run_by(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[str, str]]:
@@ -302,7 +315,9 @@ def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Calle
         there = os.path.abspath(passing.path)
         if there not in outer:
             outer[there] = _callers(there, into, hops - 1) if hops > 1 else []
-        begun = [Caller(passing, kind, many, on_loop, passing.own) for kind, many, on_loop in passing.starts]
+        begun = [
+            Caller(passing, kind, many, on_loop, passing.own, passing.for_all) for kind, many, on_loop in passing.starts
+        ]
         begun += [
             Caller(
                 passing,
@@ -310,12 +325,14 @@ def _callers(file: str, into: dict[str, list[Passing]], hops: int) -> list[Calle
                 before.many,
                 before.on_loop and not passing.callers[before.passing.function],
                 _is_own(passing, before),
+                before.for_all,
             )
             for before in outer[there]
             if before.passing.function in passing.callers
         ]
         for caller in begun:
-            found.setdefault((passing.function, caller.kind, caller.many, caller.on_loop, caller.own), caller)
+            key = passing.function, caller.kind, caller.many, caller.on_loop, caller.own, caller.for_all
+            found.setdefault(key, caller)
     return list(found.values())
 
 

@@ -27,14 +27,18 @@ from lint_rules.anatomy.messages.growth import (
 )
 from lint_rules.anatomy.messages.passing import resolved
 from lint_rules.anatomy.messages.writes import GROWING, HistoryWrite
-from lint_rules.anatomy.program.serving import Serving
+from lint_rules.anatomy.program.concurrency import Caller
+from lint_rules.anatomy.program.serving import Serving, is_for_all
 from lint_rules.anatomy.turns.default_histories import grown_defaults
+from lint_rules.anatomy.turns.foreign_growth import foreign_growths
+from lint_rules.anatomy.turns.hooks import comes_to
 from lint_rules.anatomy.values.kinds import Evidence
 from lint_rules.anatomy.values.slots import Slot, describe, moved
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, decorators, name_of, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import last_statement, walk
+from lint_rules.syntax.walk import walk
 
 How = Literal["global", "object", "class", "default", "key", "cached"]
 
@@ -46,7 +50,8 @@ _OWNERS = ("user", "session", "chat", "thread", "channel", "conversation", "send
 class CommonHistory:
     """One history for everybody: made at `node`, grown at `grown` in the file of `where`, where it lives in `slot`.
 
-    `holder` is where the object lives that keeps it.
+    `holder` is where the object lives that keeps it. A handler of this file serves it to all, or one whose `caller`, in
+    another file, runs a function of this one. `told`: the other file reports it itself.
     """
 
     how: How
@@ -58,6 +63,8 @@ class CommonHistory:
     serving: Serving | None = None
     slot: Slot | None = None
     holder: Slot | None = None
+    caller: Caller | None = None
+    told: bool = False
 
 
 _Kept = tuple[Anatomy, cst.CSTNode, "Evidence | None", "Slot | None"]
@@ -99,7 +106,7 @@ class ServedToAll:
     """
 
     def __init__(self, anatomy: Anatomy) -> None:
-        served = [found for found in common_histories(anatomy) if found.serving is not None]
+        served = [found for found in common_histories(anatomy) if found.serving or found.caller]
         self._slots = {slot for found in served for slot in (found.slot, found.holder) if slot is not None}
         self.own = {found.slot for found in served if found.how == "global" and found.slot and found.slot[0] == "attr"}
 
@@ -120,7 +127,7 @@ class _Served:
         self.module = anatomy.module
         self.facts = anatomy.facts
         self.graph = anatomy.calls
-        self.servings = [s for s in self.graph.servings.values() if not s.one_user and not _is_for_one(s.function)]
+        self.servings = [serving for serving in self.graph.servings.values() if is_for_all(serving)]
         self.reach = {s.function: self.graph.may_run(s.function) for s in self.servings}
 
     def all(self) -> Iterator[CommonHistory]:
@@ -129,9 +136,21 @@ class _Served:
             yield from self._objects()
             yield from self._handed_on()
             yield from self._elsewhere()
+        yield from self._called()
+
+    def _called(self) -> Iterator[CommonHistory]:
+        """Those of globals that grow in what handlers of other files run here."""
+        for caller in self.anatomy.callers:
+            for function, _ in comes_to(self.anatomy, caller) if caller.for_all and caller.passing.common else ():
+                for slot, write in _grown_globals(self.anatomy, function):
+                    made, name = _made_at(self.anatomy, root_of(slot) or slot), describe(slot)
+                    if made is not None and name in caller.passing.common:
+                        yield CommonHistory(
+                            "global", made, name, write.node, self.anatomy, write.evidence, None, slot, caller=caller
+                        )
 
     def _globals(self) -> Iterator[CommonHistory]:
-        for slot, written in self._writes().items():
+        for slot, written in _all_writes(self.anatomy).items():
             for root, named, writes in self._roots(slot, written):
                 made = _made_at(self.anatomy, root)
                 if made is None or not self.anatomy.races.is_list(slot, writes):
@@ -161,13 +180,6 @@ class _Served:
                     through.setdefault(holder, []).append(write)
         for holder, written in through.items():
             yield holder, moved(slot, root, ("member", holder, root[2])), written
-
-    def _writes(self) -> dict[Slot, list[HistoryWrite]]:
-        """The writes of each history, those by functions of other files included."""
-        found = {slot: list(writes) for slot, writes in self.anatomy.writes.by_slot.items()}
-        for growth in self.anatomy.races.foreign_growths:
-            found.setdefault(growth.write.slot, []).append(growth.write)
-        return found
 
     def _objects(self) -> Iterator[CommonHistory]:
         """`agent = Agent()` once, and `agent.chat(text)` in a handler."""
@@ -243,16 +255,13 @@ class _Served:
                     seen.add(holder)
                     name, base = describe(holder[1]), ex.receiver(call)
                     here = self.facts.slots.of(base) if base is not None else None
-                    yield CommonHistory(how, call, name, grown, where, evidence, serving, history, here)
+                    told = how == "global" and self._is_told_there(where, call, caller)
+                    yield CommonHistory(how, call, name, grown, where, evidence, serving, history, here, told=told)
 
     def _kept_there(self, call: cst.Call, caller: Scope) -> Iterator[tuple[How, tuple[Anatomy, Slot], _Kept]]:
         """What `call` makes longer in another file, and the global there that holds it."""
-        imported = self.anatomy.imported_function(ex.dotted(call.func) or "")
-        if imported is not None:
-            there, entry = imported
-            for history, write in _grown_globals(there, entry):
-                if not self._begun_before(there, history, call, caller):
-                    yield "global", (there, history), (there, write.node, write.evidence, history)
+        for there, history, write in grown_there(self.anatomy, call, caller):
+            yield "global", (there, history), (there, write.node, write.evidence, history)
         base = ex.receiver(call)
         slot = self.facts.slots.of(base) if base is not None else None
         holder = self._holder(base) if base is not None else None
@@ -264,6 +273,12 @@ class _Served:
                 kept = (self.anatomy, call, None, None) if of_library else _grown_by(holder[0], made, call)
                 if kept is not None:
                     yield "object", holder, kept
+
+    def _is_told_there(self, there: Anatomy, call: cst.Call, caller: Scope) -> bool:
+        """Whether a file knows that a handler of this one runs a function of it, and says so itself."""
+        reached = (self.anatomy.unguarded.reach(serving.function, None) for serving in self.servings)
+        free = any(caller in reach for reach in reached) and not self.anatomy.unguarded.is_guarded(call, caller)
+        return free and self.anatomy.tells(there.module.path)
 
     def _holder(self, base: cst.BaseExpression) -> tuple[Anatomy, Slot] | None:
         """The global of another file that holds an object: imported, or given to all by a function there."""
@@ -304,28 +319,7 @@ class _Served:
                 for write in (there.writes.by_function[method] if method is not None else ())
             )
 
-        return self._always_before(call, caller, resets_own)
-
-    def _begun_before(self, there: Anatomy, slot: Slot, call: cst.Call, caller: Scope) -> bool:
-        """`engine.reset()` on all ways to `engine.reply(...)`."""
-
-        def resets_it(other: cst.Call | cst.Assign) -> bool:
-            if isinstance(other, cst.Assign):
-                return False
-            found = self.anatomy.imported_function(ex.dotted(other.func) or "")
-            writes = there.writes.by_function[found[1]] if found is not None and found[0] is there else ()
-            return any(resets(there, write) and write.slot == slot for write in writes)
-
-        return self._always_before(call, caller, resets_it)
-
-    def _always_before(self, call: cst.Call, caller: Scope, does: Callable[[cst.Call | cst.Assign], bool]) -> bool:
-        """Whether a node that `does` it comes on all ways to `call`."""
-        flow, parent = self.anatomy.flow(caller), self.module.parent
-        goals = flow.enclosing(call, parent)
-        others = (other for other in caller.nodes_of(cst.Call, cst.Assign) if other is not call and does(other))
-        return any(
-            flow.dominates(point, goal) for other in others for point in flow.enclosing(other, parent) for goal in goals
-        )
+        return _always_before(self.anatomy, call, caller, resets_own)
 
     def _sharing(self, root: Slot) -> Iterator[Serving]:
         """The handlers that see a variable, and do not make one of their own for each event."""
@@ -353,35 +347,77 @@ def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:
         if root[0] == "attr":  # what `__init__` is handed, others have, too
             at_once = function.name in SETUPS and not isinstance(node.value, cst.Name)
         if at_once and node.value is not None:
-            if any(anatomy.facts.slots.of(target) == root for target in ex.targets(node)):
+            if any(anatomy.facts.slots.of(part) == root for target in ex.targets(node) for part in _parts(target)):
                 return node
     return None
+
+
+@kept
+def _named_globals(anatomy: Anatomy, entry: Scope) -> list[tuple[Slot, HistoryWrite]]:
+    return list(_grown_globals(anatomy, entry))
+
+
+def grown_there(anatomy: Anatomy, call: cst.Call, caller: Scope) -> Iterator[tuple[Anatomy, Slot, HistoryWrite]]:
+    """The globals of another file that a call of a function there makes longer, and its caller has not emptied."""
+    imported = anatomy.imported_function(ex.dotted(call.func) or "")
+    for history, write in _named_globals(*imported) if imported is not None else ():
+        there = imported[0] if imported is not None else anatomy
+        if not _begun_before(anatomy, there, history, call, caller):
+            yield there, history, write
+
+
+def _begun_before(anatomy: Anatomy, there: Anatomy, slot: Slot, call: cst.Call, caller: Scope) -> bool:
+    """`engine.reset()` on all ways to `engine.reply(...)`."""
+
+    def resets_it(other: cst.Call | cst.Assign) -> bool:
+        if isinstance(other, cst.Assign):
+            return False
+        found = anatomy.imported_function(ex.dotted(other.func) or "")
+        writes = there.writes.by_function[found[1]] if found is not None and found[0] is there else ()
+        return any(resets(there, write) and write.slot == slot for write in writes)
+
+    return _always_before(anatomy, call, caller, resets_it)
+
+
+def _always_before(
+    anatomy: Anatomy, call: cst.Call, caller: Scope, does: Callable[[cst.Call | cst.Assign], bool]
+) -> bool:
+    """Whether a node that `does` it comes on all ways to `call`."""
+    flow, parent = anatomy.flow(caller), anatomy.module.parent
+    goals = flow.enclosing(call, parent)
+    others = (other for other in caller.nodes_of(cst.Call, cst.Assign) if other is not call and does(other))
+    return any(
+        flow.dominates(point, goal) for other in others for point in flow.enclosing(other, parent) for goal in goals
+    )
+
+
+def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What an assignment binds: each part of `talk, store = begun()`."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _parts(element.value)
+    else:
+        yield target
+
+
+def _all_writes(anatomy: Anatomy) -> dict[Slot, list[HistoryWrite]]:
+    """The writes of each history of a file, those by functions of other files included."""
+    found = {slot: list(writes) for slot, writes in anatomy.writes.by_slot.items()}
+    for growth in anatomy.races.foreign_growths or foreign_growths(anatomy):
+        found.setdefault(growth.write.slot, []).append(growth.write)
+    return found
 
 
 def _grown_globals(anatomy: Anatomy, entry: Scope) -> Iterator[tuple[Slot, HistoryWrite]]:
     """The histories that a file has once for everybody, and the write that makes each longer when `entry` runs."""
     reach = anatomy.calls.may_run(entry)
-    for slot, writes in anatomy.writes.by_slot.items():
+    for slot, writes in _all_writes(anatomy).items():
         root = root_of(slot)
-        if root is not None and root[1] is anatomy.module.top and _made_at(anatomy, root) is not None:
+        shared = root is not None and root[1] is anatomy.module.top and anatomy.races.is_list(slot, writes)
+        if shared and root is not None and _made_at(anatomy, root) is not None:
             write = growing(anatomy, slot, writes, entry, reach)
             if write is not None and not _names_its_owner(anatomy.module, write):
                 yield slot, write
-
-
-def _is_for_one(function: Scope) -> bool:
-    """`if message.author.id != OWNER: return`: a handler that turns all others away serves one user, or one room."""
-    for node in function.nodes:
-        if type(node) is cst.If and isinstance(last_statement(node.body), (cst.Return, cst.Raise)):
-            for test in (n for n in walk(node.test) if isinstance(n, cst.ComparisonTarget)):
-                if isinstance(test.operator, (cst.NotEqual, cst.NotIn)) and _is_identity(node.test):
-                    return True
-    return False
-
-
-def _is_identity(test: cst.BaseExpression) -> bool:
-    names = [n.value.lower() for n in walk(test) if isinstance(n, cst.Name)]
-    return any(name in {"id", "uid"} or name.endswith(("_id", "_ids", "_users")) for name in names)
 
 
 def _names_its_owner(module: SourceModule, write: HistoryWrite) -> bool:

@@ -14,7 +14,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.growth import root_of
 from lint_rules.anatomy.program.call_graph import CallSite
-from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
 from lint_rules.anatomy.turns.turns import Turn, are_answered, is_keyed
 from lint_rules.anatomy.turns.unguarded import Reach
 from lint_rules.anatomy.values.slots import Slot, root_object
@@ -54,6 +54,7 @@ class Overlaps:
 
     def all(self) -> Iterator[Overlap]:
         """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
+        yield from self._begun_there()
         if not self.races.starts:
             return
         told: set[Turn] = set()
@@ -118,7 +119,7 @@ class Overlaps:
         Or of one that a caller makes, and the history is a part of it. What lies outside is no part of any. Or the turn
         is told a key that is made for it.
         """
-        if all(isinstance(node, cst.Call) and self.races.ownership.has_new_key(node) for node in turn.grows):
+        if self.turns.has_new_key(turn):
             return True
         if turn.outside:
             return False
@@ -137,6 +138,14 @@ class Overlaps:
             return False
         slots = (self.facts.slots.of(arg.value) for arg in call.args)
         return all(slot is None or self.anatomy.aliases.of(slot) != turn.slot for slot in slots)
+
+    def _begun_there(self) -> Iterator[Overlap]:
+        """`pool.submit(engine.answer, key)`: turns of functions of other files that are begun here."""
+        for begun, _ in begun_elsewhere(self.anatomy):
+            found = self.turns.begun_there(begun)
+            if found is not None:
+                function, turn = found
+                yield Overlap("many", begun.node, turn, Start(function, begun.node, begun.kind, True, begun.target))
 
     # -- the same turn again ----------------------------------------------------------------------------------
 

@@ -250,22 +250,28 @@ class Races:
 
     def overlapping(self, function: Scope) -> Start | None:
         """A start of which several runs may be in a function at once: no busy flag on the way keeps them apart."""
-        return next((start for start in self.starts if start.many and function in self._overlapping_reach[start]), None)
+        return next((start for start, reach in self._overlapping_reach.items() if function in reach), None)
 
     @cached_property
     def _overlapping_reach(self) -> dict[Start, set[Scope]]:
-        return {start: self._reach(start, apart=True) for start in self.starts if start.many}
+        return {start: self._reach(start, apart=True) for start in self.repeated}
+
+    @cached_property
+    def repeated(self) -> list[Start]:
+        """The starts of which several runs may be under way at once."""
+        unguarded = self.anatomy.unguarded
+        return [s for s in self.starts if s.many or (unguarded.is_many(s) and not self.joins.is_joined(s))]
 
     def overlapping_outside(self, function: Scope) -> list[Start]:
         """The starts of which several runs may be in a function at once, on whatever objects.
 
         What lies outside of the program is no part of an object that a run has for itself.
         """
-        return [start for start in self.starts if start.many and function in self._outside_reach[start]]
+        return [start for start, reach in self._outside_reach.items() if function in reach]
 
     @cached_property
     def _outside_reach(self) -> dict[Start, set[Scope]]:
-        return {start: self._reach(start, apart=True, own=True) for start in self.starts if start.many}
+        return {start: self._reach(start, apart=True, own=True) for start in self.repeated}
 
     def _reach(self, start: Start, *, apart: bool, own: bool = False) -> set[Scope]:
         """What a start runs on objects that it shares; with `apart` not what a flag, or its last run, holds back.

@@ -18,7 +18,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -98,7 +98,7 @@ class Resources:
     @kept
     def of(self, call: cst.Call) -> Touched:
         found = body(self._anatomy, call)
-        if found is None:
+        if found is None or says_only(found[1]):  # what takes its place tells, and nobody knows it here
             return _handed(self._anatomy, call)
         if found[1] not in self._known:
             self._known[found[1]] = joined(_within(*found, _HOPS))
@@ -120,9 +120,9 @@ class Resources:
         return any(map(there.storage.saves, reach)) or any(opening)
 
     def runs(self, call: cst.Call) -> Scope | None:
-        """The function of the project that a call runs."""
+        """The function of the project that a call runs; not one that only says what others do."""
         found = body(self._anatomy, call)
-        return found[1] if found is not None else None
+        return found[1] if found is not None and not says_only(found[1]) else None
 
     def readers(self, save: cst.Call) -> Iterator[tuple[Anatomy, Scope, Touched]]:
         """The functions that stand beside those in which a call leaves the program, and touch the same there."""

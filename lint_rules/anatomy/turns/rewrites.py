@@ -263,7 +263,7 @@ def _runs_beside(races: Races, one: Scope, other: Scope) -> bool:
     if _holds_loop(races, one) and not in_threads(races, other):
         return False
     both = set(races.starts_reaching(one)) & set(races.starts_reaching(other))
-    return any(start.many for start in both) or run_apart(races, one, other)
+    return not both.isdisjoint(races.repeated) or run_apart(races, one, other)
 
 
 def run_apart(races: Races, one: Scope, other: Scope) -> bool:
@@ -377,7 +377,8 @@ def _is_per_event(races: Races, start: Start) -> bool:
     if start.kind == "handler" or start.caller is not None:
         return start.kind == "handler"
     begun_in = races.module.scope_of[start.node].function
-    return any(outer.kind == "handler" for outer in races.starts_reaching(begun_in))
+    served = any(outer.kind == "handler" for outer in races.starts_reaching(begun_in))
+    return served or races.anatomy.unguarded.is_called_back(start, begun_in)
 
 
 _Saved = tuple[cst.BaseExpression, Save, bool]
@@ -390,15 +391,15 @@ def _saved_whole(races: Races, function: Scope) -> Iterator[_Saved]:
     for save in sorted(storage.saves(function), key=lambda save: not storage.is_history(save.value)):
         for origin in storage.origins(save.value, function):
             load = origin.load
-            if load is None or not origin.history:
+            if load is None or not origin.history or load.node in races.anatomy.turns.requests(function):
                 continue
             if load.place.is_rewritten_at(save.place) or storage.is_put_back(origin, save, function):
                 if (load.outside and save.outside) or origin.encoded:
                     yield load.node, save, load.place.is_one
     for kept in races.anatomy.stored_turns.of(function):
-        if kept.whole is not None and isinstance(kept.load, cst.Call):
-            place = Place(("kept",), ())
-            yield kept.load, Save(kept.saves[0], place, kept.whole, kept.outside), not kept.load.args
+        if kept.whole is not None and kept.load is not None:
+            is_one = not kept.load.args if isinstance(kept.load, cst.Call) else kept.slot[0] != "item"
+            yield kept.load, Save(kept.saves[0], Place(("kept",), ()), kept.whole, kept.outside), is_one
 
 
 def _comes_between(start: Start, function: Scope) -> bool:
@@ -407,9 +408,14 @@ def _comes_between(start: Start, function: Scope) -> bool:
 
 
 def _kept_apart(races: Races, function: Scope, load: cst.CSTNode, save: cst.CSTNode) -> bool:
-    """Whether no other run can load between a load and a save, or the store refuses what is stale."""
+    """Whether no other run can load between a load and a save, or the store refuses what is stale.
+
+    Nor is anything saved that is loaded later only.
+    """
     module = races.module
     where = module.scope_of[load].function
+    if where is function and not module.inside(load, save) and not races.anatomy.leads(function, [load], [save]):
+        return True
     if where is function and one_lock(races, function, load, save):
         return True
     if where is not function and races.locks.held(save, function):

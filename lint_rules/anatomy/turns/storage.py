@@ -622,13 +622,13 @@ class Storage:
 
     def run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
         """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`."""
-        found = self._callee(call.func)
+        found = self.callee(call.func)
         if found is not None:
             anatomy, method = found
             given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}
             return anatomy.storage, method, {**_own(method, call.func), **given}
         for index, arg in enumerate(call.args[:2]):
-            handed = self._callee(arg.value) if isinstance(arg.value, (cst.Name, cst.Attribute)) else None
+            handed = self.callee(arg.value) if isinstance(arg.value, (cst.Name, cst.Attribute)) else None
             if handed is not None:
                 anatomy, callee = handed
                 names = [p.name.value for p in parameters(callee)][is_method(callee) :]
@@ -638,7 +638,7 @@ class Storage:
                 return anatomy.storage, callee, {**_own(callee, arg.value), **given}
         return None
 
-    def _callee(self, func: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:
+    def callee(self, func: cst.BaseExpression) -> tuple[Anatomy, Scope] | None:
         """The function or method that an expression names, of this file or of one that it imports."""
         callee = self.facts.slots.function(func)
         if callee is not None:

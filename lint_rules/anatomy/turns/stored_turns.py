@@ -54,6 +54,9 @@ _NEWEST = 8
 _BEGINNINGS = tuple(f".{maker}" for maker in (*MAKERS, "create_session", "uuid4"))
 
 
+_BegunFrom = tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]
+
+
 @record
 class Kept:
     """`ask` is sent what a store has, and `saves` hand it what the model said; the store lives in `slot`.
@@ -125,7 +128,9 @@ class StoredTurns:
             kept = [save for save, whole in whole_in.items() if self._is_one(load, save, ask, function, whole=whole)]
             if kept and slot is not None:
                 whole = next(filter(None, (whole_in[save] for save in kept)), None)
-                yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
+                here = self._grown_place(load, kept[0])
+                outside, question = self._resources.of(load).lies_outside, here is not None
+                yield Kept(here or slot, ask, [*kept], load, whole, outside, question)
                 return
 
     def _put_back(self, ask: cst.Call, function: Scope) -> Iterator[Kept]:
@@ -265,7 +270,8 @@ class StoredTurns:
                     read = self._resources.of(load).read
                     kept = [save for save in kept if not read.isdisjoint(self._resources.of(save).made)]
                 if kept and slot is not None:
-                    yield Kept(slot, ask, [*kept], load, None, self._resources.of(load).lies_outside)
+                    whole = next(filter(None, (_whole(save, names & taken) for save in kept)), None)
+                    yield Kept(slot, ask, [*kept], load, whole, self._resources.of(load).lies_outside)
 
     def _asked_within(self, ask: cst.Call, told: list[cst.Call], function: Scope) -> Iterator[Kept]:
         """`store.add(key, "assistant", reply_to(key, text))`: what is called loads what it asks with.
@@ -302,8 +308,22 @@ class StoredTurns:
             found += inner[0].stored_turns.asked_with(inner[1]) if inner is not None else ()
         return found
 
-    def _begun_from(self, function: Scope) -> Iterator[tuple[Scope, cst.CSTNode, dict[str, cst.BaseExpression]]]:
-        """The functions that call one, or define it within themselves: where, and what its names stand for there."""
+    def _begun_from(self, function: Scope) -> Iterator[_BegunFrom]:
+        """The functions that come to one, or define it within themselves: where, and what its names stand for there.
+
+        Of those that call it by way of others, what these hand on.
+        """
+        queue, seen = [*self._begun_by(function)], {function}
+        for outer, site, given in queue:
+            yield outer, site, given
+            if outer not in seen:
+                seen.add(outer)
+                for first, begun, told in self._begun_by(outer):
+                    names = ((name, value.value) for name, value in given.items() if isinstance(value, cst.Name))
+                    handed = {name: told[inner] for name, inner in names if inner in told}
+                    queue += [(first, begun, handed)] if handed else []
+
+    def _begun_by(self, function: Scope) -> Iterator[_BegunFrom]:
         around = function.parent.function if function.parent is not None else None
         seen = around.nodes_of(cst.Name) if around is not None and around.kind == "function" else []
         free = {name.value: name for name in seen if name.value not in function.bound}
@@ -569,7 +589,31 @@ class StoredTurns:
             return False
         if self._is_history(load, ask, where) or self._says_role(save):
             return True
-        return bool(one.read & other.made) and where is function and self._tells_both(load, save, ask, function)
+        if where is not function:
+            return False
+        if one.read & other.made:
+            return self._tells_both(load, save, ask, function)
+        return self._grows_what_is_read(load, save) is not None and self._is_told_before(save, load, function)
+
+    def _grown_place(self, load: cst.Call, save: cst.Call) -> Slot | None:
+        """Where the lines of a talk lie that two functions of this file keep: one reads what the other adds."""
+        function, runs = self._module.scope_of[save].function, self._facts.slots.callee(save)
+        is_told = runs is not None and self._is_told_before(save, load, function)
+        return self._grows_what_is_read(load, save) if is_told else None
+
+    def _grows_what_is_read(self, load: cst.Call, save: cst.Call) -> Slot | None:
+        """The list or text that what a call runs makes longer, and another one reads, in one file."""
+        (there, reader), (other, grower) = (body(self._anatomy, call) or (None, None) for call in (load, save))
+        if there is None or there is not other or reader is None or grower is None:
+            return None
+        turns = there.stored_turns
+        return next((place for place in turns._grown(grower) if any(turns._reads(reader, place))), None)
+
+    def _is_told_before(self, save: cst.Call, load: cst.Call, function: Scope) -> bool:
+        """Whether what stores the answer has stored something, too, before it is loaded: the question."""
+        runs = self._resources.runs(save)
+        same = (call for call in function.nodes_of(cst.Call) if call is not save and self._resources.runs(call) is runs)
+        return any(self._is_at(call, load, function, before=True) for call in same)
 
     def _outlives(self, one: Touched, other: Touched, place: Slot | None, save: cst.Call) -> bool:
         """Whether the resource is there for other runs: outside, a global, or of an object that they have, too."""

@@ -21,7 +21,7 @@ from lint_rules.anatomy.messages.classes import (
 from lint_rules.anatomy.messages.growth import SETUPS, begun_anew, grows, root_of
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
-from lint_rules.anatomy.program.concurrency import Start, begun_elsewhere
+from lint_rules.anatomy.program.concurrency import Begun, Start, begun_elsewhere
 from lint_rules.anatomy.program.serving import is_streamed
 from lint_rules.anatomy.program.told import leaves_out, told_by
 from lint_rules.anatomy.rounds.agent_runs import runs_agent
@@ -30,6 +30,7 @@ from lint_rules.anatomy.turns.foreign_growth import ForeignGrowth
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.races import Races, SharedHistory
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.values.handed_along import handed_along
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, moved, root_object, whole_of
 from lint_rules.syntax import exceptions
@@ -383,6 +384,47 @@ class Turns:
                 return _led_by(call, function, slot, turns, there.module)
         return None
 
+    def begun_there(self, begun: Begun) -> tuple[Scope, Turn] | None:
+        """The function of another file that a thread or task runs again and again, each beside the last, and its turn.
+
+        The history is one for all of them: also a list that goes along.
+        """
+        where, unguarded = self.module.scope_of[begun.node].function, self.anatomy.unguarded
+        found = self.anatomy.storage.callee(begun.target) if not self._is_called(begun.target) else None
+        if found is None or found[0] is self.anatomy or unguarded.is_waited_for(begun):
+            return None
+        turns = found[0].turns
+        places = [(turn, self._begun_with(found, turn, begun)) for turn in turns.open_in(found[1])]
+        shared = [(turn, place) for turn, place in places if place is not None]
+        shared = [(turn, place) for turn, place in shared if begun.kind == "thread" or turns.gives_way(turn)]
+        shared = [(turn, place) for turn, place in shared if not turns.has_new_key(turn)]
+        listed = [turn for turn, _ in shared]
+        whole = are_answered(listed) or any(turn.tools or turn.loaded for turn in listed)
+        if not whole or not unguarded.is_begun_again(begun):
+            return None
+        return found[1], _led_by(begun.node, where, shared[0][1], listed, found[0].module)
+
+    def _is_called(self, target: cst.BaseExpression) -> bool:
+        """`create_task(answer(key))`: the call runs the turn."""
+        call = self.module.parent[target]
+        return isinstance(call, cst.Call) and call.func is target
+
+    def _begun_with(self, found: tuple[Anatomy, Scope], turn: Turn, begun: Begun) -> Slot | None:
+        """Where the history of a turn lives that is begun here; None where it is no other run's."""
+        (there, function), root = found, root_object(turn.slot)
+        where, along = self.module.scope_of[begun.node].function, handed_along(begun.node)
+        given = dict(there.facts.slots.bound(along[1], function)) if along is not None else {}
+        if turn.outside or (root[0] == "var" and root[1].kind == "module"):
+            return turn.slot
+        if root in given:
+            slot = self.facts.slots.of(given[root])
+            place = self.anatomy.aliases.of(slot) if slot is not None else None
+            lasts = place is not None and self.anatomy.aliases.is_lasting(place, where)
+            return moved(turn.slot, root, place) if place is not None and lasts else None
+        if isinstance(begun.target, cst.Attribute) and root[0] == "attr":
+            return self._seen_here(turn.slot, begun.target.value, where)
+        return None
+
     def _seen_here(self, kept: Slot, base: cst.BaseExpression, function: Scope) -> Slot | None:
         """A history of an object of another file, as this one has it; None where the object ends with the run."""
         cls = own_class(self.anatomy, base)
@@ -469,9 +511,12 @@ class Turns:
         names = (node for node in function.nodes if isinstance(node, (cst.Name, cst.Attribute)))
         return [node for node in names if self.facts.slots.of(node) == slot]
 
-    def are_seen_in(self, call: cst.Call) -> bool:
-        """Whether turns are seen in what a call runs in another file: what is asked there, and of what."""
-        found = run_elsewhere(self.anatomy, call, asking=True)
+    def are_seen_in(self, run: cst.Call | Begun) -> bool:
+        """Whether turns are seen in what is run in another file: what is asked there, and of what."""
+        if isinstance(run, cst.Call):
+            found = run_elsewhere(self.anatomy, run, asking=True)
+        else:
+            found = self.anatomy.storage.callee(run.target)
         turns = found[0].turns.open_in(found[1]) if found is not None else []
         roots = ((turn, root_object(turn.slot)) for turn in turns)
         return any(turn.outside or root[0] == "attr" or root[1].kind == "module" for turn, root in roots)
@@ -490,6 +535,10 @@ class Turns:
             any(begun_anew(self.anatomy, turn.slot, write, first) for first in (turn.function, entry))
             for write in grown
         )
+
+    def has_new_key(self, turn: Turn) -> bool:
+        """Whether a turn tells what it calls a key that is made for it."""
+        return all(isinstance(node, cst.Call) and self.races.ownership.has_new_key(node) for node in turn.grows)
 
     def is_apart(self, turn: Turn) -> bool:
         """Whether a lock or a flag of its own keeps a turn apart, from the question to the last result."""

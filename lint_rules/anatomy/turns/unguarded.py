@@ -168,7 +168,7 @@ class Unguarded:
             for outer in self.module.ancestors(start.node)
             if where.kind == "module" or self.module.inside(outer, where.node)
         )
-        return looped or starts_several(start) or self._per_event(where, set()) or self._is_called_back(start, where)
+        return looped or starts_several(start) or self._per_event(where, set()) or self.is_called_back(start, where)
 
     def is_begun_again(self, begun: Begun) -> bool:
         """Whether several runs of what a file begins may be under way, which is no function of it.
@@ -185,15 +185,15 @@ class Unguarded:
     def _start(self, begun: Begun) -> Start:
         return Start(self.module.scope_of[begun.node].function, begun.node, begun.kind, True, begun.target)
 
-    def _is_called_back(self, start: Start, where: Scope) -> bool:
+    def is_called_back(self, start: Start, where: Scope) -> bool:
         """A function starts a task for what it is given, and does not wait; and it is called again and again."""
         given = {p.name.value for p in parameters(where)[where.owner is not None :]}
         begun = start.function if start.function.parent is where else None  # defined there, it sees what that gets
         seen = [start.node, begun.node] if begun is not None else [start.node]
-        used = {part.value for node in seen for part in _names(node)}
-        for name in used - given:
-            for value in self.facts.assigned(("var", where, name)):
-                used |= {part.value for part in _names(value)}
+        used = [*dict.fromkeys(part.value for node in seen for part in _names(node))]
+        for name in used:  # and what these are made of
+            made = self.facts.assigned(("var", where, name)) if name not in given else []
+            used += {part.value for value in made for part in _names(value)}.difference(used)
         return (
             not given.isdisjoint(used)
             and self._comes_again(where, start, set())
