@@ -345,7 +345,12 @@ SAYS_HOW_MUCH = re.compile(
     r"not shown|full (text|output|result|content)|see |saved|\bmore\b|\bfirst\b|\btotal\b|limit|redacted",
     re.IGNORECASE,
 )
-"""Words of a text that say that, or how much of it, is missing."""
+"""Words beside a text that say that, or how much of it, is missing."""
+SAYS_IT_IS_CUT = re.compile(
+    r"trunc|omit|elided|left out|shorten|abridg|clipped|not shown|full (text|output|result|content)|redacted",
+    re.IGNORECASE,
+)
+"""Words that say so wherever they stand."""
 NAMES_A_PART = re.compile(r"excerpt|preview|snippet|partial|beginning of|\bhead of\b|(^|_)head$", re.IGNORECASE)
 """Words before a text, or the key under which it stands, that say that it is a part of one."""
 TOOL_DECORATORS = frozenset({"tool", "tool_plain", "function_tool", "kernel_function", "beta_tool", "beta_async_tool"})

@@ -66,9 +66,9 @@ these, and more than a log reads; but not where it stands in the round loop and 
 all that it makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go
 on to the next call, says nothing to the model either.
 Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
-its own in its place (`{"raw": text}`) whose key nothing in the file asks for, nor, where the rounds are not in it, in
-those that import it and what these import; nor one that gives back the default that its callers name (`parse(text,
-default={})`).
+its own in its place (`{"raw": text}`; or gives the text back so, where it would give back what it has parsed) whose key
+nothing in the file asks for, nor, where the rounds are not in it, in those that import it and what these import; nor
+one that gives back the default that its callers name (`parse(text, default={})`).
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is

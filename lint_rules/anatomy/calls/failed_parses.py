@@ -26,7 +26,7 @@ def value_instead(anatomy: Anatomy, call: cst.Call, handling: Handling, function
     if handling.ending is Ending.DROPS:
         return _returned_after(anatomy, call, handling) or _emptied_after(anatomy, call, handling, function)
     if handling.ending is Ending.TELLS:
-        made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling)
+        made = _made_anyway(anatomy, call, handling) or _own_dict(anatomy, call, handling, function)
         return made or _named_by_callers(anatomy, call, handling, function)
     neutral, target = handling.neutral, handling.target
     if neutral is None:
@@ -100,21 +100,32 @@ def _is_parsed(anatomy: Anatomy, call: cst.Call, value: cst.BaseExpression) -> b
                for part in ex.alternatives(value))  # fmt: skip
 
 
-def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling) -> cst.BaseExpression | None:
+def _own_dict(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> cst.BaseExpression | None:
     """`args = {"raw": text}`: what no tool has asked for goes on where it is run, and nobody looks for the key.
 
-    Where the rounds are not of this file, no file around it does.
+    Where the rounds are not of this file, no file around it does. Of a function that gives it back, as what it has
+    parsed, also `return {"raw": text}`: without a word, it is no answer.
     """
     line = _only_line(handling)
+    if isinstance(line, cst.Return) and isinstance(line.value, cst.Dict) and _hands_back(anatomy, call, function):
+        keys = ex.dict_items(line.value).keys()
+        given = ex.source(call.args[0].value, 400)
+        is_text = bool(keys) and all(ex.source(part, 400) == given for part in ex.dict_items(line.value).values())
+        return line.value if is_text and not _is_read_as_such(anatomy, keys) else None
     name = ex.dotted(line.targets[0].target) if isinstance(line, cst.Assign) else None
     if not isinstance(line, cst.Assign) or name not in _names(anatomy, call) or not isinstance(line.value, cst.Dict):
         return None
     keys, bound = ex.dict_items(line.value).keys(), anatomy.module.statement(call)
     if not isinstance(bound, cst.Assign) or call not in ex.alternatives(bound.value):
         return None  # it is what came of the call: `done = run(json.loads(text))`
-    if not keys or _is_asked_for(anatomy, keys) or (not anatomy.rounds and any(map(anatomy.names, keys))):
+    if not keys or _is_read_as_such(anatomy, keys):
         return None
     return line.value if _goes_on(anatomy, call, handling, name, line.value) else None
+
+
+def _is_read_as_such(anatomy: Anatomy, keys: Collection[str]) -> bool:
+    """Whether something reads one of some keys: in the file, or around it, where the rounds are of another one."""
+    return _is_asked_for(anatomy, keys) or (not anatomy.rounds and any(map(anatomy.names, keys)))
 
 
 def _is_asked_for(anatomy: Anatomy, keys: Collection[str]) -> bool:

@@ -41,7 +41,8 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     kinds = anatomy.facts.kinds(call.args[0].value)
     if Kind.ARGUMENTS_TEXT in kinds or Kind.MODEL_TEXT not in kinds:
         return False
-    is_made = handling.ending is Ending.NEUTRAL and dispatch.makes_call_with(anatomy.facts, call, function)
+    goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS}  # also `{"raw": text}`
+    is_made = goes_on and dispatch.makes_call_with(anatomy.facts, call, function)
     lost = is_made or handling.ending is Ending.DROPS
     return not lost or not is_marked(anatomy, call) or _is_told_later(anatomy, handling)
 

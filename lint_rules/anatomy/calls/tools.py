@@ -114,8 +114,8 @@ class _Told:
         for here in self._around:
             for node, frame in _made(here):
                 items = _items(node)
-                if _declares(node, items) and not _decorates(here, node):
-                    given = [*items.values(), *(node.args if type(node) is ast.Call else ())]
+                given = [*items.values(), *(node.args if type(node) is ast.Call else ())]
+                if (_declares(node, items) or _holds_schema(given, frame)) and not _decorates(here, node):
                     yield from self._functions(given, frame)
                 elif type(node) is ast.Dict:  # `{"read": read_file}`
                     yield from self._functions([v for k, v in items.items() if k in self._declared], frame)
@@ -288,6 +288,18 @@ def _is_schema(node: ast.expr) -> bool:
     return type(node) is ast.Dict and any(
         type(inner) is ast.Dict and _text(_items(inner).get("type")) is not None for inner in walk(node)
     )
+
+
+def _holds_schema(given: Iterable[ast.AST], frame: Frame) -> bool:
+    """`register(SCHEMA, read)`, `Tool(schema={"name": ..., "description": ...}, run=read)`."""
+    for value in (each for part in given for each in (part, *_bound(part, frame))):
+        if type(value) is ast.Dict:
+            items = _items(value)
+            inner = items.get("function")
+            items = _items(inner) if type(inner) is ast.Dict else items
+            if "name" in items and not _SCHEMAS.isdisjoint(items):
+                return True
+    return False
 
 
 def _names(module: Module) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 import libcst as cst
 
@@ -31,6 +30,7 @@ _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
 } | {
     "read_text", "read", "decode", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json",
 }  # fmt: skip
+_FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
 _EXCERPT = 600
@@ -136,13 +136,7 @@ class Heads:
                         most = size if size is not None else most
                     yield from self._find(head[0], replace(further, most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
-                told = self._tells(part, measured=False) or _names_a_part(part)
-                sizes = [given for given in _measured(part) if _in_text(self.module.parent, given)]
-                for piece, behind in pairwise([*_pieces(part), None]):
-                    if piece is not None:
-                        noted = further.noted or self._is_added_where_cut(part, piece, behind)
-                        known = told or _is_foreign(behind) or self._is_made_of(piece, sizes)
-                        yield from self._find(piece, replace(further.told(known), noted=noted))
+                yield from self._joined(part, list(_pieces(part)), further)
             elif isinstance(part, cst.Await):
                 yield from self._find(part.expression, way)
             elif isinstance(part, cst.Call):
@@ -157,6 +151,27 @@ class Heads:
             else:
                 for inside, told in self._held(part):
                     yield from self._find(inside, further.told(told))
+
+    def _joined(self, whole: cst.BaseExpression, pieces: list[cst.CSTNode], way: _Way) -> Iterator[Head]:
+        """What is put together to one text: what its words, or a number in it, tell is told of what stands there."""
+        told = _names_a_part(whole) or any(self._tells(piece, measured=False, beside=False) for piece in pieces)
+        sizes = [given for given in _measured(whole) if _in_text(self.module.parent, given)]
+        for at, piece in enumerate(pieces):
+            if not isinstance(piece, cst.BaseExpression) or isinstance(piece, cst.SimpleString):
+                continue
+            behind = pieces[at + 1] if at + 1 < len(pieces) else None
+            noted = way.noted or self._is_added_where_cut(whole, piece, behind)
+            known = told or _is_foreign(behind) or self._tells_beside(pieces, at) or self._is_made_of(piece, sizes)
+            yield from self._find(piece, replace(way.told(known), noted=noted))
+
+    def _tells_beside(self, pieces: list[cst.CSTNode], at: int) -> bool:
+        """Whether a piece of a text, or the lines next to it, say that something is missing."""
+        for side, nearest in ((pieces[:at][::-1], -1), (pieces[at + 1 :], 0)):
+            said, others = _line(side, nearest)
+            if words.SAYS_HOW_MUCH.search(said) or any(self._tells(other, measured=False) for other in others):
+                return True
+        piece = pieces[at]
+        return isinstance(piece, (cst.Name, cst.Attribute)) and self._tells(piece)
 
     def _held(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, bool]]:
         """What a display or constructor holds, and whether something beside it tells of what is missing."""
@@ -270,6 +285,12 @@ class Heads:
         name = ex.called_name(node)
         if name == "join" and given:
             yield from self._put(given[0], way)
+        elif name == "format" and base is not None:
+            values = self.facts.values_of(base)
+            told = any(_names_a_part(v) or self._tells(v, measured=False, beside=False) for v in [base, *values])
+            told = told or (not values and ex.last_name(base).isupper())  # of another file
+            for arg in node.args:
+                yield from self._find(arg.value, way.told(told))
         elif name in _WRAPPERS or self.facts.encoder(node) is not None:
             inside = base if base is not None and name in _WRAPPERS else next(iter(given), None)
             if inside is not None:
@@ -320,11 +341,15 @@ class Heads:
 
     # -- words ------------------------------------------------------------------------------------------------
 
-    def _tells(self, node: cst.BaseExpression, *, measured: bool = True) -> bool:
-        """Whether the words of a text, or a number in it if that is asked, say that something is missing."""
+    def _tells(self, node: cst.CSTNode, *, measured: bool = True, beside: bool = True) -> bool:
+        """Whether the words of a text, or a number in it if that is asked, say that something is missing.
+
+        What does not stand `beside` what is cut must say so by itself: "more" is said of many things.
+        """
+        telling = words.SAYS_HOW_MUCH if beside else words.SAYS_IT_IS_CUT
         for part in walk(node):
             if isinstance(part, (cst.FormattedStringText, cst.SimpleString)):
-                if words.SAYS_HOW_MUCH.search(part.value):
+                if telling.search(part.value):
                     return True
             if isinstance(part, cst.Call) and ex.dotted(part.func) == "len" and _in_text(self.module.parent, part):
                 if measured:
@@ -333,7 +358,9 @@ class Heads:
                 name = part.value if isinstance(part, cst.Name) else part.attr.value
                 if self._is_bound(part):
                     continue
-                if (words.SAYS_HOW_MUCH.search(name) and not self._is_read(part)) or self._stands_for_a_note(part):
+                if telling.search(name) and not self._is_read(part):
+                    return True
+                if beside and self._stands_for_a_note(part):
                     return True
         return False
 
@@ -402,7 +429,7 @@ class Heads:
         values = self._values(head.text, head.calls)
         if self._is_error(head) or any(self._is_given(value, given, head.calls) for value in values):
             return False
-        if self._is_said(head) or self._is_text_given_back(head):
+        if self._is_said(head) or self._is_text_given_back(head) or self._is_shown(head):
             return True
         return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
 
@@ -413,6 +440,18 @@ class Heads:
         given = [self._values(r.value) for r in head.function.nodes_of(cst.Return) if r.value is not None]
         is_given = any(part is head.node for values in given for value in values for part in ex.alternatives(value))
         return is_given and (told == "str" or any(isinstance(v, _STRINGS) for values in given for v in values))
+
+    def _is_shown(self, head: Head) -> bool:
+        """Whether so many characters are put into a text: of a list there would be fewer."""
+        return ex.integer(head.size) is not None and self._is_put_in(head)
+
+    def _is_put_in(self, head: Head) -> bool:
+        """`f"{text[:n]}..."`, `"The page: " + text[:n]`, `PAGE.format(page=text[:n])`."""
+        outer = self.module.parent[head.node]
+        if isinstance(outer, cst.Arg):
+            call = self.module.parent[outer]
+            return isinstance(call, cst.Call) and ex.called_name(call) == "format"
+        return isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation))
 
     def _is_said(self, head: Head) -> bool:
         """`{"content": text[:n]}`, `Result(output=text[:n])`: what stands there is a text."""
@@ -438,9 +477,9 @@ class Heads:
         given = {*self.anatomy.written_for(head.function)} if head.function in self.anatomy.tools else set()
         if any(self._is_given(part, given, head.calls) for value in values for part in ex.alternatives(value)):
             return False
-        outer = self.module.parent[head.node]
-        shown = isinstance(outer, (cst.FormattedStringExpression, cst.BinaryOperation)) or self._is_said(head)
-        if shown or (head.node is content and isinstance(outer, cst.Arg)):
+        if self._is_put_in(head) or self._is_said(head):
+            return True
+        if head.node is content and isinstance(self.module.parent[head.node], cst.Arg):
             return True
         return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
 
@@ -494,9 +533,19 @@ class Heads:
         caught = {name for outer in handlers if outer.name is not None for name in ex.target_names(outer.name.name)}
         values = self._values(head.text, head.calls)
         keys = (outer.key for outer in places if isinstance(outer, cst.DictElement))
-        if any(ex.text(key) == "error" for key in keys):
+        if any(ex.text(key) == "error" for key in keys) or all(map(self._is_complaint, values)):
             return True
         return not caught.isdisjoint(name for value in values for name in _named(value))
+
+    def _is_complaint(self, value: cst.BaseExpression) -> bool:
+        """Whether it is what a process has complained of: `done.stderr`, `done.stderr or done.stdout`."""
+        value = ex.inner(value)
+        if isinstance(value, cst.BooleanOperation):
+            return self._is_complaint(value.left)
+        base = ex.receiver(value) if isinstance(value, cst.Call) and ex.called_name(value) in _WRAPPERS else None
+        if base is not None:
+            return self._is_complaint(base)
+        return isinstance(value, cst.Attribute) and value.attr.value == "stderr"
 
     def _makes_text(self, value: cst.BaseExpression) -> bool:
         value = ex.inner(value)
@@ -550,17 +599,46 @@ def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
     return _unwrapped(base) if base is not None else node
 
 
-def _pieces(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a text is put together from."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-        yield node.left
-        yield node.right
+def _pieces(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a text is put together from, in order; a text that is not put together itself."""
+    if isinstance(node, cst.ConcatenatedString) or (
+        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add)
+    ):
+        yield from (*_pieces(node.left), *_pieces(node.right))
     elif isinstance(node, cst.FormattedString):
         for part in node.parts:
-            yield part.expression if isinstance(part, cst.FormattedStringExpression) else part  # type: ignore[misc]
-    elif isinstance(node, cst.ConcatenatedString):
-        yield node.left
-        yield node.right
+            yield from _pieces(part.expression if isinstance(part, cst.FormattedStringExpression) else part)
+    else:
+        yield node
+
+
+def _literal(node: cst.CSTNode) -> str | None:
+    """What a piece of a text says, if it is a literal."""
+    if isinstance(node, cst.SimpleString):
+        return ex.text(node) or ""
+    return node.value.replace("\\n", "\n") if isinstance(node, cst.FormattedStringText) else None
+
+
+def _line(pieces: list[cst.CSTNode], nearest: int) -> tuple[str, list[cst.CSTNode]]:
+    """The words of the line that lies next, and what else stands in it; `nearest`: at which end of a piece that is.
+
+    Fences, tags and empty lines are passed over.
+    """
+    line, others, apart = "", list[cst.CSTNode](), False
+    for piece in pieces:
+        said = _literal(piece)
+        if said is None:
+            others.append(piece)
+            continue
+        parts = _FENCES.sub("", said).split("\n")
+        for at, part in enumerate(parts if nearest == 0 else parts[::-1]):
+            if at and (others or any(map(str.isalpha, line))):
+                return line, others
+            apart = apart or (nearest == 0 and 0 < at < len(parts) - 1 and not part.strip())
+            if apart and part[:1].isalnum():
+                return "", []  # behind an empty line something else begins, but for `[...]`
+            line = f"{line} {part}" if nearest == 0 else f"{part} {line}"
+    return line, others
 
 
 def _named(node: cst.CSTNode) -> set[str]:
