@@ -154,18 +154,16 @@ def is_some_name(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
 
 
 def _by_position(
-    anatomy: Anatomy, value: cst.BaseExpression, made: cst.CSTNode, items: dict[str, cst.BaseExpression]
+    anatomy: Anatomy, value: cst.BaseExpression, made: cst.BaseExpression, items: dict[str, cst.BaseExpression]
 ) -> SharedId | None:
     """An id that is a position in the calls of one reply: of those that are gone through, or that are there so far.
 
-    Whatever a call is made of, its position is no other than that of a call of the next reply.
+    Whatever a call is made of, its position is no other than that of a call of the next reply; if results say it.
     """
     texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
     positions = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
     slots = {anatomy.facts.slots.of(only) for only in positions if isinstance(only, cst.Name)}
-    is_call = (
-        items.get("id") is value and isinstance(made, cst.BaseExpression) and anatomy.facts.is_kind(made, Kind.CALL)
-    )
+    is_call = items.get("id") is value and anatomy.facts.is_kind(made, Kind.CALL) and _pairs_results(anatomy, value)
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor) if slots else ():
         position = position_in(loop)
         if position is None or anatomy.facts.slots.of(position) not in slots or not isinstance(loop.iter, cst.Call):
@@ -176,6 +174,17 @@ def _by_position(
             return SharedId(value, "position", loop.iter)
     counted = [only for only in positions if is_call and _is_count_of_its_list(anatomy, only, made)]
     return SharedId(value, "position", counted[0]) if counted else None
+
+
+def _pairs_results(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a result says an id of the same words, or one that is read of a call where such calls are made."""
+    same, maker = ex.source(value, 200), anatomy.module.scope_of[value].function
+    for said in (items[key] for _, items in anatomy.made for key in _RESULT_IDS & items.keys()):
+        pair, reader = ex.member(said), anatomy.module.scope_of[said].function
+        is_read = pair is not None and pair[1] in IDS and anatomy.facts.is_kind(pair[0], Kind.CALL)
+        if ex.source(said, 200) == same or (is_read and maker in {reader, *anatomy.calls.reachable(reader)}):
+            return True
+    return False
 
 
 def _is_count_of_its_list(anatomy: Anatomy, node: cst.BaseExpression, made: cst.CSTNode) -> bool:
@@ -196,8 +205,13 @@ def _makes_messages(anatomy: Anatomy, loop: cst.For | cst.CompFor) -> bool:
         return False
     shown = [ex.dict_items(node) for node in anatomy.module.nodes_of(cst.Dict) if anatomy.module.inside(node, loop)]
     shown += [ex.keywords(node) for node in anatomy.module.nodes_of(cst.Call) if anatomy.module.inside(node, loop)]
-    calls = (items["tool_calls"] for items in shown if "tool_calls" in items)
-    return any(isinstance(each, cst.List) and len(each.elements) == 1 for each in calls)
+    alone = [
+        (key, each.elements[0].value)
+        for items in shown
+        for key, each in items.items()
+        if isinstance(each, cst.List) and len(each.elements) == 1
+    ]
+    return any(key == "tool_calls" or anatomy.facts.is_kind(only, Kind.CALL) for key, only in alone)
 
 
 def _constant(anatomy: Anatomy, value: cst.BaseExpression, items: dict[str, cst.BaseExpression]) -> SharedId | None:
