@@ -16,14 +16,14 @@ class Assistant:
 
     def chat(self, text):
         with self.lock:
-            self.conversation.append({"role": "user", "content": text})
+            self.conversation.append({"role": "user", "content": text})  # expect: AGL103
             response = client.messages.create(model="m", max_tokens=1000, messages=self.conversation)
             reply = response.content[0].text
             self.conversation.append({"role": "assistant", "content": reply})
             return reply
 
 
-assistant = Assistant()  # expect: AGL103
+assistant = Assistant()
 
 
 @app.route("/chat", methods=["POST"])

@@ -5,12 +5,12 @@ from openai import OpenAI
 
 app = FastAPI()
 client = OpenAI()
-messages = []  # expect: AGL103
+messages = []
 
 
 @app.post("/chat/completions")
 def chat(request):
-    messages.append({"role": "user", "content": request["messages"][-1]["content"]})
+    messages.append({"role": "user", "content": request["messages"][-1]["content"]})  # expect: AGL103
     completion = client.chat.completions.create(model="m", messages=messages)
     reply = completion.choices[0].message.content
     messages.append({"role": "assistant", "content": reply})

@@ -20,7 +20,7 @@ class Assistant:
         self.conversation = []
 
     def chat(self, text):
-        self.conversation.append({"role": "user", "content": text})
+        self.conversation.append({"role": "user", "content": text})  # expect: AGL103
         for _ in range(10):
             response = client.messages.create(model="m", max_tokens=1000, messages=self.conversation, tools=[])
             self.conversation.append({"role": "assistant", "content": response.content})
@@ -32,7 +32,7 @@ class Assistant:
         raise RuntimeError("out of rounds")
 
 
-assistant = Assistant()  # expect: AGL103
+assistant = Assistant()
 
 
 @app.route("/chat", methods=["POST"])
