@@ -17,7 +17,7 @@ from lint_rules.anatomy.messages.carriers import Carriers
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
-from lint_rules.anatomy.values.slots import Slot, is_method, root_object
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter, root_object
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.moves import Move, Moves
 from lint_rules.syntax import expressions as ex
@@ -185,6 +185,7 @@ class OpenEnds:
         passing: Container[Point] = (),
         into: Slot | None = None,
         leaving: cst.CSTNode | None = None,
+        gone: bool = False,
     ) -> str | None:
         """How the conversation goes on from `start`, outside `region`: a few words; None where it does not.
 
@@ -192,7 +193,7 @@ class OpenEnds:
         is yet to be stored on the way. `flags` are names and tests whose value is known from the way here. `surely`: a
         list that callers of other files pass does not count as one that lives on. What the points `passing` answer are
         other calls. `into` is the list that the message with the calls is in, if that is known, and `leaving` what left
-        the function, where `start` is its end.
+        the function, where `start` is its end. `gone`: that list ends with the function.
         """
         inside = set(region)
         seen = {(start, stored)}
@@ -222,7 +223,7 @@ class OpenEnds:
                 queue.append((target, after))
         if saved or (ends and back):
             return BROKEN
-        if not ends:
+        if not ends or gone:
             return None
         if handed:
             return "the history is sent without it"
@@ -352,6 +353,21 @@ class OpenEnds:
             and self.outlives(move.target, owner, depth + 1)
             for move in self._moves
         )
+
+    def is_gone(self, slot: Slot, start: Point, anew: frozenset[Point]) -> bool:
+        """Whether a list of this function alone ends with it: behind `start` nothing moves what is in it elsewhere.
+
+        At the points `anew` it is made anew.
+        """
+        facts = self.anatomy.facts
+        values = [*facts.assigned(slot), *(value for value, _ in self.anatomy.aliases.given_back(slot))]
+        if slot[:2] != ("var", self.function) or is_parameter(slot) or not values:
+            return False
+        if any(self._is_kept(value, self.function, 0) for value in values):
+            return False
+        moves = [move.node for move in self._moves if facts.slots.of(_chosen_from(move.source)) == slot]
+        moved = set(self.anatomy.points(self.function, moves))
+        return start not in moved and not self.graph.reaches([start], moved, set(anew), exceptions=False)
 
     def is_handed_out(self, slot: Slot) -> bool:
         """Whether what a turn adds is given to whoever runs, reads or awaits this: a list beside the one that is sent.

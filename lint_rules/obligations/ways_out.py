@@ -24,6 +24,7 @@ from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.last_rounds import answers_at_last
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, made_in
+from lint_rules.obligations.again import Again
 from lint_rules.obligations.failing import Failing, Fault
 from lint_rules.obligations.held_back import Held, held_back
 from lint_rules.obligations.open_ends import BROKEN, REFUSED, OpenEnds
@@ -158,9 +159,22 @@ class WaysOut:
         for fault, landed in sorted(self._faults(taken), key=_rarity):
             handler = landed.statement
             if handler is not None and (taken.asked is not None or landed not in taken.region.inside):
-                how = self.ends.go_on(landed, surely=True)
+                how = self._after_error(fault, landed)
                 if how is not None and (how == REFUSED or not fault.parsing):  # AGL501 reports those that end a turn
                     yield Failure(handler, fault.cause, how, fault.stops)
+
+    def _after_error(self, fault: Fault, landed: Point) -> str | None:
+        """How the conversation goes on from where an error ends: not with a list of this run that is made anew."""
+        held = self.ends.holding(self.ends.graph.enclosing(fault.node, self.anatomy.module.parent))
+        anew = self._made_anew(held) if len(held) == 1 else frozenset()
+        gone = len(held) == 1 and self.ends.is_gone(next(iter(held)), landed, anew)
+        return self.ends.go_on(landed, anew, surely=True, gone=gone)
+
+    def _made_anew(self, held: set[Slot]) -> frozenset[Point]:
+        """Where one of some lists becomes another one, which has none of its messages."""
+        bound, slots = Again(self.anatomy, self.function).renewed(held, grown=False), self.anatomy.facts.slots
+        values = {p: getattr(p.statement, "value", None) for p in self.ends.graph.points if p in bound}
+        return frozenset(p for p, value in values.items() if value is not None and not slots.names_any(value, held))
 
     def raised(self, taken: Taken) -> Iterator[tuple[Fault, Taker]]:
         """Errors that leave the function, with who takes them and goes on with the chat."""
