@@ -166,6 +166,11 @@ class _Search:
         """
         if not way.is_text or not holds(list(way.parts), request, names):
             return False
+        parts = (part for part in way.parts if ex.member(part) is not None)
+        if not all(
+            isinstance(part, cst.BaseExpression) and self.anatomy.facts.is_kind(part, Kind.MODEL_TEXT) for part in parts
+        ):
+            return False  # `reply.id`
         read = {self.anatomy.aliases.of(slot) for slot in self._made_of(function, way.parts, request)}
         asked = (slot for slot in self._told(function, request) if Kind.HISTORY in self.anatomy.facts.of(slot))
         return way.place not in read and any(True for _ in asked)
