@@ -427,7 +427,8 @@ class Heads:
         if any(not given.isdisjoint(_named(size)) for size in sizes):
             return False
         values = self._values(head.text, head.calls)
-        if self._is_error(head) or any(self._is_given(value, given, head.calls) for value in values):
+        parts = values if head.calls else [head.text, *values]  # `asked.text`, whatever its class begins it with
+        if self._is_error(head) or any(self._is_given(part, given, head.calls) for part in parts):
             return False
         if self._is_said(head) or self._is_text_given_back(head) or self._is_shown(head):
             return True
