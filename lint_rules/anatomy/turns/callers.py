@@ -111,9 +111,10 @@ def passings(anatomy: Anatomy) -> Iterator[Passing]:
     for call in anatomy.module.nodes_of(cst.Call):
         where = anatomy.module.scope_of[call].function
         run = list(run_by(anatomy, call)) if where.kind != "module" else []
-        if not run or anatomy.unguarded.is_guarded(call, where):
+        new = bool(run) and _is_just_made(anatomy, call, where)
+        if not run or (not new and anatomy.unguarded.is_guarded(call, where)):
             continue
-        own, through_self = _object(anatomy, call, where)
+        own, through_self = (True, False) if new else _object(anatomy, call, where)
         thread = _is_read_in_thread(anatomy, call)
         given = _given(anatomy, call, where)
         asked = bool(given) or not own  # of an object that each run has for itself, nobody asks what is seen
@@ -247,6 +248,24 @@ def _object(anatomy: Anatomy, call: cst.Call, where: Scope) -> tuple[bool, bool]
         return isinstance(base, cst.Call), False
     place = anatomy.aliases.of(slot)
     return not anatomy.aliases.is_lasting(place, where), root_object(place)[0] == "attr"
+
+
+def _is_just_made(anatomy: Anatomy, call: cst.Call, where: Scope) -> bool:
+    """Whether a function makes an object and runs this method of it once: no earlier run of that can be under way.
+
+    Whoever gets the object afterwards, a table of those that run, say.
+    """
+    base, slots, module = ex.receiver(call), anatomy.facts.slots, anatomy.module
+    bound = anatomy.definitions(base) if isinstance(base, cst.Name) else []
+    made = [each.value for each in bound if each.kind == "assign" and isinstance(each.value, cst.Call)]
+    if base is None or not made or len(made) < len(bound):
+        return False
+    others = (other for other in where.nodes_of(cst.Call) if ex.called_name(other) == ex.called_name(call))
+    again = [o for o in others if (b := ex.receiver(o)) is not None and slots.of(b) == slots.of(base)]
+    return len(again) == 1 and all(
+        made_class(anatomy, value) is not None and module.loop_around(value) is module.loop_around(call)
+        for value in made
+    )
 
 
 def _holder(anatomy: Anatomy, base: cst.BaseExpression, where: Scope) -> Slot | None:

@@ -200,6 +200,11 @@ class Unguarded:
             and not self.races.joins.is_joined(start)
         )
 
+    def _is_run_once(self, method: Scope) -> bool:
+        """Whether all who are seen to call a method, in other files, do so once for an object that they make."""
+        known = [caller for caller in self.races.anatomy.callers if caller.passing.function == method.qualname]
+        return bool(known) and all(caller.own for caller in known)
+
     def _comes_again(self, where: Scope, start: Start, seen: set[Scope]) -> bool:
         """Whether a function is called in a loop, or by one that is; or by others.
 
@@ -208,7 +213,7 @@ class Unguarded:
         seen.add(where)
         sites = self.graph.sites[where]
         if not sites:
-            is_public = where.owner is not None and self.races.is_public(where)
+            is_public = where.owner is not None and self.races.is_public(where) and not self._is_run_once(where)
             return is_public or any(map(self._is_taken, self.graph.references[where]))
         return any(
             self._is_repeated(site, start)
