@@ -108,7 +108,7 @@ def test_names_that_are_bound_together_are_bound_one_after_the_other() -> None:
 
 
 def test_names_stay_together_where_one_looks_at_another() -> None:
-    same("def f(a, b):\n    a, b = b, a\n    return a", "def f(a, b):\n    a_, b_ = b, a\n    return a_")
+    same("def f(a, b):\n    a, b = b, a\n    return a", "def f(a, b):\n    a_1, b_1 = b, a\n    return a_1")
     stays("a, b = x, f()")
     stays("def f(x):\n    a, x.b = 1, 2")
     stays("def f(x):\n    a, b = x")
@@ -120,19 +120,19 @@ def test_names_stay_together_where_one_looks_at_another() -> None:
 def test_a_name_that_is_bound_anew_is_another_name() -> None:
     same(
         "def f(a):\n    r = g(a)\n    use(r, r)\n    r = h(a)\n    return r",
-        "def f(a):\n    r = g(a)\n    use(r, r)\n    r_ = h(a)\n    return r_",
+        "def f(a):\n    r = g(a)\n    use(r, r)\n    r_1 = h(a)\n    return r_1",
     )
     same(
         "def f(a):\n    use(a)\n    for a in xs:\n        use(a, f'{a}')\n    with g() as r:\n        use(r)\n"
         "    try:\n        use()\n    except E as r:\n        log(r)",
-        "def f(a):\n    use(a)\n    for a_ in xs:\n        use(a_, f'{a_}')\n    with g() as r:\n        use(r)\n"
-        "    try:\n        use()\n    except E as r_:\n        log(r_)",
+        "def f(a):\n    use(a)\n    for a_1 in xs:\n        use(a_1, f'{a_1}')\n    with g() as r:\n        use(r)\n"
+        "    try:\n        use()\n    except E as r_1:\n        log(r_1)",
     )
     same(
         "match g():\n    case [x]:\n        use(x)\n    case {'x': x}:\n        use(x)\nx = 1",
-        "match g():\n    case [x_]:\n        use(x_)\n    case {'x': x__}:\n        use(x__)\nx = 1",
+        "match g():\n    case [x_1]:\n        use(x_1)\n    case {'x': x_2}:\n        use(x_2)\nx = 1",
     )
-    same("def f(x):\n    x.a = [x for x in x]\n    x = 2", "def f(x):\n    x.a = [x for x in x]\n    x_ = 2")
+    same("def f(x):\n    x.a = [x for x in x]\n    x = 2", "def f(x):\n    x.a = [x for x in x]\n    x_1 = 2")
 
 
 def test_a_name_is_printed_as_the_program_has_it() -> None:

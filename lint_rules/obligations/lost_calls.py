@@ -24,6 +24,7 @@ from lint_rules.obligations.again import Again
 from lint_rules.obligations.carriers import Carriers
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
@@ -71,6 +72,14 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
                 if lost.stored.node not in told:
                     told.add(lost.stored.node)
                     yield lost
+
+
+@kept
+def _offering(anatomy: Anatomy, top: Scope) -> frozenset[Scope]:
+    """The functions of a module that ask a model which may call tools, themselves or by others."""
+    asks = anatomy.calls.llm_calls.items()
+    own = (function for function, nodes in asks if any(may_call_tools(anatomy, node) for node in nodes))
+    return frozenset(anatomy.calls.with_callers(own))
 
 
 def _server_keeps(anatomy: Anatomy) -> bool:
@@ -254,14 +263,16 @@ class _Finder:
         The one is a tool, which its results are of; the other a summary.
         """
         callee = self.facts.slots.callee(call)
+        if callee is None:
+            return False
         asked = [
-            request
-            for function in (self.anatomy.calls.reachable(callee) if callee is not None else ())
+            request.history
+            for function in self.anatomy.calls.reachable(callee)
             for node in self.anatomy.calls.llm_calls.get(function, ())
             if (request := self.facts.calls.get(node)) is not None
         ]
-        own = all(request.history is not None and self._is_own(request.history) for request in asked)
-        return bool(asked) and (own or not any(may_call_tools(self.anatomy, request.node) for request in asked))
+        own = all(history is not None and self._is_own(history) for history in asked)
+        return bool(asked) and (own or callee not in _offering(self.anatomy, self.module.top))
 
     def _is_own(self, history: cst.BaseExpression) -> bool:
         """Whether what is sent is made for it, where it stands or under a name."""

@@ -73,7 +73,7 @@ class Scope:
     @property
     def is_generator(self) -> bool:
         """Whether its body runs when what it gives is gone through: by whom, and in whatever thread, that is done."""
-        return any(type(node) is cst.Yield for node in self.nodes)
+        return bool(self.nodes_of(cst.Yield))
 
     @overload
     def nodes_of(self, kind: type[Node], /) -> list[Node]: ...

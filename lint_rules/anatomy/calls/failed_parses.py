@@ -298,11 +298,19 @@ def _is_sent_back(anatomy: Anatomy, use: cst.Name) -> bool:
 def is_dropped(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
     """Whether the call that a model wrote is lost with the error: nothing else is tried, and it would be used."""
     return (
-        handling.ending is Ending.DROPS
+        (handling.ending is Ending.DROPS or _is_unread(anatomy, call, handling))
         and not _ends_in_error(anatomy, call, handling)
         and not is_tried_otherwise(anatomy, call, handling)
         and _is_put_to_use(anatomy, call)
     )
+
+
+def _is_unread(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
+    """`arguments = {}` and `continue`: whether nobody reads the neutral value that a handler puts into a name."""
+    target, function = handling.target, anatomy.module.scope_of[call].function
+    if handling.ending is not Ending.NEUTRAL or not isinstance(target, cst.Name):
+        return False
+    return not handlers.uses_after(anatomy.module, target.value, handling.guard, function.node)
 
 
 def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:

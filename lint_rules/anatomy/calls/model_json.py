@@ -7,7 +7,6 @@ never malformed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
@@ -109,19 +108,34 @@ def _comes_behind(
 
 def _runs_of_all(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
     """Calls of functions of this file that get the calls, one of which is in hand here, and parse what they say."""
-    slots = anatomy.facts.slots
     loops = (outer for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
     for calls in (loop.iter for loop in loops if anatomy.facts.is_kind(loop.iter, Kind.CALLS)):
-        for node in function.nodes_of(cst.Call):
-            is_given = any(slots.of(arg.value) == slots.of(calls) for arg in node.args)
-            callee = slots.callee(node) if is_given and slots.of(calls) is not None else None
-            if callee is not None and any(map(partial(_parses_arguments, anatomy), anatomy.calls.reachable(callee))):
-                yield node, calls
+        for node in _given_to_parse(anatomy, function).get(anatomy.facts.slots.of(calls), ()):
+            yield node, calls
 
 
-def _parses_arguments(anatomy: Anatomy, function: Scope) -> bool:
-    parses = (node for node in function.nodes_of(cst.Call) if node.args and anatomy.facts.decoder(node) is not None)
-    return any(Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(node.args[0].value) for node in parses)
+@kept
+def _given_to_parse(anatomy: Anatomy, function: Scope) -> dict[Slot | None, list[cst.Call]]:
+    """What a function hands to others of this file that parse arguments, and where."""
+    found: dict[Slot | None, list[cst.Call]] = {}
+    for node in function.nodes_of(cst.Call):
+        if anatomy.facts.slots.callee(node) in _parsing(anatomy, anatomy.module.top):
+            for slot in {anatomy.facts.slots.of(arg.value) for arg in node.args} - {None}:
+                found.setdefault(slot, []).append(node)
+    return found
+
+
+@kept
+def _parsing(anatomy: Anatomy, top: Scope) -> frozenset[Scope]:
+    """The functions of a module that parse arguments which a model wrote, themselves or by others."""
+    own = (
+        anatomy.module.scope_of[node].function
+        for node in anatomy.module.nodes_of(cst.Call)
+        if node.args
+        and anatomy.facts.decoder(node) is not None
+        and Kind.ARGUMENTS_TEXT in anatomy.facts.kinds(node.args[0].value)
+    )
+    return frozenset(anatomy.calls.with_callers(own))
 
 
 @kept

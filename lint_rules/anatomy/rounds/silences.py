@@ -207,8 +207,10 @@ class _Way:
 
     def _is_yielded_inside(self, node: cst.CSTNode) -> bool:
         """Whether something is yielded that the loop yields, word for word, where the model has answered."""
+        if not isinstance(node, cst.Yield):
+            return False
         inside = self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Yield)
-        again = [each for each in inside if isinstance(node, cst.Yield) and ex.source(each) == ex.source(node)]
+        again = [each for each in inside if ex.source(each) == ex.source(node)]
         read = (part for part in walk(node) if isinstance(part, (cst.Name, cst.Attribute)))
         answered = self.anatomy.points(self.loop.function, again)
         return not self.answered.isdisjoint(answered) and not any(map(self.leftovers.is_set_at_end, read))

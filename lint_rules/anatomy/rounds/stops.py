@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import libcst as cst
@@ -34,13 +35,12 @@ class Stop:
 
 def stops(anatomy: Anatomy) -> Iterator[Stop]:
     """The stops of all round loops of a file that answer with the text of a reply that asks for tools."""
-    known: dict[tuple[Scope, frozenset[str]], set[str]] = {}
+    known: dict[Scope, _Texts] = {}
     for loop in anatomy.rounds:
         names = _reply_names(anatomy, loop)
-        key = (loop.function, frozenset(names))
-        if key not in known:
-            known[key] = _text_names(loop.function, names)
-        texts = known[key]
+        if loop.function not in known:
+            known[loop.function] = _Texts(loop.function)
+        texts = known[loop.function].of(names)
         for node in anatomy.module.nodes_inside(loop.node.body, loop.function, cst.Return, cst.Assign):
             value = _answered(anatomy, node)
             text = _text(value, names, texts) if value is not None else None
@@ -65,17 +65,29 @@ def _reply_names(anatomy: Anatomy, loop: RoundLoop) -> set[str]:
     return names
 
 
-def _text_names(function: Scope, names: set[str]) -> set[str]:
-    """The names that hold the reply's text and nothing else."""
-    found: dict[str, bool] = {}
-    for node in function.nodes_of(cst.Assign, cst.AugAssign, cst.For):
-        if isinstance(node, cst.Assign) and type(node.targets[0].target) is cst.Name:
-            is_text = any(_is_text(part, names) for part in ex.alternatives(node.value))
-            name = node.targets[0].target.value
-            found[name] = found.get(name, True) and is_text
-        elif isinstance(node, (cst.AugAssign, cst.For)):
-            found.update(dict.fromkeys(ex.target_names(node.target), False))
-    return {name for name, is_text in found.items() if is_text}
+class _Texts:
+    """What texts the names of a function hold, by the names of what these are read of."""
+
+    def __init__(self, function: Scope) -> None:
+        self._ways: defaultdict[str, list[set[str]]] = defaultdict(list)
+        self._read_of: defaultdict[str, set[str]] = defaultdict(set)
+        for node in function.nodes_of(cst.Assign, cst.AugAssign, cst.For):
+            if isinstance(node, cst.Assign) and type(node.targets[0].target) is cst.Name:
+                roots = {root for part in ex.alternatives(node.value) if (root := _text_of(part)) is not None}
+                self._note(node.targets[0].target.value, roots)
+            elif isinstance(node, (cst.AugAssign, cst.For)):
+                for name in ex.target_names(node.target):
+                    self._note(name, set())
+
+    def _note(self, name: str, roots: set[str]) -> None:
+        self._ways[name].append(roots)
+        for root in roots:
+            self._read_of[root].add(name)
+
+    def of(self, reply: set[str]) -> set[str]:
+        """The names that hold the text of a reply, which has these names, and nothing else."""
+        found = {name for root in reply for name in self._read_of.get(root, ())}
+        return {name for name in found if not any(way.isdisjoint(reply) for way in self._ways[name])}
 
 
 def _is_calls(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
@@ -93,21 +105,29 @@ def _root(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def _rooted(node: cst.BaseExpression, names: set[str]) -> bool:
     """`reply.choices[0].message` for a name `reply`."""
+    return _root_name(node) in names
+
+
+def _root_name(node: cst.BaseExpression) -> str | None:
     root = _root(node)
-    return isinstance(root, cst.Name) and root.value in names
+    return root.value if isinstance(root, cst.Name) else None
 
 
 def _is_text(node: cst.BaseExpression, names: set[str]) -> bool:
-    """`reply.content`, or `"".join(block.text for block in reply.content)` of a reply in blocks."""
+    return _text_of(node) in names
+
+
+def _text_of(node: cst.BaseExpression) -> str | None:
+    """The name of the reply in `reply.content`, or in `"".join(block.text for block in reply.content)`."""
     node = ex.inner(node)
     pair = ex.member(node)
     if pair is not None:
-        return pair[1] in _TEXT and _rooted(pair[0], names)
+        return _root_name(pair[0]) if pair[1] in _TEXT else None
     joined = node.args[0].value if isinstance(node, cst.Call) and node.args else None
     if not isinstance(joined, (cst.GeneratorExp, cst.ListComp)):
-        return False
+        return None
     part, blocks = ex.member(joined.elt), ex.member(joined.for_in.iter)
-    return part is not None and part[1] == "text" and blocks is not None and _rooted(blocks[0], names)
+    return _root_name(blocks[0]) if part is not None and part[1] == "text" and blocks is not None else None
 
 
 def _text(value: cst.BaseExpression, names: set[str], texts: set[str]) -> cst.BaseExpression | None:

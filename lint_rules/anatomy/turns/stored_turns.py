@@ -38,7 +38,7 @@ from lint_rules.anatomy.vocabulary import (
 )
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import DEEPEST, once
 from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -316,7 +316,7 @@ class StoredTurns:
         queue, seen = [*self._begun_by(function)], {function}
         for outer, site, given in queue:
             yield outer, site, given
-            if outer not in seen:
+            if outer not in seen and len(seen) <= DEEPEST:
                 seen.add(outer)
                 for first, begun, told in self._begun_by(outer):
                     names = ((name, value.value) for name, value in given.items() if isinstance(value, cst.Name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 from lint_rules.syntax.below import BELOW, walk
@@ -72,6 +72,8 @@ class Names:
         self.attributes: set[str] = set()
         """The last names of attributes that are set or deleted."""
         self.foreign: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """How many names like one were tried."""
         self._places: dict[ast.Name, tuple[Any, str, int | None]] = {}
         args = getattr(scope, "args", None)
         for arg in walk(args) if args is not None else ():
@@ -145,11 +147,14 @@ class Names:
             self.loaded[name] = [use for use in self.loaded[name] if use not in uses]
         self._read(others)
 
-    def free(self, name: str, others: Collection[str] = ()) -> str:
+    def free(self, name: str, others: Container[str] = ()) -> str:
         """A name like this one that is not taken here, nor by others."""
-        free = str.__str__(name)
-        while self.stored[free] or free in self.loaded or free in others:
-            free += "_"
+        plain = free = str.__str__(name)
+        number = self._numbers.get(plain, 0)
+        while free in self.stored or free in self.loaded or free in others:
+            number += 1
+            free = f"{plain}_{number}"
+        self._numbers[plain] = number
         return free
 
     def bound_once(self, name: str) -> bool:
