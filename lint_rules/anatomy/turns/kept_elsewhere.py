@@ -44,14 +44,14 @@ _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 class _Load:
     """A call in the file of `where` that gives a history."""
 
-    where: KeptElsewhere
+    where: Anatomy
     call: cst.Call
     touched: Touched
 
     @property
     def is_closed(self) -> bool:
         """Whether its body looks for open calls, and closes them."""
-        found = body(self.where.anatomy, self.call)
+        found = body(self.where, self.call)
         return found is not None and found[0].mending.closes(found[1])
 
 
@@ -237,7 +237,9 @@ class KeptElsewhere:
     def _loads(self) -> list[_Load]:
         """The calls that give a history, and what they touch."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
-        return [_Load(self, call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside]
+        return [
+            _Load(self.anatomy, call, touched) for call in loads if (touched := self._resources.of(call)).lies_outside
+        ]
 
     @cached_property
     def all_loads(self) -> list[_Load]:
@@ -248,15 +250,15 @@ class KeptElsewhere:
             if there is not None and asking is not None:
                 scopes, run = there.module.scope_of, there.calls.reachable(asking)
                 loads = there.kept_elsewhere.all_loads
-                found += [
-                    load for load in loads if load.where.anatomy is not there or scopes[load.call].function in run
-                ]
+                found += [load for load in loads if load.where is not there or scopes[load.call].function in run]
         return found
 
     @cached_property
     def _whole(self) -> list[_Load]:
         """Those that give it with its calls."""
-        return [load for load in self.all_loads if not load.touched.read or load.where.reads_calls(load.call)]
+        return [
+            load for load in self.all_loads if not load.touched.read or load.where.kept_elsewhere.reads_calls(load.call)
+        ]
 
     def reads_calls(self, load: cst.Call) -> bool:
         """Whether what makes messages of rows gives them their calls: a store may keep these to be shown only.
