@@ -358,6 +358,15 @@ def unpacked(
             yield place, part if apart else None
 
 
+def bound_places(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a target binds, names, attributes and items: `a`, `b.c` and `d` of `a, (b.c, d)`."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from bound_places(element.value)
+    else:
+        yield target
+
+
 def target_names(target: cst.CSTNode) -> list[str]:
     """The plain names an assignment target binds: `a, (b, *c)` gives a, b, c; attributes and items none."""
     if type(target) is cst.Name:

@@ -162,6 +162,8 @@ def _by_position(
     """
     texts = [_unwrapped(value), *(part for part in _ways(anatomy, value) if isinstance(part, cst.FormattedString))]
     positions = [only for part in texts if (only := _only_part(part)) is not None and only is not value]
+    if not positions:
+        return None
     slots = {anatomy.facts.slots.of(only) for only in positions if isinstance(only, cst.Name)}
     is_call = items.get("id") is value and anatomy.facts.is_kind(made, Kind.CALL) and _pairs_results(anatomy, value)
     for loop in anatomy.module.nodes_of(cst.For, cst.CompFor) if slots else ():

@@ -206,7 +206,7 @@ class GuardStates:
                 continue
             targets: list[cst.BaseExpression] = []
             if isinstance(node, cst.Assign):
-                targets = [part for target in node.targets for part in _parts(target.target)]
+                targets = [part for target in node.targets for part in ex.bound_places(target.target)]
             elif isinstance(node, cst.AnnAssign):
                 targets = [node.target]
             elif isinstance(node, cst.Call) and (ex.called_name(node) == "clear" or self._may_begin_anew(node)):
@@ -259,15 +259,6 @@ class GuardStates:
             if isinstance(node.value, cst.Call) and self.facts.slots.constructed(node.value) is slot[1]:
                 return node
         return None
-
-
-def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """`a` and `b` of the target `a, b`."""
-    if isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            yield from _parts(element.value)
-    else:
-        yield target
 
 
 def _prefixes(slot: Slot) -> Iterator[Slot]:

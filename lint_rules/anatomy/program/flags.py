@@ -250,6 +250,7 @@ def _ends_something(test: cst.If | cst.While) -> bool:
     return any(ex.called_name(call) in {"cancel", "join", "stop", "set", "wait"} for call in calls)
 
 
+_PUTS_IN, _TAKES_OUT = frozenset({"add", "append", "setdefault"}), frozenset({"discard", "clear"})
 _Claimed = tuple["str | None", "bool | None"]
 """What a claim says: the constant that a flag is set to, as it is written, and whether a key is there from now on.
 
@@ -260,11 +261,7 @@ None for anything else.
 def _said(claim: cst.CSTNode) -> _Claimed:
     if isinstance(claim, cst.Call):
         name = ex.called_name(claim)
-        return None, False if name in {"discard", "clear"} else True if name in {
-            "add",
-            "append",
-            "setdefault",
-        } else None
+        return None, (name in _PUTS_IN) if name in _PUTS_IN | _TAKES_OUT else None
     value = claim.value if isinstance(claim, (cst.Assign, cst.AnnAssign)) else None
     said = ex.dotted(value) if value is not None else None
     keyed = isinstance(claim, cst.Assign) and any(isinstance(target, cst.Subscript) for target in ex.targets(claim))

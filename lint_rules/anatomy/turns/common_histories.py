@@ -347,21 +347,20 @@ def _made_at(anatomy: Anatomy, root: Slot) -> cst.CSTNode | None:
         if root[0] == "attr":  # what `__init__` is handed, others have, too
             at_once = function.name in SETUPS and not isinstance(node.value, cst.Name)
         if at_once and node.value is not None:
-            if any(anatomy.facts.slots.of(part) == root for target in ex.targets(node) for part in _parts(target)):
+            if any(
+                anatomy.facts.slots.of(part) == root for target in ex.targets(node) for part in ex.bound_places(target)
+            ):
                 return node
     return None
-
-
-@kept
-def _named_globals(anatomy: Anatomy, entry: Scope) -> list[tuple[Slot, HistoryWrite]]:
-    return list(_grown_globals(anatomy, entry))
 
 
 def grown_there(anatomy: Anatomy, call: cst.Call, caller: Scope) -> Iterator[tuple[Anatomy, Slot, HistoryWrite]]:
     """The globals of another file that a call of a function there makes longer, and its caller has not emptied."""
     imported = anatomy.imported_function(ex.dotted(call.func) or "")
-    for history, write in _named_globals(*imported) if imported is not None else ():
-        there = imported[0] if imported is not None else anatomy
+    if imported is None:
+        return
+    there, entry = imported
+    for history, write in _grown_globals(there, entry):
         if not _begun_before(anatomy, there, history, call, caller):
             yield there, history, write
 
@@ -391,15 +390,6 @@ def _always_before(
     )
 
 
-def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What an assignment binds: each part of `talk, store = begun()`."""
-    if isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            yield from _parts(element.value)
-    else:
-        yield target
-
-
 def _all_writes(anatomy: Anatomy) -> dict[Slot, list[HistoryWrite]]:
     """The writes of each history of a file, those by functions of other files included."""
     found = {slot: list(writes) for slot, writes in anatomy.writes.by_slot.items()}
@@ -408,16 +398,18 @@ def _all_writes(anatomy: Anatomy) -> dict[Slot, list[HistoryWrite]]:
     return found
 
 
-def _grown_globals(anatomy: Anatomy, entry: Scope) -> Iterator[tuple[Slot, HistoryWrite]]:
+@kept
+def _grown_globals(anatomy: Anatomy, entry: Scope) -> list[tuple[Slot, HistoryWrite]]:
     """The histories that a file has once for everybody, and the write that makes each longer when `entry` runs."""
-    reach = anatomy.calls.may_run(entry)
+    found, reach = list[tuple[Slot, HistoryWrite]](), anatomy.calls.may_run(entry)
     for slot, writes in _all_writes(anatomy).items():
         root = root_of(slot)
         shared = root is not None and root[1] is anatomy.module.top and anatomy.races.is_list(slot, writes)
         if shared and root is not None and _made_at(anatomy, root) is not None:
             write = growing(anatomy, slot, writes, entry, reach)
             if write is not None and not _names_its_owner(anatomy.module, write):
-                yield slot, write
+                found.append((slot, write))
+    return found
 
 
 def _names_its_owner(module: SourceModule, write: HistoryWrite) -> bool:

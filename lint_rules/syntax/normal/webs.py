@@ -67,10 +67,10 @@ def _free(nested: Any) -> set[str]:
     """The names that a nested function or class takes from around it."""
     if type(nested) is ast.ClassDef:
         return {node.id for node in walk(nested) if type(node) is ast.Name}
-    inner = Names(nested) if type(nested) is not ast.Lambda else None
-    if inner is None:
+    if type(nested) is ast.Lambda:
         own = {arg.arg for arg in walk(nested.args) if type(arg) is ast.arg}
         return {node.id for node in walk(nested.body) if type(node) is ast.Name} - own
+    inner = Names(nested)
     return {*inner.loaded, *inner.captured} - (inner.stored.keys() - inner.foreign) | inner.foreign
 
 
@@ -161,13 +161,12 @@ class _Webs:
                 found |= self._definition(node, _NAMING[type(node)])
         return found
 
-    def _use(self, node: ast.Name, state: State) -> State:
+    def _use(self, node: ast.Name, state: State) -> None:
         """The definitions that one name may stand for are one web."""
         found = state & self._all[node.id]
         if found:
             self._unite(found)
             self._places[_lowest(found)].append((node, "id"))
-        return found
 
     def _unite(self, definitions: State) -> None:
         first = self._root(_lowest(definitions)) if definitions else 0
