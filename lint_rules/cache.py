@@ -38,7 +38,7 @@ _RENEWED_DAYS = 7
 _DAY = 86_400
 
 
-@lru_cache(maxsize=1024)  # the same neighbours are asked for by many files
+@lru_cache(maxsize=4096)  # the same neighbours are asked for by many files
 def digest(source: bytes) -> str:
     """A name for some bytes that no other bytes have."""
     return blake2b(source, digest_size=16).hexdigest()

@@ -211,7 +211,7 @@ def read_again(path: str) -> bytes:
     return _read_unchanged(path, status.st_mtime_ns, status.st_size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _read_unchanged(path: str, mtime_ns: int, size: int) -> bytes:
     """The bytes of a file; time and size are there to tell versions of it apart."""
     return read(path)
@@ -234,7 +234,7 @@ def _locate(folder: str, module: str) -> str | None:
     return next((found for base in bases for found in _candidates(base, parts) if _is_small_file(found)), None)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _search_path(folder: str) -> tuple[str, ...]:
     """Where absolute imports are looked for: a folder and those above it up to the project's root, with their `src`."""
     found: list[str] = []

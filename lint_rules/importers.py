@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -27,6 +27,7 @@ class Given:
         """`paths` are those of the files that were given, as shown."""
         self.paths = paths
         self.known = Known()
+        self._importing: dict[str, list[str]] = {}
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:
         """The path and source of a module that the file at `path` imports; see `files.neighbours`."""
@@ -37,21 +38,26 @@ class Given:
 
         Each comes as (path as shown, source). Nothing where `path` is not among the files that were given.
         """
-        found: dict[str, bytes] = {}
-        queue = [os.path.abspath(path)]
-        for there in queue:
-            for importer, source in self._importing(there):
-                if importer not in found and os.path.abspath(importer) not in queue:
-                    if os.path.basename(importer) == _PACKAGE:
-                        queue.append(os.path.abspath(importer))
-                    else:
-                        found[importer] = source
-        return sorted(found.items())
-
-    def _importing(self, path: str) -> Iterator[tuple[str, bytes]]:
-        for importer in self._by_imported.get(path, ()):
+        if path not in self._importing:
+            self._importing[path] = sorted(self._passing_on(os.path.abspath(path)))
+        found: list[tuple[str, bytes]] = []
+        for importer in self._importing[path]:
             with suppress(OSError):
-                yield importer, files.read_again(importer)
+                found.append((importer, files.read_again(importer)))
+        return found
+
+    def _passing_on(self, path: str) -> set[str]:
+        """The paths of those files, of which packages pass the names on to others."""
+        found: set[str] = set()
+        queue = [path]
+        for there in queue:
+            for importer in self._by_imported.get(there, ()):
+                place = os.path.abspath(importer)
+                if os.path.basename(importer) == _PACKAGE:
+                    queue += [place] if place not in queue else []
+                elif place != path:
+                    found.add(importer)
+        return found
 
     @cached_property
     def _by_imported(self) -> dict[str, list[str]]:

@@ -66,7 +66,7 @@ class Noting:
             noting = type(self)(self.neighbours, self.known)
             known[key] = work(noting), noting
         found: Told
-        found, noting = known[key]
+        found, noting = known[key] = known.pop(key)  # the last of all is what was used last
         self._used[noting] = None
         return found
 

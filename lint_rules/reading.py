@@ -6,7 +6,7 @@ import ast
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.util import decode_source
 from typing import TypeVar
@@ -15,7 +15,7 @@ import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import ToldTool, told_of
-from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed
+from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed, valued
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing
@@ -100,14 +100,23 @@ def analysed(module: SourceModule, options: Options, neighbours: Neighbours | No
 
 
 def _let_go(known: Known, room: int, user: Noting | None = None) -> None:
-    """If more is kept than there is room for, lets go of all but what is in use."""
-    if sum(len(source) for _, source, *_ in known.analysed) > room:
-        used = user.used if user is not None else {}
-        for key, (found, noted) in [*known.analysed.items()]:
-            if noted not in used:
-                del known.analysed[key]
-                if found is not None:
-                    found.close()
+    """If more is kept than there is room for, lets go of what was not used for longest, and nobody that is kept uses.
+
+    Half of the room is left then: what is kept has to be counted again each time.
+    """
+    if sum(len(source) for _, source, *_ in known.analysed) <= room:
+        return
+    used = user.used if user is not None else {}
+    left = room // 2
+    for (_, source, *_), (_, noted) in reversed(known.analysed.items()):
+        left -= len(source)
+        if left >= 0:
+            used.update({noted: None, **noted.used})
+    for key, (found, noted) in [*known.analysed.items()]:
+        if noted not in used:
+            del known.analysed[key]
+            if found is not None:
+                found.close()
 
 
 def anatomy_of(module: SourceModule, options: Options, neighbours: Neighbours | None, read: Reader) -> Anatomy:
@@ -152,13 +161,13 @@ def _anatomy(
         runs = partial(_importing, options=options, project=project, read=read)
         return callers(anatomy, runs, MOST_HOPS)
 
-    def given() -> list[Handed]:
+    def given(name: str, summary: Callable[[Anatomy], Iterator[Handed]]) -> list[Handed]:
         if project is None:
             return []
         above = bases_elsewhere(anatomy)
         places = [module.path, *dict.fromkeys(path for path, _ in above)]
         importing = dict(each for path in places for each in direct_importers(path, project))
-        told = _summaries("handed", importing.items(), options, project, read, handed, 1)
+        told = _summaries(name, importing.items(), options, project, read, summary)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
 
     def tools() -> dict[str, frozenset[str] | None]:
@@ -180,14 +189,16 @@ def _anatomy(
         if project is None:
             return []
         importing = direct_importers(module.path, project, lambda text: mentions.agent(text, options.vocabulary))
-        found = _summaries("said", dict(importing).items(), options, project, read, said_by, 1)
+        found = _summaries("said", dict(importing).items(), options, project, read, said_by)
         return [each for said in found for each in said if each.path == os.path.abspath(module.path)]
 
     def tells(path: str) -> bool:
         known = importers_of(path, project) if project is not None else ()
         return any(importer == module.path for importer, _ in known)
 
-    anatomy = Anatomy(module, options.vocabulary, neighbour, called, given, tools, serves, said, in_messages, tells)
+    whole, values = partial(given, "handed", handed), partial(given, "valued", valued)
+    known = options.vocabulary, neighbour, called, whole, values, tools, serves, said, in_messages, tells
+    anatomy = Anatomy(module, *known)
     return anatomy
 
 
@@ -201,11 +212,9 @@ def _nearby(path: str, source: bytes, options: Options, near: Noting, read: Read
     return near.once(near.known.analysed, (path, source, hops, options.vocabulary, options.limits, read), work)
 
 
-def _module(
-    path: str, source: bytes, options: Options, near: Noting, read: Reader, *, sharing: bool = False
-) -> SourceModule | None:
-    """The index of a file as others see it, None for what cannot be analysed; with what files say that are `sharing`
-    its classes."""
+def _module(path: str, source: bytes, options: Options, near: Noting, read: Reader) -> SourceModule | None:
+    """The index of a file as others see it, with what those say that use its classes; None for what cannot be
+    analysed."""
 
     def work(near: Noting) -> SourceModule | None:
         try:
@@ -217,13 +226,13 @@ def _module(
                 return None
             if read is not read_bare:
                 return read(source, path, tree)
-            project = near if sharing and isinstance(near, NotingProject) else None
+            project = near if isinstance(near, NotingProject) else None
             altered = bring_in_form(tree, gate, source, path, near, project)
             return read_bare(source, path, tree, altered=altered)
         except Exception:  # a broken neighbour is a finding of its own file, here it only means less knowledge
             return None
 
-    return near.once(near.known.analysed, (path, source, "sharing" if sharing else "", options.limits, read), work)
+    return near.once(near.known.analysed, (path, source, options.limits, read), work)
 
 
 # -- who runs it --------------------------------------------------------------------------------------------------
@@ -242,20 +251,18 @@ def _summaries(
     project: NotingProject,
     read: Reader,
     summary: Callable[[Anatomy], Iterable[Told]],
-    hops: int = NEAR,
 ) -> Iterator[list[Told]]:
-    """What a `summary` says of each of some files, which are seen with the files up to `hops` imports away."""
+    """What a `summary` says of each of some files, as others see them."""
 
     def said(path: str, source: bytes) -> list[Told]:
         def work(near: Noting) -> list[Told]:
-            module = _module(path, source, options, near, read, sharing=True)
-            if module is None:
-                return []
-            with closing(_anatomy(module, options, near, read, hops)) as anatomy:
-                return list(summary(anatomy))
+            anatomy = _nearby(path, source, options, near, read, NEAR - 1)
+            return list(summary(anatomy)) if anatomy is not None else []
 
+        is_new = (name, path, source) not in project.known.summaries
         found = project.once(project.known.summaries, (name, path, source), work)
-        _let_go(project.known, MOST_KEPT, project)
+        if is_new:
+            _let_go(project.known, MOST_KEPT, project)
         return found
 
     return (said(*file) for file in importing)

@@ -226,11 +226,13 @@ def _remembered(task: Task, cache: Cache) -> Outcome | None:
 
 def _digests(noting: NotingProject) -> Digests:
     """What was asked for, also by others before that were used. Those that import a file are one, under no name."""
-    found: dict[tuple[str, str], str | None] = {}
+    asked: dict[tuple[str, str], bytes | None] = {}
+    sharing: dict[str, Sequence[tuple[str, bytes]]] = {}
     for each in (noting, *noting.used):  # of what has changed meanwhile, the older: then it is looked at again
-        found.update({asked: None if source is None else digest(source) for asked, source in each.asked.items()})
-        found.update({(path, ""): _digest_of_all(importing) for path, importing in each.sharing.items()})
-    return tuple((*asked, seen) for asked, seen in found.items())
+        asked.update(each.asked)
+        sharing.update(each.sharing)
+    near = [(*names, None if source is None else digest(source)) for names, source in asked.items()]
+    return (*near, *((path, "", _digest_of_all(importing)) for path, importing in sharing.items()))
 
 
 def _digest_of_all(files: Sequence[tuple[str, bytes]]) -> str:

@@ -100,6 +100,7 @@ class Anatomy:
         neighbour: Callable[[str, str], Neighbour | None] | None = None,
         callers: Callable[[], list[Caller]] | None = None,
         handed: Callable[[], list[Handed]] | None = None,
+        valued: Callable[[], list[Handed]] | None = None,
         tools: Callable[[], dict[str, frozenset[str] | None]] | None = None,
         serves: Callable[[], bool] = lambda: True,
         said: Callable[[str], bool] = lambda text: True,
@@ -107,15 +108,16 @@ class Anatomy:
         tells: Callable[[str], bool] = lambda path: False,
     ) -> None:
         """`neighbour` finds what the file imports; of those that import it, `callers` tell what they run, `handed` what
-        they hand to it, `tools` what they tell a model of it, `serves` whether one serves others, `said` whether a
-        text may stand there, and `said_of` what they put into messages. Without, it is unknown. `tells` says whether
-        the file at a path is told so of this one.
+        they hand to it, and `valued` of which kinds and classes that is, `tools` what they tell a model of it, `serves`
+        whether one serves others, `said` whether a text may stand there, and `said_of` what they put into messages.
+        Without, it is unknown. `tells` says whether the file at a path is told so of this one.
         """
         self.module = module
         self.vocabulary = vocabulary
         self._neighbour = neighbour
         self._callers = callers
         self._handed = handed
+        self._valued = valued
         self._tools = tools
         self._serves = serves
         self.said = said
@@ -164,21 +166,21 @@ class Anatomy:
     @cached_property
     def handed(self) -> list[Handed]:
         """What files that import this one hand to its functions, and put into its objects."""
-        return [each for each in self._arriving if each.what not in {"instance", "value"}]
+        return self._handed() if self._handed is not None else []
 
     @cached_property
     def brought(self) -> list[Handed]:
         """The objects of known classes that the files which import this one hand to its functions."""
-        return [each for each in self._arriving if each.what == "instance"]
+        return [each for each in self._values if each.what == "instance"]
 
     @cached_property
     def told(self) -> list[Handed]:
         """Of which kinds the values are that the files which import this one hand to its functions."""
-        return [each for each in self._arriving if each.what == "value"]
+        return [each for each in self._values if each.what == "value"]
 
     @cached_property
-    def _arriving(self) -> list[Handed]:
-        return self._handed() if self._handed is not None else []
+    def _values(self) -> list[Handed]:
+        return self._valued() if self._valued is not None else []
 
     @cached_property
     def said_of(self) -> list[Said]:
@@ -508,6 +510,11 @@ class Anatomy:
 
         By `keyword`: a `class`, a `def`, or what is set.
         """
+        return self._defined_elsewhere((name, keyword))
+
+    @kept
+    def _defined_elsewhere(self, asked: tuple[str, str]) -> tuple[Neighbour, str] | None:
+        name, keyword = asked
         origin = self.module.imports.whence(name)
         for module, there in [origin] if origin is not None else self._perhaps(name):
             module, there = home(self._source_of, module, there)

@@ -317,7 +317,7 @@ class Seen(NamedTuple):
     message_fields: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def seen(source: bytes) -> Seen:
     """Nothing where it is no Python."""
     if not mentions.agent(source, Vocabulary()):
@@ -393,7 +393,7 @@ def _gives_message(node: ast.Return) -> bool:
     return type(node.value) is ast.Dict and any(text(key) == "role" for key in node.value.keys)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _handing_on(source: bytes) -> frozenset[str]:
     """The functions of a source that are plain, and put a message together, send some, or put something into a list.
 
@@ -415,19 +415,19 @@ def _handing_on(source: bytes) -> frozenset[str]:
     return frozenset(name.decode() for name in found)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _defined(source: bytes) -> frozenset[str]:
     """The names of the functions, methods and classes of a source."""
     return frozenset(match[2].decode() for match in _DEFINITION.finditer(source))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _coroutines(source: bytes) -> frozenset[str]:
     """The names of the coroutine functions of a source."""
     return frozenset(name.decode() for name in _COROUTINE.findall(source))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _holds_memory(source: bytes) -> bool:
     """Whether a source makes an object of a library that keeps a conversation."""
     return _LIBRARIES.search(source) is not None and _MEMORIES.search(source) is not None

@@ -17,11 +17,16 @@ _MOST_HOPS = 3
 _MOST_BYTES = 200_000
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def definitions(source: bytes) -> frozenset[tuple[str, str]]:
     """What a source defines: `("class", name)`, `("def", name)`, and `("", name)` for what is set at its top."""
     found = {(match[1].decode(), match[2].decode()) for match in _DEFINITION.finditer(source)}
     return frozenset(found | {("", match[1].decode()) for match in _SET.finditer(source)})
+
+
+@lru_cache(maxsize=4096)
+def _defined(source: bytes) -> frozenset[str]:
+    return frozenset(name for _, name in definitions(source))
 
 
 def home(nearby: Nearby, module: str, name: str, hops: int = _MOST_HOPS) -> tuple[str, str]:
@@ -30,13 +35,13 @@ def home(nearby: Nearby, module: str, name: str, hops: int = _MOST_HOPS) -> tupl
     The given module and name where it defines them itself, or where nothing is known.
     """
     source = nearby(module) if hops else None
-    if source is None or any(name == defined for _, defined in definitions(source)):
+    if source is None or name in _defined(source):
         return module, name
     for passed, there in _passed_on(source, name):
         for full in _seen_from_outside(module, passed):
             found = home(nearby, full, there, hops - 1)
             inner = nearby(found[0])
-            if inner is not None and any(found[1] == defined for _, defined in definitions(inner)):
+            if inner is not None and found[1] in _defined(inner):
                 return found
     return module, name
 
@@ -64,7 +69,7 @@ def _passed_on(source: bytes, name: str) -> Iterator[tuple[str, str]]:
         yield from ((module, name) for module in whole)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _imports(source: bytes) -> tuple[dict[str, tuple[str, str]], tuple[str, ...]]:
     """What a source imports by name, and the modules of which it imports all. Nothing where it is no Python."""
     named: dict[str, tuple[str, str]] = {}

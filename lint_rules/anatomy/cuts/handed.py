@@ -117,10 +117,21 @@ _NOTHING = _Told(None, "other", frozenset(), quiet=True)
 
 
 def handed(anatomy: Anatomy) -> Iterator[Handed]:
-    """All of a file."""
-    yield from _by_calls(anatomy)
-    yield from _by_receivers(anatomy)
+    """All of a file, but for the values that `valued` tells of."""
+    known: dict[Anatomy, _Handing] = {}
+    for there, call, run in _each_run(anatomy):
+        if there not in known:
+            known[there] = _Handing(there)
+        yield from known[there].of(call, run)
     yield from _by_objects(anatomy)
+
+
+def valued(anatomy: Anatomy) -> Iterator[Handed]:
+    """Of which classes and kinds the values are that a file hands to functions of others: it costs less."""
+    for there, call, run in _each_run(anatomy):
+        told = list(_values(there, call))
+        for path, name in run if told else ():
+            yield from (_said(there, (os.path.abspath(path), name), each, call) for each in told)
 
 
 Bases = dict[tuple[str, str], list[Scope]]
@@ -147,17 +158,16 @@ def arriving(told: Handed, anatomy: Anatomy, above: Bases) -> Iterator[Handed]:
             yield replace(told, file=here, owner=f"{cls.name}.{name}")
 
 
-def _by_calls(anatomy: Anatomy) -> Iterator[Handed]:
-    handing = _Handing(anatomy)
+def _each_run(anatomy: Anatomy) -> Iterator[tuple[Anatomy, cst.Call, list[tuple[str, str]]]]:
+    """The calls that run functions of other files, each with the file in which it stands, and those by path and name.
+
+    Also on objects that another file gets from here: `run(memory)`, and there `memory.add(message)`.
+    """
     for call in anatomy.module.nodes_of(cst.Call):
         made = _made_elsewhere(anatomy, call)
         run = [(made[0].path, f"{made[1]}.__init__")] if made is not None else list(run_by(anatomy, call))
-        yield from handing.of(call, run)
-
-
-def _by_receivers(anatomy: Anatomy) -> Iterator[Handed]:
-    """What another file hands to an object that it gets from here: `run(memory)`, and there `memory.add(message)`."""
-    known: dict[Anatomy, _Handing] = {}
+        if run:
+            yield anatomy, call, run
     for call in anatomy.module.nodes_of(cst.Call):
         found = None
         if any(True for arg in call.args for _ in _classes(anatomy, arg.value)):
@@ -165,13 +175,19 @@ def _by_receivers(anatomy: Anatomy) -> Iterator[Handed]:
         if found is None:
             continue
         there, function = found
-        if there not in known:
-            known[there] = _Handing(there)
-        handing = known[there]
         for parameter, value in there.facts.slots.bindings(call, function):
             classes = list(_classes(anatomy, value))
-            for inside in handing.called_on(parameter) if classes else ():
-                yield from handing.of(inside, [(path, f"{name}.{ex.called_name(inside)}") for path, name in classes])
+            for inside in _called_on(there, parameter) if classes else ():
+                yield there, inside, [(path, f"{name}.{ex.called_name(inside)}") for path, name in classes]
+
+
+def _called_on(anatomy: Anatomy, parameter: Slot) -> Iterator[cst.Call]:
+    """The calls of methods of what a parameter gets, also where an object keeps it."""
+    same = {*anatomy.contents.kept_of(parameter)}
+    for call in anatomy.module.nodes_of(cst.Call):
+        base = ex.receiver(call)
+        if base is not None and anatomy.facts.slots.of(base) in same:
+            yield call
 
 
 def _classes(anatomy: Anatomy, value: cst.BaseExpression) -> Iterator[tuple[str, str]]:
@@ -202,18 +218,8 @@ class _Handing:
         self._anatomy = anatomy
         self._fates, self._alignment = Fates(anatomy), Alignment(anatomy, anatomy.contents)
 
-    def called_on(self, parameter: Slot) -> Iterator[cst.Call]:
-        """The calls of methods of what a parameter gets, also where an object keeps it."""
-        same = {*self._anatomy.contents.kept_of(parameter)}
-        for call in self._anatomy.module.nodes_of(cst.Call):
-            base = ex.receiver(call)
-            if base is not None and self._anatomy.facts.slots.of(base) in same:
-                yield call
-
     def of(self, call: cst.Call, run: list[tuple[str, str]]) -> Iterator[Handed]:
         """What a call hands to the functions `run`, by path and qualified name."""
-        if not run:
-            return
         anatomy = self._anatomy
         function = anatomy.module.scope_of[call].function
         behind = Behind(anatomy, call, function)
@@ -293,6 +299,12 @@ def _arguments(anatomy: Anatomy, call: cst.Call, behind: Behind) -> Iterator[_To
             tools = any("tool" in roles for _, roles, _ in known)
             beside = tools and anatomy.contents.beside(anatomy.contents.flowing_into(arg.value))
             yield from (_Told(part, *each, kept=kept, taken=taken, beside=beside) for each in known)
+
+
+def _values(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
+    for place, arg in enumerate(call.args):
+        part = arg.keyword.value if arg.keyword is not None else place
+        if not arg.star and constant(anatomy, arg.value) is None:
             yield from (_Told(part, "instance", frozenset(), cls=cls) for cls in _instance(anatomy, arg.value))
             kinds = TOLD & anatomy.facts.kinds(arg.value).keys()
             yield from [_Told(part, "value", frozenset(), kinds=frozenset(kinds))] if kinds else []

@@ -10,6 +10,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from lint_rules.anatomy import vocabulary as words
@@ -42,6 +43,7 @@ _TELLING = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def may_tell(source: bytes) -> bool:
     """Whether anything in a module can be a vote for what `Parts` looks for."""
     return _TELLING.search(source) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 import libcst as cst
 
@@ -11,7 +12,7 @@ from lint_rules.anatomy.program.concurrency import runs_per_event
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
 _CLAIMS = frozenset(
@@ -209,10 +210,7 @@ def _given_back(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
     """What something is taken out of, by its key; not what a loop clears of what is old."""
     module = anatomy.module
     for node in module.nodes_of(cst.Attribute, cst.Del, cst.Assign):
-        within = (
-            outer for outer in module.ancestors(node) if module.inside(outer, module.scope_of[node].function.node)
-        )
-        if any(isinstance(outer, cst.For) for outer in within):
+        if any(isinstance(outer, cst.For) for outer in _within(module, node, module.scope_of[node].function)):
             continue
         if isinstance(node, cst.Attribute):
             call = module.parent[node]
@@ -352,8 +350,12 @@ def _is_told_over(anatomy: Anatomy, slot: Slot, function: Scope) -> bool:
 
 def _loops_around(anatomy: Anatomy, node: cst.CSTNode, function: Scope) -> list[cst.CSTNode]:
     """The loops of a function that a node stands in, inner ones first."""
-    within = (outer for outer in anatomy.module.ancestors(node) if anatomy.module.inside(outer, function.node))
-    return [outer for outer in within if isinstance(outer, (cst.While, cst.For))]
+    return [outer for outer in _within(anatomy.module, node, function) if isinstance(outer, (cst.While, cst.For))]
+
+
+def _within(module: SourceModule, node: cst.CSTNode, function: Scope) -> Iterator[cst.CSTNode]:
+    """What a node of a function stands in there, inner ones first."""
+    return takewhile(lambda outer: outer is not function.node, module.ancestors(node))
 
 
 def _is_of_run(anatomy: Anatomy, slot: Slot, function: Scope, place: cst.BaseExpression) -> bool:

@@ -43,6 +43,7 @@ class Slots:
         self._slots: dict[cst.CSTNode, Slot | None] = {}
         self._instances: dict[cst.CSTNode, Scope | None] = {}
         self._named: dict[cst.CSTNode, Scope | None] = {}
+        self._callees: dict[cst.Call, Scope | None] = {}
         self._functions = {
             (f.parent.function, f.name): f for f in module.functions if f.kind == "function" and f.parent is not None
         }
@@ -172,6 +173,7 @@ class Slots:
             self._slots.clear()
             self._instances.clear()
             self._named.clear()
+            self._callees.clear()
 
     def instance(self, node: cst.BaseExpression) -> Scope | None:
         """The class of this file that the value of `node` belongs to, if that is known."""
@@ -246,9 +248,12 @@ class Slots:
 
         So does who waits for a thread that runs it: `await to_thread(self.ask, talk)`.
         """
+        if call in self._callees:
+            return self._callees[call]
         found = self.function(call.func)
         given = self._in_thread(call) if found is None else ()
-        return self.function(given[0].value) if given else found
+        found = self._callees[call] = self.function(given[0].value) if given else found
+        return found
 
     def _in_thread(self, call: cst.Call) -> Sequence[cst.Arg]:
         """What a call that is waited for hands to a thread: the function, and what that gets."""
