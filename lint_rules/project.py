@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from lint_rules.gate.needs import runs_beside
 from lint_rules.noting import Project, is_project
@@ -59,6 +60,7 @@ def direct_importers(
     return found[:MOST_IMPORTERS]
 
 
+@lru_cache(maxsize=4096)
 def _is_test(path: str, source: bytes) -> bool:
     """Whether pytest collects a file: what a test starts at once, nobody else does."""
     return is_test_file(path) and b"def test" in source

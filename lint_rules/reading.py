@@ -252,11 +252,11 @@ def _summaries(
     read: Reader,
     summary: Callable[[Anatomy], Iterable[Told]],
 ) -> Iterator[list[Told]]:
-    """What a `summary` says of each of some files, as others see them."""
+    """What a `summary` says of each of some files, each seen with those that lie near it."""
 
     def said(path: str, source: bytes) -> list[Told]:
         def work(near: Noting) -> list[Told]:
-            anatomy = _nearby(path, source, options, near, read, NEAR - 1)
+            anatomy = _nearby(path, source, options, near, read, NEAR)
             return list(summary(anatomy)) if anatomy is not None else []
 
         is_new = (name, path, source) not in project.known.summaries

@@ -22,7 +22,9 @@ def kept(find: _Question[Owner, Thing, Answer]) -> _Question[Owner, Thing, Answe
 
     @wraps(find)
     def asked(owner: Owner, thing: Thing) -> Answer:
-        known: dict[Thing, Answer] = vars(owner).setdefault(name, {})
+        known: dict[Thing, Answer] | None = vars(owner).get(name)
+        if known is None:
+            known = vars(owner)[name] = {}
         if thing not in known:
             known[thing] = find(owner, thing)
         return known[thing]
@@ -41,8 +43,10 @@ def once(circular: Answer) -> Callable[[_Question[Owner, Thing, Answer]], _Quest
 
         @wraps(find)
         def asked(owner: Owner, thing: Thing) -> Answer:
-            known: dict[Thing, Answer]
-            known, open_ones = vars(owner).setdefault(name, ({}, set()))
+            state: tuple[dict[Thing, Answer], set[Thing]] | None = vars(owner).get(name)
+            if state is None:
+                state = vars(owner)[name] = {}, set()
+            known, open_ones = state
             if thing in known:
                 return known[thing]
             if thing in open_ones or len(open_ones) >= DEEPEST:

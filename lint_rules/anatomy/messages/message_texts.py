@@ -125,11 +125,10 @@ def _handed_elsewhere(anatomy: Anatomy, matter: Callable[[cst.BaseExpression, Sc
         if is_logging(call) or anatomy.facts.slots.callee(call) is not None:
             continue
         function = module.scope_of[call].function
-        given = {arg.value for arg in call.args if matter(arg.value, function)}
-        found = run_elsewhere(anatomy, call) if given else None
+        found = run_elsewhere(anatomy, call) if call.args else None
         known = _said_parameters(found[0], found[0].module) if found is not None else {}
         for slot, value in found[0].facts.slots.bindings(call, found[1]) if found is not None and known else ():
-            if slot in known and value in given:
+            if slot in known and matter(value, function):
                 yield replace(known[slot], node=call, content=value, function=function)
 
 

@@ -336,8 +336,9 @@ def _is_told_over(anatomy: Anatomy, slot: Slot, function: Scope) -> bool:
     within = [inner for inner in module.functions if inner is not function and inner.within(function)]
     lines = [node for inner in within for node in inner.nodes_of(cst.Assign)]
     told = {place for node in lines for place in map(of, ex.targets(node))}
-    lines += [node for node in function.nodes_of(cst.Assign) if _loops_around(anatomy, node, function)]
+    lines += function.nodes_of(cst.Assign)
     offs = [n for n in lines if ex.dotted(n.value) in {"False", "None"} and slot in map(of, ex.targets(n))]
+    offs = [n for n in offs if module.scope_of[n].function is not function or _loops_around(anatomy, n, function)]
     return bool(offs) and all(
         module.scope_of[off].function is not function
         or any(

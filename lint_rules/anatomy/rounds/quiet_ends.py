@@ -52,15 +52,14 @@ class QuietEnd:
 def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
     """Those of all loops whose rounds run tools, in a file or in those that import it."""
     rounds: _Rounds = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
-    if not rounds and not any(each.quiet for each in anatomy.handed):
-        return
     for guard in anatomy.module.nodes_of(cst.Try):
         request = guarded_request(anatomy, guard)
-        if request is not None:
-            for handler in _silent(anatomy, guard):
-                end = _end(anatomy, guard, handler, request, rounds)
-                if end is not None:
-                    yield QuietEnd(handler, request, end)
+        for handler in _silent(anatomy, guard) if request is not None else ():
+            if not rounds and not any(each.quiet for each in anatomy.handed):
+                return
+            end = _end(anatomy, guard, handler, request, rounds) if request is not None else None
+            if request is not None and end is not None:
+                yield QuietEnd(handler, request, end)
 
 
 def ends_for_nothing(anatomy: Anatomy, call: cst.Call) -> cst.CSTNode | None:

@@ -27,7 +27,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import once
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children
@@ -304,13 +304,18 @@ class KeptElsewhere:
     def _is_rebuilt(self, load: cst.Call) -> bool:
         """Whether rows are gone through, and a message of each is put into a history, or into what is sent."""
         function = self.anatomy.module.scope_of[load].function
-        if not self._resources.of(load).read:
+        around = self._loops_of_messages(function)
+        if not around or not self._resources.of(load).read:
             return False
+        names = self._places.derived(function, load)
+        return any(self.anatomy.module.inside(load, loop.iter) or reads(loop.iter, names) for loop in around)
+
+    @kept
+    def _loops_of_messages(self, function: Scope) -> list[cst.For | cst.CompFor]:
+        """The loops of a function in which messages are put into a history, or into what is sent."""
         grown = {one.node for one in self.anatomy.transcript.in_lists(function) if self._is_sent(one.slot)}
         made = {node for node in function.nodes_of(cst.ListComp) if Kind.HISTORY in self.facts.kinds(node)}
-        around = [loop for node in (*grown, *made) for loop in self._loops_at(node)]
-        names = self._places.derived(function, load) if around else set()
-        return any(self.anatomy.module.inside(load, loop.iter) or reads(loop.iter, names) for loop in around)
+        return [loop for node in (*grown, *made) for loop in self._loops_at(node)]
 
     def _loops_at(self, node: cst.CSTNode) -> Iterator[cst.For | cst.CompFor]:
         """The loops in which a message is put in, or the one of a display."""
