@@ -269,6 +269,7 @@ class Needs(Surroundings):
             or self.agents_elsewhere(self._begun())
             or not _CONVERSATIONS.isdisjoint(self.keywords)
             or not words.KEEPERS.keys().isdisjoint(self.called)
+            or self.agents_beyond()
         )
 
     def _begun(self) -> set[str]:
