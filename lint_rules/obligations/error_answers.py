@@ -312,7 +312,8 @@ class ErrorAnswers:
         lasting, slots = Lasting(self._anatomy), self._anatomy.facts.slots
         if not lasting.ends_with_each_run(function):
             return False
-        parts = {slots.of(node) for node in walk(store) if isinstance(node, cst.Attribute)}
+        base = ex.receiver(store) if isinstance(store, cst.Call) else None  # what a key is made of keeps nothing
+        parts = {slots.of(node) for node in walk(base or store) if isinstance(node, cst.Attribute)}
         given = any(lasting.is_given_lasting(part) for part in parts if part is not None)
         return not given and not self._anatomy.leads(function, [store], self._anatomy.turns.requests(function))
 
