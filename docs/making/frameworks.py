@@ -12,6 +12,7 @@ _OVERLAPS: dict[Overlap, str] = {
     "workers": "in threads",
     "tasks": "as tasks of one loop",
     "turns": "never",
+    "processes": "in processes: what lies outside is shared",
 }
 
 _HEAD = """# Frameworks
@@ -45,6 +46,8 @@ def _ways(row: Framework) -> Iterator[str]:
         yield f"methods of {_code(row.methods)}"
     if row.background:
         yield f"in the background: decorators {_code(row.background)}"
+    if row.functions:
+        yield f"functions named {_code(row.functions)}"
     if row.events:
         yield f"parameters of type {_code(row.events)}"
 

@@ -40,7 +40,13 @@ _ORDER: tuple[PartKind, ...] = (
     "start", "history", "copy", "cut", "ask", "reply", "end", "limit", "guard", "parse", "run", "answer", "write",
     "lock", "code",
 )  # fmt: skip
-_RUNS = {"thread": "in a thread", "task": "as a task", "handler": "for each request", "serial": "for each event"}
+_RUNS = {
+    "thread": "in a thread",
+    "task": "as a task",
+    "handler": "for each request",
+    "serial": "for each event",
+    "process": "in a process",
+}
 _STORES = {
     "append": "stores", "insert": "stores", "extend": "stores", "cut": "takes messages out of",
     "replace": "writes over messages of", "rebind": "replaces",

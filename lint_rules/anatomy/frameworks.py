@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-Overlap = Literal["threads", "workers", "tasks", "turns"]
+Overlap = Literal["threads", "workers", "tasks", "turns", "processes"]
 """How runs of one handler overlap: `threads`: in threads of their own, or as tasks if it is a coroutine; `workers`: in
 threads of their own, each with a loop for its coroutine; `tasks`: as tasks of one event loop, where a plain function
-runs to its end; `turns`: one after the other."""
+runs to its end; `turns`: one after the other; `processes`: so in each of several processes, which share what lies
+outside."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -29,6 +30,8 @@ class Framework(NamedTuple):
 
     A function that one of `background` decorates runs beside the rest, whoever calls it. `one_user`: all that runs is
     of one user, who sits at the screen. A plain generator that one of `streams` is handed is read in a thread.
+    One of `functions` is a handler by its name, which the framework is told, and by what it gets: an event and its
+    context.
     """
 
     packages: frozenset[str]
@@ -45,6 +48,7 @@ class Framework(NamedTuple):
     background: frozenset[str] = _NONE
     one_user: bool = False
     streams: frozenset[str] = _NONE
+    functions: frozenset[str] = _NONE
 
 
 def _set(words: str) -> frozenset[str]:
@@ -354,6 +358,20 @@ FRAMEWORKS = (
         background=_set("scheduled_job repeat_every"),
     ),
     Framework(
+        _set("celery dramatiq huey rq django_rq django_tasks"),
+        "processes",
+        "docs.celeryq.dev, 5.4, Concurrency: a pool of processes, one for each core; dramatiq.io, 1.17;"
+        " huey.readthedocs.io, 2.5; python-rq.org, 2.0, Workers: a job at a time in each of the workers",
+        _set("task shared_task actor db_task job"),
+        _set("enqueue enqueue_in enqueue_at"),
+    ),
+    Framework(
+        _set("aws_lambda"),
+        "processes",
+        "docs.aws.amazon.com/lambda, Scaling: an environment for each of the invocations that come at the same time",
+        functions=_set("lambda_handler"),
+    ),
+    Framework(
         _set("streamlit"),
         "turns",
         "docs.streamlit.io, 1.30, Execution model: each session runs the script in a thread of its own",
@@ -377,6 +395,9 @@ SESSION_KEEPERS = {
 
 Source: the documentation of each.
 """
+
+ENTRIES = frozenset().union(*(row.functions for row in FRAMEWORKS))
+"""The names of functions that a framework is told."""
 
 PACKAGES = frozenset().union(*(row.packages for row in FRAMEWORKS))
 """What the file of a handler imports, or a file that it gets its `app` from."""

@@ -96,9 +96,21 @@ def sent_under(names: Collection[str]) -> str | None:
     return "input" if is_response else None
 
 
+_OF_GENERATE = frozenset(
+    {"stream", "options", "format", "system", "template", "raw", "keep_alive", "temperature", "max_tokens"}
+)
+"""What stands beside `prompt` in the body of a request for a completion (Ollama and OpenAI API references)."""
+
+
 def is_request(names: Collection[str]) -> bool:
     """Whether what is given under these names is a request to a model."""
     return sent_under(names) is not None
+
+
+def is_body(names: Collection[str]) -> bool:
+    """Whether a body of these names is one of a request: also one to go on with a text, in which all lies it knows."""
+    completes = "prompt" in names and "model" in names and not _OF_GENERATE.isdisjoint(names)
+    return completes or is_request(names)
 
 
 ASKING = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.frameworks import PACKAGES
+from lint_rules.anatomy.frameworks import ENTRIES, PACKAGES
 from lint_rules.anatomy.vocabulary import Vocabulary
 
 __all__ = ["agent", "begins", "catches", "cuts", "plainly", "shortens", "user_words"]
@@ -27,7 +27,10 @@ _HEAD = re.compile(rb"\[0?:\s*[\w(]")
 """... or one of these, where a tool gives back the head of a text, ..."""
 _EMPTIED = re.compile(rf"\.(?:{'|'.join(sorted(words.HISTORY_NAMES))}) ?=".encode())
 """... or one of these, where a history is emptied before a question, ..."""
-_SERVES = re.compile(rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted({*PACKAGES, 'gr'}))})\b".encode(), re.MULTILINE)
+_SERVES = re.compile(
+    rf"^[ \t]*(?:from|import)[ ]+(?:{'|'.join(sorted({*PACKAGES, 'gr'}))})\b|^def (?:{'|'.join(ENTRIES)})\b".encode(),
+    re.MULTILINE,
+)
 """... or one of these, where the agent lies in a file that is imported."""
 _BEGINS = re.compile(rf"\b(?:{'|'.join(sorted({*words.THREADS, *words.TASKS}))})\b".encode())
 _CUT = re.compile(rb"\[[^\[\]]*:|\bpop\([01]\)|\bpopleft\b|\bdeque\b|\breversed\b|\bdel\b")

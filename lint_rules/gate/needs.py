@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.anatomy.frameworks import PACKAGES
+from lint_rules.anatomy.frameworks import ENTRIES, PACKAGES
 from lint_rules.gate import forms, schemas
 from lint_rules.gate.evidence import may_ask
 from lint_rules.gate.signs import called_name
@@ -153,6 +153,8 @@ class Needs(Surroundings):
     def _serves(self) -> bool:
         """A framework that may call functions of this file for its users."""
         used = {name.partition(".")[0] for name in self.imported.values()} | self.imported.keys()
+        if any(node.name in ENTRIES for node in self.nodes[ast.FunctionDef]):
+            return True
         return not used.isdisjoint(PACKAGES) or any("gradio" in name for name in self.imported.values()) or "gr" in used
 
     def _starts(self) -> bool:
@@ -267,6 +269,7 @@ class Needs(Surroundings):
             or self.agents_elsewhere(self._begun())
             or not _CONVERSATIONS.isdisjoint(self.keywords)
             or not words.KEEPERS.keys().isdisjoint(self.called)
+            or self.agents_beyond()
         )
 
     def _begun(self) -> set[str]:

@@ -217,6 +217,17 @@ class Surroundings(Evidence):
             for module, source in self._sources()
         )
 
+    def agents_beyond(self) -> bool:
+        """What is called here is defined in a file with an agent that one imports which this one imports.
+
+        `bot.engine.answer(text)`, where the class of the bot comes with its file.
+        """
+        return any(
+            not self.called.isdisjoint(_defined(found)) and _shows_agent(found)
+            for module, source in self._sources()
+            for found in self._imported_there(module, source)
+        )
+
     def _imported_there(self, module: str, source: bytes) -> Iterator[bytes]:
         """The sources of the project that one imports, which is imported here as `module`."""
         inner = (self._nearby(name) for name in imported_by(module, source)) if self._nearby is not None else ()

@@ -20,6 +20,7 @@ from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.program.handlers import is_logging, is_neutral
 from lint_rules.anatomy.rounds.quiet_ends import guarded_request, takes_failures
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.turns.refusals import Refusals
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, bound_values, holds, is_read
 from lint_rules.anatomy.values.kinds import Kind
@@ -152,7 +153,8 @@ class ErrorAnswers:
             if kept.ask in asks:
                 for save in kept.saves:
                     if isinstance(save, cst.Call) and source.is_in(anatomy, _values(save)):
-                        yield save
+                        if kept.outside or not self._ends_with_the_run(function, save):
+                            yield save
 
     # -- where a text of an error takes the place of an answer -------------------------------------------------
 
@@ -276,6 +278,8 @@ class ErrorAnswers:
         grown = {stored.slot for stored in anatomy.transcript.at(store) if stored.write is not None and stored.slot}
         kept = {anatomy.aliases.of(slot) for slot in grown}
         ask = source.given or source.texts[0].request
+        if self._ends_with_the_run(function, store):
+            return self._is_sent_by_any(store)
         if kept:  # this list, and no other
             given = (node for node in made_with(anatomy, function, ask) if not _is_read_of(anatomy, node))
             named = {slot for node in given if (slot := anatomy.facts.slots.of(node)) is not None}
@@ -302,6 +306,16 @@ class ErrorAnswers:
             if ex.source(node) in objects and (node is ex.receiver(ask) or _is_read_of(anatomy, node)):
                 return True
         return False
+
+    def _ends_with_the_run(self, function: Scope, store: cst.CSTNode) -> bool:
+        """Whether the object of a method is made for each run, with what is stored, and asks no model afterwards."""
+        lasting, slots = Lasting(self._anatomy), self._anatomy.facts.slots
+        if not lasting.ends_with_each_run(function):
+            return False
+        base = ex.receiver(store) if isinstance(store, cst.Call) else None  # what a key is made of keeps nothing
+        parts = {slots.of(node) for node in walk(base or store) if isinstance(node, cst.Attribute)}
+        given = any(lasting.is_given_lasting(part) for part in parts if part is not None)
+        return not given and not self._anatomy.leads(function, [store], self._anatomy.turns.requests(function))
 
     def _is_sent_by_any(self, store: cst.CSTNode) -> bool:
         """Whether a request of the file, in any function, is made with what is taken from where the store puts it."""

@@ -69,22 +69,23 @@ reads. And so is a request that goes on with what the provider keeps: an Assista
 `previous_response_id`, a chat object or client of its library, a session of its SDK, the `thread_id` in a LangGraph
 `config`, which a function may give, the `session_id` of an ADK runner. A history that is copied, or stands under a key
 which was just made, is the request's own. Starts are threads, timers, executors, tasks, jobs of schedulers, workers of
-windows, handlers of web servers and bots, and what is handed to who starts it so. A list that goes along with the
-function that is started is the one that its keeper goes on with (`Thread(target=answer, args=(talks[key], text))`), and
-what a function is given that defines handlers is one thing for all of their runs (`def pages(app, desk)`). Where
-looplint was given the folder, they may stand in files that import this one, directly or through others, or be
-registered here with an object of a framework that such a file hands over (`listen(app)`); what the file with the
-handlers, or the one that begins the thread or task, sees by itself is reported there. From each start the calls are
-followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart. It must
-decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets before it
-looks at it. A local flag counts for what its function begins in a loop, if what was begun tells that it is over. Two
-runs of one start overlap when it stands in a loop or runs per event, also a task that a function starts for what it is
-given, if that is called in a loop at whatever distance, is a method that others call, or is handed to a library; a
-handler is reported when its turn stores tool results, or a question and its answer, or the answer to what it has loaded
-before: that one history serves all users is for cross-session-history (AGL103) to report. Two different starts must
-reach one history; or the code that goes on after a start, or a public method beside a turn that comes by the clock. On
-an event loop there must be an `await` within the turn, of more than a coroutine of the project that never waits itself;
-a plain generator of which a response is made (`StreamingResponse(pieces())`) is read in a thread.
+windows, handlers of web servers and bots, and what is handed to who starts it so. Tasks of queues, and functions in a
+cloud, run in processes of their own: of their turns only those overlap whose history lies outside of the program. A
+list that goes along with the function that is started is the one that its keeper goes on with (`Thread(target=answer,
+args=(talks[key], text))`), and what a function is given that defines handlers is one thing for all of their runs (`def
+pages(app, desk)`). Where looplint was given the folder, they may stand in files that import this one, directly or
+through others, or be registered here with an object of a framework that such a file hands over (`listen(app)`); what
+the file with the handlers, or the one that begins the thread or task, sees by itself is reported there. From each start
+the calls are followed until a lock, or a busy flag that is tested and set without an `await` between, keeps runs apart.
+It must decide alone, and be given back: what was seen is no flag, nor when the last message came, nor what a run sets
+before it looks at it. A local flag counts for what its function begins in a loop, if what was begun tells that it is
+over. Two runs of one start overlap when it stands in a loop or runs per event, also a task that a function starts for
+what it is given, if that is called in a loop at whatever distance, is a method that others call, or is handed to a
+library; a handler is reported when its turn stores tool results, or a question and its answer, or the answer to what it
+has loaded before: that one history serves all users is for cross-session-history (AGL103) to report. Two different
+starts must reach one history; or the code that goes on after a start, or a public method beside a turn that comes by
+the clock. On an event loop there must be an `await` within the turn, of more than a coroutine of the project that never
+waits itself; a plain generator of which a response is made (`StreamingResponse(pieces())`) is read in a thread.
 
 Silent: `while True: await turn(); await sleep(n)`; one consumer of a queue; tasks that the next one cancels, if they
 do not take themselves out of the register before their turn; tasks and threads whose end the function that starts them
@@ -142,14 +143,14 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
         notes.append(Note(found.turn.asks[0], "the model is asked here"))
         grows = found.turn.there or [(anatomy.module, node) for node in found.turn.grows[:1]]
         notes += [Note(node, f"`{describe(found.turn.slot)}` grows here", module) for module, node in grows]
-        confidence: Confidence = "medium" if found.start.kind == "handler" else "high"
+        confidence: Confidence = "medium" if found.start.comes_with_events else "high"
         cure = _ARM_LATER if found.how == "rearmed" else _HELP
         yield Draft(found.node, _message(found), cure, beside(found.node, notes), confidence)
 
 
 def _of_text(found: Overlap) -> bool:
     """Whether requests only mix questions and answers: no tool result is parted from its call."""
-    return found.start.kind == "handler" and not found.turn.tools
+    return found.start.comes_with_events and not found.turn.tools
 
 
 def _message(found: Overlap) -> str:
@@ -158,7 +159,7 @@ def _message(found: Overlap) -> str:
         return (
             f"`{name}` is started again before its turn runs: a turn that takes longer overlaps the next in `{history}`"
         )
-    if found.how == "many" and found.start.kind == "handler":
+    if found.how == "many" and found.start.comes_with_events:
         return f"`{name}` runs a turn for each request on `{history}`, and nothing keeps turns apart: {_harm(found)}"
     if found.how == "many":
         return f"`{name}` is started while an earlier turn on `{history}` may still run: {_harm(found)}"

@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
 from lint_rules.anatomy.rounds.rounds import RoundLoop
+from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
@@ -86,7 +87,9 @@ class GuardStates:
         if function.kind != "function":
             return False
         if function.owner is not None:
-            return not (self._is_made_for_each_run(function.owner) or self._ends_with_each_run(function))
+            return not (
+                self._is_made_for_each_run(function.owner) or Lasting(self.anatomy).ends_with_each_run(function)
+            )
         served = self.graph.servings
         sites = self.graph.sites[function]
         return (not sites and bool(served)) or any(
@@ -109,15 +112,6 @@ class GuardStates:
             return True
         local = isinstance(parent, cst.Assign) and all(isinstance(t.target, cst.Name) for t in parent.targets)
         return local and self.module.scope_of[node].function.kind == "function"
-
-    def _ends_with_each_run(self, function: Scope) -> bool:
-        """Whether all that run a method in other files make an object for it that is gone when it has ended."""
-        entries = {f.qualname for f in self.module.functions if f.owner is function.owner and self._runs(f, function)}
-        told = [each for each in self.anatomy.handed if each.what == "object" and each.owner in entries]
-        return bool(told) and not any(each.kept for each in told)
-
-    def _runs(self, first: Scope, function: Scope) -> bool:
-        return first is function or function in self.graph.reachable(first)
 
     # -- counters ---------------------------------------------------------------------------------------------
 

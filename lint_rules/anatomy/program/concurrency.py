@@ -17,8 +17,9 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 
-StartKind = Literal["thread", "task", "handler", "serial"]
-"""What runs: of handlers several at a time, of the `serial` ones one after the other, beside all else."""
+StartKind = Literal["thread", "task", "handler", "serial", "process"]
+"""What runs: of handlers several at a time, of the `serial` ones one after the other, beside all else; of what runs in
+processes, which share what lies outside, one in each at a time."""
 
 _STARTERS = frozenset({*words.THREADS, *words.EXECUTOR_MAPS, *words.TASKS, *words.CALLBACKS, "gather"})
 
@@ -101,13 +102,18 @@ class Start:
     in_thread: bool = False
 
     @property
+    def comes_with_events(self) -> bool:
+        """Whether somebody else begins it, again and again: two runs may be for one user."""
+        return self.kind in {"handler", "process"}
+
+    @property
     def on_loop(self) -> bool:
         """Whether it runs on an event loop, where only an `await` lets others in."""
         if self.caller is not None:
             return self.caller.on_loop
         if self.kind == "handler":
             return self.function.is_async and not self.in_thread
-        return self.kind != "thread"
+        return self.kind not in {"thread", "process"}
 
 
 def starts_several(start: Start) -> bool:
@@ -127,6 +133,9 @@ def starts(graph: CallGraph) -> list[Start]:
     handlers = [
         Start(function, how.node, "handler", True, switch=how.switch, in_thread=how.in_threads)
         for function, how in served.items()
+    ]
+    handlers += [
+        Start(function, how.node, "process", True) for function, how in graph.servings.items() if how.in_processes
     ]
     return [*_spawned(graph, served), *handlers, *_thread_classes(graph), *_in_background(graph), *_serial(graph)]
 

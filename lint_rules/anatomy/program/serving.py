@@ -26,7 +26,7 @@ class Serving:
 
     `keeper` is the class of which one object takes all events: its attributes are there for all users. `switch` is
     where the file says that they are concurrent, if it does. `stops`: it cancels a run when its user wants that.
-    `one_user`: who sits at the screen.
+    `one_user`: who sits at the screen. `in_processes`: several at a time, but one in each process.
     """
 
     function: Scope
@@ -38,6 +38,7 @@ class Serving:
     in_threads: bool = False
     stops: bool = False
     one_user: bool = False
+    in_processes: bool = False
 
 
 def servings(graph: CallGraph) -> dict[Scope, Serving]:
@@ -160,18 +161,20 @@ class _Roots:
         self.used = set(given.values()) or {_top(self.module, name) for name in self.module.imports.full} & PACKAGES
         if imports_gradio(self.module):
             self.used.add("gradio")
+        self.used |= {min(row.packages) for row in FRAMEWORKS if not row.functions.isdisjoint(self.module.top.bound)}
         self.rows = [row for row in FRAMEWORKS if not row.packages.isdisjoint(self.used)]
         self._asked: set[Slot] = set()
 
     def serving(self, function: Scope) -> Serving | None:
         """How a framework comes to call `function`, None where none does."""
-        for ways in (self._decorated, self._registered, self._overriding, self._handed_event):
+        for ways in (self._decorated, self._registered, self._overriding, self._handed_event, self._named):
             for row, node in ways(function):
                 overlap, switch = self._switched(row)
                 concurrent = overlap in {"threads", "workers"} or (overlap == "tasks" and function.is_async)
                 framework, keeper = min(row.packages & self.used), self._keeper(row, function)
-                threads = overlap == "workers"
-                return Serving(function, node, framework, concurrent, keeper, switch, threads, row.stops, row.one_user)
+                threads, apart = overlap == "workers", overlap == "processes"
+                told = row.stops, row.one_user, apart
+                return Serving(function, node, framework, concurrent, keeper, switch, threads, *told)
         return None
 
     def origin_of(self, value: cst.BaseExpression) -> str | None:
@@ -316,6 +319,11 @@ class _Roots:
                         for row in self.rows:
                             if name in row.events and package in row.packages:
                                 yield row, function.node
+
+    def _named(self, function: Scope) -> Iterator[tuple[Framework, cst.CSTNode]]:
+        """`def lambda_handler(event, context)`, which nobody here calls."""
+        if function.parent is self.module.top and len(parameters(function)) == 2 and not self.graph.sites[function]:
+            yield from ((row, function.node) for row in self.rows if function.name in row.functions)
 
     def _keeper(self, row: Framework, function: Scope) -> Scope | None:
         """The class whose one object `function` belongs to: a bot, or one that registers its methods or closures."""

@@ -9,6 +9,7 @@ tokens, cost) or that is called like a limit; or an exception that such a test r
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
 
@@ -224,8 +225,12 @@ class Limits:
     @cached_property
     def idle(self) -> cst.Comparison | None:
         """A test that looks like a limit, after which the loop goes on."""
-        tests = (t for node in nodes_below(self.node.body, cst.If) for t in comparisons(node.test))
-        return next((test for test in tests if any(map(self.bounds.is_counter, _plain_sides(test)))), None)
+        return next((test for _, test in self.counted()), None)
+
+    def counted(self) -> Iterator[tuple[cst.If, cst.Comparison]]:
+        """The tests in the loop of what counts its rounds."""
+        tests = ((node, test) for node in nodes_below(self.node.body, cst.If) for test in comparisons(node.test))
+        return (each for each in tests if any(map(self.bounds.is_counter, _plain_sides(each[1]))))
 
     def optional(self) -> Optional | None:
         """The limit of the loop, where it is None unless somebody sets it; None where there is another limit."""

@@ -52,8 +52,9 @@ def foreign_growths(anatomy: Anatomy) -> Iterator[ForeignGrowth]:
                     write = HistoryWrite(place, call, function, "append", None, evidence)
                     yield ForeignGrowth(write, hold_tool_messages(there, grown), _is_turn(there, callee, grown))
         store = store_of(anatomy, call, function) if _is_put(anatomy, call) else None
-        if store is not None and not store.told:  # then who puts a message there does
-            store = store if call in {kept.node for kept in anatomy.kept_elsewhere.of(function)} else None
+        if store is not None and not store.told:  # then who puts a message there tells it
+            known = {kept.slot for kept in anatomy.kept_elsewhere.of(function) if kept.node is call}
+            store = store if store.slot in known else None
         if store is not None and store.grows and not store.locked:
             evidence = Evidence(f"is made longer by `{ex.called_name(call)}`", call, used=True)
             yield ForeignGrowth(HistoryWrite(store.slot, call, function, "append", None, evidence), store.tools, False)

@@ -121,18 +121,15 @@ def _of_class(anatomy: Anatomy, slot: Slot, base: Slot, cls: Scope) -> Slot:
 
 
 def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator[Store]:
-    """What a method does to each history that the objects of its class keep, or hand on to one of a third file."""
+    """What a method does to each history that the objects of its class keep, or hand on to one of a third file.
+
+    What is known to be a history comes first.
+    """
     reach = where.calls.may_run(method)
     line = where.module.lineage(method.owner)
     values = [node.value for node in method.nodes_of(cst.Return) if node.value is not None]
     slots = (where.facts.slots.of(part) for value in values for part in (value, *sources(value)))
     given = [place for slot in slots if slot is not None for place in (slot, where.aliases.of(slot))]
-    for kept in where.facts.put_into:
-        if kept not in where.writes.by_slot and root_object(kept)[0] == "attr" and root_object(kept)[1] in line:
-            if any(_is_given(where, call, method) for call in where.facts.grown(kept)):
-                yield Store(as_part_of(kept, place), True, told=False)
-            elif kept in given:
-                yield Store(as_part_of(kept, place), False, told=False)
     for kept, writes in _lasting_writes(where, where.module).items():
         root = root_object(kept)
         if root[0] == "attr" and root[1] in line:
@@ -142,6 +139,12 @@ def _done_by(where: Anatomy, method: Scope, place: Slot, depth: int) -> Iterator
                 yield Store(as_part_of(kept, place), True, hold_tool_messages(where, grown), locked)
             elif kept in given:
                 yield Store(as_part_of(kept, place), False)
+    for kept in where.facts.put_into:
+        if kept not in where.writes.by_slot and root_object(kept)[0] == "attr" and root_object(kept)[1] in line:
+            if any(_is_given(where, call, method) for call in where.facts.grown(kept)):
+                yield Store(as_part_of(kept, place), True, told=False)
+            elif kept in given:
+                yield Store(as_part_of(kept, place), False, told=False)
     for call in method.nodes_of(cst.Call) if depth < _DEEPEST else ():
         beyond = store_of(where, call, method, depth + 1) if _hands_on(where, call, method) else None
         if beyond is not None and root_object(beyond.slot)[0] == "attr":

@@ -9,11 +9,13 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import body
+from lint_rules.anatomy.program.concurrency import keys
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.walk import walk
 
 _DEEPEST = 4
 _LOOPS = frozenset({cst.For, cst.While})
@@ -134,6 +136,30 @@ class Lasting:
             isinstance(value, cst.Call) and self.anatomy.facts.slots.constructed(value) is not None
             for value in self.anatomy.facts.assigned(slot)
         ) and bool(self.anatomy.facts.assigned(slot))
+
+    def ends_with_each_run(self, function: Scope) -> bool:
+        """Whether all that run a method in other files make an object for it that is gone when it has ended."""
+        reachable, methods = self.anatomy.calls.reachable, function.owner.methods.values() if function.owner else ()
+        entries = {each.qualname for each in methods if each is function or function in reachable(each)}
+        told = [each for each in self.anatomy.handed if each.what == "object" and each.owner in entries]
+        return bool(told) and not any(each.kept for each in told)
+
+    def is_given_lasting(self, part: Slot) -> bool:
+        """Whether an object was given what lies in an attribute when it was made, and others have that, too."""
+        begin = self.anatomy.module.method(part[1], "__init__") if part[0] == "attr" else None
+        if begin is None:
+            return False
+        given = (
+            self.anatomy.facts.slots.of(each)
+            for value in self.anatomy.facts.assigned(part)
+            for each in walk(value)
+            if isinstance(each, cst.Name)
+        )
+        taken = {
+            key for slot in given if slot is not None and slot[:2] == ("var", begin) for key in keys(begin, slot[2])
+        }
+        told = (each for each in self.anatomy.handed if each.owner == begin.qualname and each.part in taken)
+        return any(each.kept for each in told)
 
     def turns_in(self, loop: cst.CSTNode) -> bool:
         """Whether a loop waits for a user each time round."""

@@ -55,23 +55,24 @@ class Overlaps:
     def all(self) -> Iterator[Overlap]:
         """Re-armings, starts that overlap themselves (of handlers one for each turn), else one pair for each turn."""
         yield from self._begun_there()
-        if not self.races.starts:
+        if not self.races.starts and not self.races.processes:
             return
         told: set[Turn] = set()
         starts = [*self.unguarded.starts, *(s for s in self.races.starts if s.caller is not None and s.caller.own)]
+        apart = [start for start in self.races.processes if not self.turns.are_told_by(start)]
         starts = [start for start in dict.fromkeys(starts) if not self.turns.are_told_by(start)]
-        reach = {s: self.unguarded.reach(s.function, s) for s in starts}
+        reach = {s: self.unguarded.reach(s.function, s) for s in (*starts, *apart)}
         yield from self._rearmed(starts)
-        led = [(start, turn) for start in starts for turn in self._turns_in(reach[start], start)]
+        led = [(start, turn) for start in reach for turn in self._turns_in(reach[start], start)]
         places: set[cst.CSTNode] = set()
         served: set[tuple[Start, Slot]] = set()
         for start, turn in sorted(led, key=_place_of_turn):
             if (start, turn.slot) in served and not turn.function.within(start.function):
                 told.add(turn)  # the handler's own turn on this history is
-            again = turn in told and start.kind == "handler"
+            again = turn in told and start.comes_with_events
             if not again and self._repeats(start, turn, reach[start]) and self._same_history(start, turn, reach[start]):
                 told.add(turn)
-                if start.kind == "handler" and turn.function.within(start.function):
+                if start.comes_with_events and turn.function.within(start.function):
                     served.add((start, turn.slot))
                 place = self._place(start, turn)
                 if place not in places:
@@ -98,6 +99,8 @@ class Overlaps:
     def _may_overlap(self, turn: Turn, start: Start, in_thread: bool) -> bool:
         """Whether nothing within a turn, and no object of the run's own, keeps other runs away from it."""
         if self.turns.is_apart(turn) or not (in_thread or self.turns.gives_way(turn)):
+            return False
+        if start.kind == "process" and not turn.outside:
             return False
         return not self.turns.begins(turn, start.function) and not self._is_on_own_object(turn, start)
 
@@ -180,7 +183,7 @@ class Overlaps:
             return False
         same = (t for f in reach for t in self.turns.led_to(f) if t.slot == turn.slot)
         whole = turn.tools or turn.loaded or are_answered([turn, *same])
-        if start.kind == "handler":
+        if start.comes_with_events:
             return whole
         return (whole or not is_keyed(turn.slot)) and self.unguarded.is_many(start)
 
@@ -226,7 +229,7 @@ class Overlaps:
 
     def _place(self, start: Start, turn: Turn) -> cst.CSTNode:
         """Where the turn is started: for a handler, the call in it; else the start itself."""
-        if start.kind != "handler":
+        if not start.comes_with_events:
             return start.node
         if turn.function is start.function or turn.function.within(start.function):
             return turn.asks[0]

@@ -54,7 +54,9 @@ class Races:
         begun += handed_starts(anatomy, self.locks, self.flags)
         found = [*map(self.alone, begun), *called_beside(anatomy)]
         self.serial = [start for start in found if start.kind == "serial"]
-        self.starts = found if len(found) > len(self.serial) else []
+        self.processes = [start for start in found if start.kind == "process"]
+        here = [start for start in found if start.kind != "process"]
+        self.starts = here if len(here) > len(self.serial) else []
         self.apart = {function for function, _ in in_background(anatomy.calls)}
         self.ownership = Ownership(anatomy, self.starts)
         self.keepers = Keepers(anatomy)
@@ -271,7 +273,7 @@ class Races:
 
     @cached_property
     def _outside_reach(self) -> dict[Start, set[Scope]]:
-        return {start: self._reach(start, apart=True, own=True) for start in self.repeated}
+        return {start: self._reach(start, apart=True, own=True) for start in (*self.repeated, *self.processes)}
 
     def _reach(self, start: Start, *, apart: bool, own: bool = False) -> set[Scope]:
         """What a start runs on objects that it shares; with `apart` not what a flag, or its last run, holds back.

@@ -56,7 +56,7 @@ class Rewrite:
 
 def rewrites(races: Races) -> Iterator[Rewrite]:
     """All stale rewrites of a file. Without a concurrent start there are none."""
-    if not races.starts:
+    if not races.starts and not races.processes:
         return
     for history in races.histories:
         for write in history.writes:
@@ -374,8 +374,8 @@ def _of_store(races: Races, function: Scope) -> Iterator[Rewrite]:
 
 def _is_per_event(races: Races, start: Start) -> bool:
     """Whether two runs may be for one user: they come with events, or are begun by what events run."""
-    if start.kind == "handler" or start.caller is not None:
-        return start.kind == "handler"
+    if start.comes_with_events or start.caller is not None:
+        return start.comes_with_events
     begun_in = races.module.scope_of[start.node].function
     served = any(outer.kind == "handler" for outer in races.starts_reaching(begun_in))
     return served or races.anatomy.unguarded.is_called_back(start, begun_in)

@@ -220,6 +220,8 @@ class Storage:
                 yield Save(call, self._file(path, function), values[0], True)
         elif (statement := self._statement(call)) is not None:
             yield from self._updated(call, statement, function)
+        elif base is not None and name == "put_item":
+            yield from self._put(call, base, function)
         elif base is not None and len(values) > 1 and _SAVES.search(name) and not _NO_REWRITE.search(name):
             forms = [self.form(value, function) for value in values]
             outside = isinstance(self.module.parent[call], cst.Await) or name in {"replace_one", "update_one"}
@@ -228,6 +230,14 @@ class Storage:
                 if not any(key in pushed for key in ("$push", "$addToSet")):
                     place = Place(("keyed", self.form(base, function)), tuple(forms[:index]))
                     yield Save(call, place, value, outside)
+
+    def _put(self, call: cst.Call, base: cst.BaseExpression, function: Scope) -> Iterator[Save]:
+        """`table.put_item(Item={"id": key, "lines": lines})`: what takes a place holds its key. Source: boto3, 1.35."""
+        given = ex.keywords(call)
+        item = ex.dict_items(given["Item"]) if "Item" in given and "ConditionExpression" not in given else {}
+        for name, value in item.items():
+            key = tuple(self.form(other, function) for beside, other in item.items() if beside != name)
+            yield Save(call, Place(("keyed", self.form(base, function)), key), value, True)
 
     def _updated(self, call: cst.Call, statement: str, function: Scope) -> Iterator[Save]:
         """`UPDATE t SET messages = ? WHERE id = ?`: any of the arguments may be what is saved."""
@@ -327,6 +337,9 @@ class Storage:
                 return self._selected(node, ran, function)
         if statement is not None:
             return self._selected(node, node, function)
+        if base is not None and name == "get_item" and "Key" in (given := ex.keywords(node)):
+            forms = tuple(self.form(value, function) for value in ex.dict_items(given["Key"]).values())
+            return Load(node, Place(("keyed", self.form(base, function)), forms), True)
         finds = name in _FINDS or (name == "find" and bool(node.args) and isinstance(node.args[0].value, cst.Dict))
         if base is not None and node.args and (finds or _LOADS.search(name)):
             values = [value for value in ex.positional(node) if ex.text(value) is None or value is node.args[0].value]

@@ -345,12 +345,23 @@ class Turns:
         kinds = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
         read_places = (node for node in function.nodes if isinstance(node, kinds))
         reads = [n for n in read_places if (slot := of(n)) is not None and aliases.of(slot) == place]
+        reads += [n for n in function.nodes_of(cst.Call) if n not in asks and self._is_read_in(n, place)]
         places = ReplyPlaces(self.anatomy)
         return any(
             holds([arg.value for arg in ask.args], read, places.derived(function, read, grown=True, until=ask))
             for ask in asks
             for read in reads
             if self.module.before(read, ask)
+        )
+
+    def _is_read_in(self, call: cst.Call, place: Slot) -> bool:
+        """Whether what a call gives back is made by a function of the file that reads a history."""
+        callee, aliases = self.facts.slots.callee(call), self.anatomy.aliases
+        places = callee.nodes_of(cst.Name, cst.Attribute, cst.Subscript, cst.Call) if callee is not None else []
+        return not self.module.is_statement(call) and any(
+            (slot := self.facts.slots.of(node)) is not None and aliases.of(slot) == place
+            for node in places
+            if isinstance(node, cst.BaseExpression)
         )
 
     def _foreign_growths(self, history: SharedHistory) -> list[ForeignGrowth]:
@@ -360,7 +371,9 @@ class Turns:
         """Whether the history grows before the model is asked, and afterwards; of what is answered, before that."""
         alone, leads = [node for node in grown if node not in asks], self.anatomy.leads
         answered = [ask for ask in asks if leads(function, [ask], alone)]
-        return any(leads(function, [n], answered or asks) for n in alone), bool(answered)
+        flow, goals = self.anatomy.flow(function), self.anatomy.points(function, answered or asks)
+        before = any(flow.reaches(self.anatomy.points(function, [n]), goals, exceptions=False) for n in alone)
+        return before, bool(answered)
 
     # -- objects of other files --------------------------------------------------------------------------------
 

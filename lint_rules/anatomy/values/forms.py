@@ -301,7 +301,7 @@ class Forms(Known):
     def has_bodies(self) -> bool:
         """Whether the file puts `messages` and parameters into a dict or an object, as requests over plain HTTP do."""
         made = self.module.nodes_of(cst.Dict, cst.Call)
-        return any(words.is_request(ex.made_of(node) or ex.dict_items(node)) for node in made)
+        return any(words.is_body(ex.made_of(node) or ex.dict_items(node)) for node in made)
 
     @cached_property
     def endpoint_names(self) -> frozenset[str]:

@@ -89,14 +89,15 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
         for body in _bodies(value, facts):
             how = "posts" if posted else "gets" if spread else "sends"
             beside = "for a `model`" if "model" in body else "beside a model's parameters"
-            key = words.sent_under(body) or "messages"
-            return LLMCall(call, ex.called_name(call), f"{how} `{key}` {beside}", key, body[key])
+            key = words.sent_under(body)
+            sent = (key, body[key]) if key is not None else (None, None)
+            return LLMCall(call, ex.called_name(call), f"{how} `{key or 'prompt'}` {beside}", *sent)
     return None
 
 
 def _bodies(value: cst.BaseExpression, facts: Forms) -> Iterator[dict[str, cst.BaseExpression]]:
     """The bodies of requests that a value may be: as JSON, under a name, given by callers, or by a function here."""
-    return (items for items in _dicts(value, facts) if words.is_request(items))
+    return (items for items in _dicts(value, facts) if words.is_body(items))
 
 
 def _dicts(value: cst.BaseExpression, facts: Forms, depth: int = 0) -> Iterator[dict[str, cst.BaseExpression]]:
@@ -188,8 +189,9 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return LLMCall(call, name, "is asked with a message history", *sent)
     handed = call.args if facts.has_bodies and not facts.module.is_statement(call) else ()
     for body in (body for arg in handed for body in _bodies(arg.value, facts)):
-        key = words.sent_under(body) or "messages"
-        return LLMCall(call, name, f"is asked with what has `{key}` and a model's parameters", key, body[key])
+        key = words.sent_under(body)
+        sent = (key, body[key]) if key is not None else (None, None)
+        return LLMCall(call, name, f"is asked with what has `{key or 'prompt'}` and a model's parameters", *sent)
     if facts.read_as_reply(call) and call.args:
         return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
