@@ -26,7 +26,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import nodes_below, walk
 
 
 @record
@@ -237,8 +237,14 @@ class _Search:
 
 
 def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a loop does something with each thing that it goes through."""
-    return isinstance(head, cst.For) and _mentions(node, {*ex.target_names(head.target)})
+    """Whether a loop does something with each thing that it goes through, or with what it makes of that."""
+    if not isinstance(head, cst.For):
+        return False
+    names = {*ex.target_names(head.target)}
+    for bound in nodes_below(head.body, cst.Assign):
+        if _mentions(bound.value, names):
+            names.update(name for target in ex.targets(bound) for name in ex.target_names(target))
+    return _mentions(node, names)
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:

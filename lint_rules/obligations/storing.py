@@ -11,7 +11,8 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import class_names, classes_of, given_when_made, method_of
+from lint_rules.anatomy.frameworks import SESSION_KEEPERS
+from lint_rules.anatomy.messages.classes import body, class_names, classes_of, given_when_made, method_of
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
@@ -19,6 +20,7 @@ from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -48,12 +50,15 @@ _STORED_IN = re.compile(
 )
 
 
+Way = Literal["load", "store"]
+
+
 @record
 class Transfer:
     """One call that loads or stores. `held` is the value in the program: a history, a message or what holds them."""
 
     node: cst.Call
-    way: Literal["load", "store"]
+    way: Way
     held: str
 
 
@@ -75,6 +80,19 @@ def _gives(anatomy: Anatomy, method: Scope, classes: set[str]) -> bool:
     return Kind.HISTORY in anatomy.facts.of(("return", method)) or (
         elements is not None and elements[1].name in classes
     )
+
+
+@once(circular=False)
+def _does_any(anatomy: Anatomy, asked: tuple[Scope, Way]) -> bool:
+    """Whether a function, or what it runs, loads or stores a history, by what its own file knows."""
+    storing = _storing(anatomy, anatomy.module.top)
+    run = (call for here in anatomy.calls.reachable(asked[0]) for call in here.nodes_of(cst.Call))
+    return any(found is not None and found.way == asked[1] for found in map(storing.of, run))
+
+
+@kept
+def _storing(anatomy: Anatomy, _: Scope) -> Storing:
+    return Storing(anatomy)
 
 
 class Storing:
@@ -112,7 +130,8 @@ class Storing:
         if (kept := self._kept_by_body(call)) is not None:
             return kept
         stored = self._stored(call) if isinstance(self.anatomy.module.awaiting(call), cst.Expr) else None
-        if stored is not None and self._resources.of(call).outside and self._resources.is_read_again(call):
+        read_again = stored is not None and self._resources.of(call).outside and self._resources.is_read_again(call)
+        if read_again and self._is_store(call):
             return stored
         named = _may_transfer(name) or _may_transfer(self.anatomy.module.imports.full.get(name, ""))
         if not named and (base is None or not (self._gives_back(base, call) or self._is_kept(base, call))):
@@ -145,14 +164,21 @@ class Storing:
             return None
         if self.anatomy.facts.slots.constructed(call) is not None:
             return None
-        callee = self.anatomy.facts.slots.callee(call)
-        if callee is not None and not self._transfers(callee.nodes):
-            return None
-        if _STORES.search(name) and self._outward(call, owner):
+        if _STORES.search(name) and self._outward(call, owner) and self._is_store(call):
             return self._stored(call)
         if _LOADS.search(name) and self._outward(call, owner):
-            return self._loaded(call)
+            runs = body(self.anatomy, call)
+            return self._loaded(call) if runs is None or _does_any(runs[0], (runs[1], "load")) else None
         return None
+
+    def _is_store(self, call: cst.Call) -> bool:
+        """Whether what a call runs stores a part of a history, and another function takes it out again.
+
+        Of code that is not at hand its name tells.
+        """
+        runs = body(self.anatomy, call)
+        is_read = runs is None or self._resources.is_read_again(call) or any(self._resources.readers(call))
+        return is_read and (runs is None or _does_any(runs[0], (runs[1], "store")))
 
     def _is_written_by_model(self, call: cst.Call) -> bool:
         """Whether a text is decoded that a model has just written: who takes it apart loads nothing."""
@@ -232,21 +258,6 @@ class Storing:
         """Whether what is called belongs to something that stores: by its name, or by what it does in this file."""
         return bool(_STORED_IN.search(owner) or _STORED_IN.search(ex.called_name(call))) or (
             self.anatomy.facts.slots.callee(call) is not None
-        )
-
-    def _transfers(self, nodes: list[cst.CSTNode]) -> bool:
-        """Whether a function of this file opens a file or runs a statement: in-memory stores do not fail."""
-        return any(
-            type(node) is cst.Call
-            and (
-                ex.called_name(node) in {"open", "execute", "executemany", "commit", "write_text", "read_text"}
-                or (
-                    _STORED_IN.search((ex.dotted(ex.receiver(node) or node.func) or "").lower()) is not None
-                    and _STORES.search(ex.called_name(node)) is not None
-                    and ex.called_name(node) not in _ON_LISTS
-                )
-            )
-            for node in nodes
         )
 
     def _stored(self, call: cst.Call) -> Transfer | None:
@@ -404,8 +415,10 @@ class Storing:
                 yield function
 
     def _is_list(self, base: cst.BaseExpression) -> bool:
-        """A list in memory: writing to it does not fail."""
+        """A list in memory, or what a framework keeps in it for each user: reading and writing it does not fail."""
         slot = self.anatomy.facts.slots.of(base)
+        if self.anatomy.module.imports.resolve(ex.dotted(base) or "").partition(".")[0] in SESSION_KEEPERS:
+            return True
         if slot in self._objects:
             return False
         return Kind.HISTORY in self.anatomy.facts.kinds(base) or (

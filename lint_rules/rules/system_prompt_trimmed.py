@@ -43,15 +43,16 @@ class Chat:
 ```
 
 ## How it decides
-This file puts a system message at the front of the list (or appends one to it), or one that imports it hands over such
-a list, or begins its own object with such a message, or the list is what a run gives (`result.all_messages()`) of an
-agent of Pydantic AI with a `system_prompt`, which only its first run puts there; and the list is cut by position with
-nothing of its front kept: a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, `h.pop(0)` while something is too large, or a bound
-(`deque(maxlen=n)`). What is left is stored as the history or sent. Silent where the instructions are put there behind
-the cut, or by each run into a list of its own, of which only a rest is stored; where what is left gets instructions of
-its own, as does each request of the file (`[prompt, *h]`); where the front is kept or put back (`[h[0], *h[-n:]]`, `del
-h[1:n]`, `h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too, the same cut is
-also orphaned-tool-result (AGL602): another harm, with another cure.
+This file puts a system message at the front of the list (or appends one to it, in a function that makes the list, or
+that it calls itself: what only other files call may tell of anything, at any time), or one that imports it hands over
+such a list, or begins its own object with such a message, or the list is what a run gives (`result.all_messages()`) of
+an agent of Pydantic AI with a `system_prompt`, which only its first run puts there; and the list is cut by position
+with nothing of its front kept: a slice (`h[-n:]`, `h[k:]`), `del h[:n]`, `h.pop(0)` while something is too large, or a
+bound (`deque(maxlen=n)`). What is left is stored as the history or sent. Silent where the instructions are put there
+behind the cut, or by each run into a list of its own, of which only a rest is stored; where what is left gets
+instructions of its own, as does each request of the file (`[prompt, *h]`); where the front is kept or put back (`[h[0],
+*h[-n:]]`, `del h[1:n]`, `h.insert(0, ...)`), and where a role is asked for. Where the list may hold tool results, too,
+the same cut is also orphaned-tool-result (AGL602): another harm, with another cure.
 
 ## Known problems
 System messages that another file puts into the list later than in `__init__` are not seen.

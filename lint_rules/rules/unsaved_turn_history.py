@@ -4,7 +4,8 @@
 Reports messages of a turn that never reach the history with which the next turn begins:
 
 - a reply that is shown or returned, and on that path not appended to the history it answers;
-- a round in which a reply without tool calls is dropped, so that the same request is sent again;
+- a round in which a reply without tool calls is dropped, so that the same request is sent again, or one with a message
+  that speaks of the reply ("call a tool, then");
 - messages that wait in a local list, a copy, or a list that was loaded, and a way out (a return, a break, a handler, an
   error) before they are stored; in a generator also the code after a `yield`, which does not run when the consumer
   stops early;
@@ -73,6 +74,11 @@ object of this file or another, or a table, which is told the question, gives wh
 questions anywhere in the file. Or the list is given back beside the answer, to a caller that begins the next turn with
 it, and puts nothing there. A list that begins anew in each turn, an object made for one task, a question beside the
 conversation (`[*history, question]`) and conversations that the API keeps (`previous_response_id`) are silent.
+
+For a round that is asked past its reply: the loop adds a message of the user or the system to the list that it sends,
+on a way from a reply without tool calls to the next request on which nothing that may be the reply is added; elsewhere
+in the loop a reply is. So in the handler of what takes the reply apart. Silent: the message is made of the reply; a
+test tells that there was none.
 
 For waiting messages: the list holds replies, or what a run of an agent gives one by one, also one of another file, and
 is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
@@ -176,12 +182,14 @@ _HOW = {
 
 
 def check(anatomy: Anatomy) -> Iterator[Draft]:
-    for forgotten in forgotten_replies(anatomy):
-        yield _reply(forgotten)
+    forgotten = [*forgotten_replies(anatomy)]
+    yield from map(_reply, forgotten)
     for detached in detached_names(anatomy):
         yield _detached(detached)
+    asked = {found.asks for found in forgotten}
     for repeated in repeated_requests(anatomy):
-        yield _round(anatomy, repeated)
+        if isinstance(repeated.test, cst.If) or repeated.asks not in asked:
+            yield _round(anatomy, repeated)
     waiting = [*unhanded_turns(anatomy)]
     yield from map(_waiting, waiting)
     for replaced in replaced_histories(anatomy):
@@ -236,6 +244,13 @@ def _named(stored: Stored, slot: Slot) -> str:
 
 def _round(anatomy: Anatomy, found: RepeatedRequest) -> Draft:
     history = _named(found.stores, found.history)
+    if isinstance(found.test, Stored):
+        message = (
+            f"this goes into `{history}` in the place of the reply that it speaks of: the model does not see what it"
+            " has said, and the round is lost"
+        )
+        notes = (Note(found.asks, "the request"), Note(found.stores.node, f"where a reply gets into `{history}`"))
+        return Draft(found.test.node, message, f"append the reply to `{history}` first", notes)
     which = "that ends otherwise (`max_tokens`, say)" if _is_second_test(anatomy, found.test) else "without tool calls"
     message = (
         f"a reply {which} passes by this test: nothing is added to `{history}`,"

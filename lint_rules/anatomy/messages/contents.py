@@ -368,7 +368,9 @@ class Contents:
 
     def system_message(self, node: cst.BaseExpression) -> Proof | None:
         """Why a list may begin with a system message."""
-        told = self._system_in(self.flowing_into(node)) or self._given(node, "system")
+        told = self._system_in(self.flowing_into(node))
+        if told is None and self.later_system_message(node) is None:  # of which other files tell, too
+            told = self._given(node, "system")
         first = ((agent, agent.system) for agent in self._agents(self.flowing_into(node) if told is None else ()))
         reason = "the first run puts it in front of its messages, and no later one"
         return told or next((Proof(at, reason, agent.there.module) for agent, at in first if at is not None), None)
@@ -420,9 +422,24 @@ class Contents:
             open_ = [(node, function) for node, function in places if not self._has_before(node, function, slot)]
             sites = [self.anatomy.calls.sites[function] for _, function in open_]
             if not all(sites):
-                return False
+                return places[0] == (write.node, write.function) and not self._begins(write.function, slot)
             places = [(site.node, site.caller) for found in sites for site in found]
         return not places
+
+    def _begins(self, function: Scope, slot: Slot) -> bool:
+        """Whether a function makes the list, or the object that has it, or is called here of who knows what.
+
+        What only other files call, they may call at any time.
+        """
+        if function.kind == "module" or function.name == "__init__" or slot[1] is function:
+            return True
+        rebound = (write for write in self.anatomy.writes.by_slot[slot] if write.kind == "rebind")
+        return any(write.function is function for write in rebound) or function.name in self._called
+
+    @cached_property
+    def _called(self) -> frozenset[str]:
+        """The names of what the file calls."""
+        return frozenset(map(ex.called_name, self.module.nodes_of(cst.Call)))
 
     def _has_before(self, node: cst.CSTNode, function: Scope, slot: Slot) -> bool:
         """Whether something is put into the list on each way of a function that leads to a node."""

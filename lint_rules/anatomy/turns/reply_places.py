@@ -49,6 +49,12 @@ _SHOWING = frozenset(
 )  # fmt: skip
 _ABOUT = frozenset({"status_code", "status", "reason", "headers", "usage", "id", "model", "url", "is_error"})
 _LOOPS = frozenset({cst.For, cst.While})
+_PLACES = (cst.Name, cst.Attribute, cst.Subscript)
+_SEEKS = frozenset(
+    {"partition", "rpartition", "split", "rsplit", "group", "search", "match", "findall", "removeprefix"}
+)
+"""Look for a part of a text, and give that or nothing. Source: standard library, `str` and `re`."""
+_SAID = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.MODEL_TEXT})
 _LONGEST = 400
 """Characters of a test that are compared."""
 _OF_CALLS = frozenset({Kind.CALLS, Kind.CALL, Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
@@ -285,7 +291,7 @@ class ReplyPlaces:
         constants.
         """
         taken, asks = self.derived(function, call), self.anatomy.points(function, [call])
-        held = self._held(function, call, barred, told)
+        held = self.held(function, call, barred, told)
         refused = Refusals(self.anatomy.module, lambda response: reads(response, taken))
         ways, says = self.anatomy.ways(function), self._is_there(taken, refused, told)
         for leaves in (node for node in self._leaving(function, call, taken) if node not in refused):
@@ -313,8 +319,8 @@ class ReplyPlaces:
                 if jump is not leaves and tests and not any(_mentions(test, taken) for test in tests):
                     yield jump
 
-    def _held(
-        self, function: Scope, call: cst.Call, barred: Collection[Point], told: Told
+    def held(
+        self, function: Scope, call: cst.Call, barred: Collection[Point], told: Told = MappingProxyType({})
     ) -> dict[Point, frozenset[str]]:
         """The names that hold the reply, or a part of it, where a statement begins; none behind a barred point.
 
@@ -348,6 +354,21 @@ class ReplyPlaces:
             elif not each.collects and not isinstance(each.node, cst.AugAssign):
                 names = names.difference(target.value for target in each.targets if isinstance(target, cst.Name))
         return names
+
+    def is_there(self, function: Scope, call: cst.Call) -> Says:
+        """What a test gives where the request of a function has given a reply that says something.
+
+        Of what is looked for in its text nothing is known: `command = text.partition("RUN")[2]`.
+        """
+        taken, kinds = self.derived(function, call), self.anatomy.facts.kinds
+        sought = {name for name in taken if any(map(_is_sought, bound_values(self.anatomy, function, name)))}
+
+        def atom(part: cst.BaseExpression) -> bool | None:
+            whole = _stripped(part)
+            is_place = isinstance(whole, _PLACES) and not (taken - sought).isdisjoint(_roots(whole))
+            return True if is_place and not _SAID.isdisjoint(kinds(whole)) else None  # type: ignore[arg-type]
+
+        return lambda node: evaluate(node.test, atom) if isinstance(node, (cst.If, cst.While)) else None
 
     def _is_there(self, taken: set[str], refused: Refusals, told: Told) -> Says:
         """What a test gives where there is a reply: not `if reply is None`; a list of calls may well be empty."""
@@ -397,6 +418,20 @@ class ReplyPlaces:
     def _shows(node: cst.Call) -> bool:
         full = ex.dotted(node.func) or ""
         return ex.called_name(node) in _SHOWING or "print" in full.rpartition(".")[2] or full.startswith("st.")
+
+
+def _stripped(value: cst.CSTNode) -> cst.CSTNode:
+    """`text` of `text.strip()`."""
+    is_strip = isinstance(value, cst.Call) and not value.args and ex.called_name(value) == "strip"
+    return (ex.receiver(value) if is_strip else None) or value  # type: ignore[arg-type]
+
+
+def _is_sought(value: cst.CSTNode) -> bool:
+    """Whether a text method gives a part of a text, or none: `text.partition("RUN")[2]`, `text.split()[1:]`."""
+    value = _stripped(value)
+    while isinstance(value, (cst.Attribute, cst.Subscript)):
+        value = value.value
+    return isinstance(value, cst.Call) and ex.called_name(value) in _SEEKS
 
 
 def stores_by_name(call: cst.Call) -> bool:
