@@ -116,7 +116,7 @@ class Heads:
         return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
 
     def calls(self, node: cst.BaseExpression, function: Scope) -> set[cst.Call]:
-        """The calls, of functions that are not of this file, whose results an expression is made of, as above."""
+        """The calls, of methods and of functions of other files, whose results an expression is made of, as above."""
         self._ends.clear()
         for _ in self._find(node, _Way(function, callers=True)):
             pass
@@ -300,11 +300,13 @@ class Heads:
                 yield from self._find(value, way.told(told))
         else:
             callee = self.facts.slots.callee(node)
-            if callee is None:
+            if callee is None or callee.owner is not None:
                 self._ends.append((node, way))
-            for inner in callee.nodes if callee is not None and node not in way.calls else ():
-                if isinstance(inner, cst.Return) and inner.value is not None and callee is not None:
-                    yield from self._find(inner.value, replace(way, function=callee, calls=(*way.calls, node)))
+            run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
+            for function in run:
+                for inner in function.nodes_of(cst.Return):
+                    if inner.value is not None:
+                        yield from self._find(inner.value, replace(way, function=function, calls=(*way.calls, node)))
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
         """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""
