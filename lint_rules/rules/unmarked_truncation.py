@@ -37,8 +37,8 @@ filled, displays, constructors, conditional expressions, functions of the same f
 them. A text that is handed to a function of another file, which says it, or asks with it, counts as what is said there;
 and so does what a function gives back, where a file that imports it puts that into a message or a request: words that
 stand beside it in that file count as well. What a class does so with what a method gives, it does with what classes
-that derive from it put in its place, in any file. A function is a tool if a model is told of it by name and description (a
-dict, a constructor, a decorator, a call that gets it and its schema, a class, which may say so when it is asked, and
+that derive from it put in its place, in any file. A function is a tool if a model is told of it by name and description
+(a dict, a constructor, a decorator, a call that gets it and its schema, a class, which may say so when it is asked, and
 whose methods that are left open by its base do the work), if it is offered (`tools=[read]`), run by its name
 (`TABLE[name](**arguments)`), compares names of tools, or gives one of these its result: for all of that the files that
 import it are looked at as well. A slice from the front (`text[:n]`) on that way is reported, unless words in the line
