@@ -49,12 +49,12 @@ the text that is cut, dots, the length; nor do numbers that count other things),
 was cut, whatever they say (`if len(text) > n: text = text[:n] + "[snip]"`; not where a stored message is shortened,
 which is then gone), or the same function keeps the end of the text, too. Slices for logs and records of requests,
 titles (also where the model is asked for one, and may answer with a few tokens) and user interfaces are not reported;
-nor are lists (`results[:5]`) and JSON text (AGL502). In tools, nor are fewer than 100 characters, 600 where several
-texts are put together or an error is handled, the text of an error, or what a process has complained of, a length that
-was asked for (of a function that a tool runs: where that hands on what the model has written), and a place that was
-looked for in the text; in requests, nor are fewer than 1,500 characters, which may be enough for what is asked. Where a
-message is stored beside what the model says, it is there for all that is asked later, and what holds for tools holds
-for it.
+nor are lists (`results[:5]`), JSON text (AGL502), a hash or an id, and what the model itself has written to call the
+tool. In tools, nor are fewer than 100 characters, 600 where several texts are put together or an error is handled, the
+text of an error, or what a process has complained of, a length that was asked for (of a function that a tool runs:
+where that hands on what the model has written), and a place that was looked for in the text; in requests, nor are fewer
+than 1,500 characters, which may be enough for what is asked. Where a message is stored beside what the model says, it
+is there for all that is asked later, and what holds for tools holds for it.
 
 ## Known problems
 A text that comes through more than two files is not seen, nor one in a tuple that a function of another file gives. Of
@@ -100,7 +100,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
                 continue
             if heads.is_told_beside(head) or (text.tool is not None and not heads.is_output(head)):
                 continue
-            if heads.is_label(head):
+            if heads.is_label(head) or (text.answers and heads.is_of_call(head)):
                 continue
             if not (text.answers or text.changed or heads.is_shortened(head, text.content, kept=text.kept)):
                 continue

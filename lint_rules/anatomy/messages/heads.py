@@ -30,6 +30,8 @@ _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
 } | {
     "read_text", "read", "decode", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json",
 }  # fmt: skip
+_MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
+"""Functions that give a mark of something: its beginning stands for as much as the whole of it."""
 _FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
@@ -129,7 +131,7 @@ class Heads:
         for part in ex.alternatives(node):
             head = _head(part)
             if head is not None:
-                if not self._is_list(head[0]) and not self._is_for_few(part, head[1]):
+                if not (self._is_list(head[0]) or self._is_mark(head[0]) or self._is_for_few(part, head[1])):
                     size, most = ex.integer(head[1]), way.most
                     if size is None or most is None or size < most:  # else so much is gone by the cut around it
                         yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
@@ -331,6 +333,11 @@ class Heads:
             return False
         return any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot)) or self._is_tested_list(node, slot)
 
+    def _is_mark(self, node: cst.BaseExpression) -> bool:
+        """Whether what is cut says nothing, but stands for something: `hashlib.sha1(text).hexdigest()`, `uuid4().hex`."""
+        values = [ex.inner(value) for value in self.facts.values_of(node) or [node]]
+        return all(map(_makes_mark, values))
+
     def _is_tested_list(self, node: cst.BaseExpression, slot: Slot) -> bool:
         """Whether it stands under `if isinstance(content, list)`."""
         around = (outer for outer in self.module.ancestors(node) if isinstance(outer, cst.If))
@@ -467,6 +474,11 @@ class Heads:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
         return head.each and self._is_under(head, _LABEL)
 
+    def is_of_call(self, head: Head) -> bool:
+        """Whether it is what the model has written to call the tool: it has the whole of that."""
+        kinds = {kind for value in self._values(head.text, head.calls) for kind in self.facts.kinds(value)}
+        return not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+
     def is_shortened(self, head: Head, content: cst.BaseExpression, *, kept: bool) -> bool:
         """Whether it is a text of some length, which no model has written, that is cut to more than a page.
 
@@ -583,6 +595,13 @@ class Heads:
                 if ex.source(node.value) == name:
                     return True
         return False
+
+
+def _makes_mark(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.Call) and ex.called_name(value) not in _MARKS:
+        given = ex.positional(value) if ex.dotted(value.func) == "str" else [ex.receiver(value)]
+        return given != [] and given[0] is not None and _makes_mark(given[0])
+    return isinstance(value, cst.Call) or (isinstance(value, cst.Attribute) and _makes_mark(value.value))
 
 
 def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
