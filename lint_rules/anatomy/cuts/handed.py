@@ -152,7 +152,7 @@ Arrived = TypeVar("Arrived", Handed, Said)
 
 
 def arriving(told: Arrived, anatomy: Anatomy, above: Bases) -> Iterator[Arrived]:
-    """What another file hands to one, or says of it, by its own names: also by those of a base class that it fills in."""
+    """What another file hands to one, or says of it, by its own names: also by those of a base that it fills in."""
     here = os.path.abspath(anatomy.module.path)
     if told.file == here:
         yield told

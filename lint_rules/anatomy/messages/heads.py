@@ -334,7 +334,7 @@ class Heads:
         return any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot)) or self._is_tested_list(node, slot)
 
     def _is_mark(self, node: cst.BaseExpression) -> bool:
-        """Whether what is cut says nothing, but stands for something: `hashlib.sha1(text).hexdigest()`, `uuid4().hex`."""
+        """Whether what is cut only stands for something: `hashlib.sha1(text).hexdigest()`, `uuid4().hex`."""
         values = [ex.inner(value) for value in self.facts.values_of(node) or [node]]
         return all(map(_makes_mark, values))
 
