@@ -12,6 +12,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -214,7 +215,7 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
         names = {name for target in targets for name in ex.target_names(target)}
     for given in (node.value for node in function.nodes_of(cst.Return) if node.value is not None):
         for whole in [e.value for e in given.elements] if isinstance(given, cst.Tuple) else [given]:
-            for part in ex.alternatives(whole):
+            for part in (each for one in ex.alternatives(whole) for each in (one, *sources(one))):
                 if part is call or (isinstance(part, cst.Name) and part.value in names):
                     return True
     return isinstance(statement, cst.Return)
