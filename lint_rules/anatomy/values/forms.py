@@ -81,6 +81,9 @@ class Forms(Known):
                 for kind, evidence in self.kinds(part).items():
                     found.setdefault(kind, evidence)
             return found
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:  # LangChain: what goes into a model
+            asked = self.kinds(node.right)
+            return {Kind.MODEL: asked[Kind.MODEL]} if Kind.MODEL in asked else {}
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
             joined = {**self.kinds(node.right), **self.kinds(node.left)}
             wanted = (Kind.HISTORY, Kind.CALLS, Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)
