@@ -209,7 +209,7 @@ class Anatomy:
 
     def names(self, key: str) -> bool:
         """Whether a key may be asked for in files that import this one, or in what they import: not one of a display."""
-        return any(self.said(f"{quote}{key}{quote}{end}") for quote in "\"'" for end in ("]", ")", ",", " in", " not"))
+        return any(self.said(f"{quote}{key}{quote}{end}") for quote in "\"'" for end in ("]", ")", ",", " in"))
 
     @kept
     def is_left_alone(self, method: Scope) -> bool:

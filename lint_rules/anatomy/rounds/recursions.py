@@ -139,7 +139,7 @@ def _counts(anatomy: Anatomy, recursion: Recursion) -> bool:
 
 
 def _leads_on(anatomy: Anatomy, recursion: Recursion, slot: Slot, value: cst.BaseExpression) -> bool:
-    """Whether a switch, for which only tests ask, is handed on as it is in all rounds but the first, and so ends none."""
+    """Whether a switch, for which only tests ask, lets a round that is told it come to the next: it ends none."""
     function, known = slot[1], {"True": True, "False": False}.get(ex.dotted(value) or "")
     asked = {part for node in function.nodes_of(cst.If, cst.While) for part in walk(node.test)}
     uses = [name for name in function.named(slot[2]) if not isinstance(anatomy.module.parent[name], cst.Param)]

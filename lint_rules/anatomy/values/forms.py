@@ -54,7 +54,7 @@ class Forms(Known):
         found: Kinds = {**known, **told, **known} if known else told
         if slot is not None and slot[0] == "member" and slot[1] in self._elements:
             # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
-            found = {**found, **self.of(("member", self._elements[slot[1]], slot[2])), **found}
+            found = {**found, **self.of(self.slots.part(self._elements[slot[1]], slot[2])), **found}
         return found
 
     def _form(self, node: cst.BaseExpression) -> Kinds:
