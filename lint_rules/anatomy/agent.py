@@ -208,7 +208,7 @@ class Anatomy:
         return written if written is not None else parameter_names(function)
 
     def names(self, key: str) -> bool:
-        """Whether a key may be asked for in files that import this one, or in what they import: not one of a display."""
+        """Whether a key may be asked for in files that import this one, or in what they import; not in a display."""
         return any(self.said(f"{quote}{key}{quote}{end}") for quote in "\"'" for end in ("]", ")", ",", " in"))
 
     @kept

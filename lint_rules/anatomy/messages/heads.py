@@ -10,6 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -44,6 +45,7 @@ _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
 _DEEPEST = 8
+_NO_SLOTS: frozenset[Slot] = frozenset()
 
 
 @record
@@ -304,11 +306,23 @@ class Heads:
             callee = self.facts.slots.callee(node)
             if callee is None or callee.owner is not None:
                 self._ends.append((node, way))
+            if callee is None:
+                yield from self._put_elsewhere(node, way)
             run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
             for function in run:
                 for inner in function.nodes_of(cst.Return):
                     if inner.value is not None:
                         yield from self._find(inner.value, replace(way, function=function, calls=(*way.calls, node)))
+
+    def _put_elsewhere(self, call: cst.Call, way: _Way) -> Iterator[Head]:
+        """What a function of another file, which nobody looks into for less, makes a text of: `question(text[:n])`."""
+        ends = len(self._ends)
+        cut = {arg.value: found for arg in call.args if (found := [*self._find(arg.value, way)])}
+        del self._ends[ends:]
+        there = run_elsewhere(self.anatomy, call) if cut else None
+        for slot, value in there[0].facts.slots.bindings(call, there[1]) if there is not None else ():
+            if value in cut and there is not None and slot in _made_of(there[0], there[1]):
+                yield from cut[value]
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
         """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""
@@ -595,6 +609,15 @@ class Heads:
                 if ex.source(node.value) == name:
                     return True
         return False
+
+
+@once(circular=_NO_SLOTS)
+def _made_of(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
+    """The parameters that the text is made of which a function gives, without a word that something is missing."""
+    heads = Heads(anatomy)
+    given = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    made = (slot for value in given for slot in heads.parameters(value, function))
+    return frozenset(slot for slot in made if slot[1] is function)
 
 
 def _makes_mark(value: cst.BaseExpression) -> bool:
