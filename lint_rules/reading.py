@@ -188,9 +188,11 @@ def _anatomy(
     def in_messages() -> list[Said]:
         if project is None:
             return []
-        importing = direct_importers(module.path, project, lambda text: mentions.agent(text, options.vocabulary))
-        found = _summaries("said", dict(importing).items(), options, project, read, said_by)
-        return [each for said in found for each in said if each.path == os.path.abspath(module.path)]
+        above, tells = bases_elsewhere(anatomy), partial(mentions.agent, vocabulary=options.vocabulary)
+        places = [module.path, *dict.fromkeys(path for path, _ in above)]
+        importing = dict(each for path in places for each in direct_importers(path, project, tells))
+        found = _summaries("said", importing.items(), options, project, read, said_by)
+        return [own for said in found for each in said for own in arriving(each, anatomy, above)]
 
     def tells(path: str) -> bool:
         known = importers_of(path, project) if project is not None else ()

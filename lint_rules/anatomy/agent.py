@@ -208,8 +208,8 @@ class Anatomy:
         return written if written is not None else parameter_names(function)
 
     def names(self, key: str) -> bool:
-        """Whether a key may be asked for in files that import this one, or in what they import."""
-        return self.said(f'"{key}"') or self.said(f"'{key}'")
+        """Whether a key may be asked for in files that import this one, or in what they import; not in a display."""
+        return any(self.said(f"{quote}{key}{quote}{end}") for quote in "\"'" for end in ("]", ")", ",", " in"))
 
     @kept
     def is_left_alone(self, method: Scope) -> bool:

@@ -112,13 +112,19 @@ class _Led:
             return
         text = to_text[-1]
         if by is not By.END and not isinstance(text.statement, cst.Return):
-            ends = {self._graph.exit, *(point for point in self._graph.points if self._told.asks(point))}
+            asking = (point for point in self._graph.points if self._told.asks(point))
+            ends = {self._graph.exit, *(point for point in asking if not self._goes_on(point, text))}
             if self._ways.path([text], ends, self._over, says=outcome, either=either) is None:
                 return
         asked = (p.statement.test for p in to_text if isinstance(p.statement, (cst.If, cst.While)))
         test = next((test for test in asked if self._leads(test, says, by)), None)
         if test is not None:
             yield LedPast(test, cast(cst.CSTNode, text.statement), by)
+
+    def _goes_on(self, asking: Point, text: Point) -> bool:
+        """Whether a loop goes through what a request gives bit by bit, of which a point in it has one: more comes."""
+        loop = asking.statement
+        return isinstance(loop, cst.For) and self._anatomy.module.inside(cast(cst.CSTNode, text.statement), loop.body)
 
     def _leads(self, test: cst.BaseExpression, says: Says, by: By) -> bool:
         """Whether a test is one of those asked for; one that counts rounds is a limit, which others look at."""

@@ -63,8 +63,9 @@ leaves the file, or a function whose docstring says what it raises, is its calle
 loop of another file that asks by such a function and catches nothing.
 A handler speaks for itself when it returns or stores anything that says more than `{}`, `""`, `[]`, `None` or a dict of
 these, and more than a log reads; but not where it stands in the round loop and every way from it leaves that, nor where
-all that it makes goes into a list which no round reads. A `None` by which callers leave calls out of their list, or go
-on to the next call, says nothing to the model either.
+all that it makes goes into a list which no round reads. A parser of several attempts tells of it where it raises in the
+end, or gives words beside nothing (`return {}, "no JSON"`). A `None` by which callers leave calls out of their list, or
+go on to the next call, says nothing to the model either.
 Nor does a handler say anything that makes the same call all the same, with `{}` for what was parsed, or puts a dict of
 its own in its place (`{"raw": text}`; or gives the text back so, where it would give back what it has parsed) whose key
 nothing in the file asks for, nor, where the rounds are not in it, in those that import it and what these import; nor
@@ -78,7 +79,7 @@ its place. Arguments that a function of another file parses are reported where t
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
 been parsed before on all ways here, those on which that fails aside, also by a function that got all the calls and has
-run them, or that an adapter has written itself, as it does for all objects that it makes.
+run them, or by all that hand it over, or that an adapter has written itself, as it does for all objects that it makes.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
 the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
 it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends

@@ -54,12 +54,13 @@ not calls`), the loop is reported if rounds with calls meet no other limit.
 
 A function that ends by calling itself, also through one helper, is a loop. One that goes on after such a call is
 reported at the call, where the model's reply decides about it, in whichever function of the file that stands; a number
-or a switch that is handed on changed and asked for, a size, or a person's word in each round make it silent. Loops are
-silent that wait for a person, a queue or a socket on every way round (a question before some of the tools is on some
-ways only), and so are limits that come from the settings, even where these allow for none (AGL905 reports that).
-Replies are known in the forms of OpenAI (chat completions, responses), Anthropic, Google, Bedrock, Mistral, Ollama,
-LiteLLM and LangChain, and of wrappers of these, also in other files of the project; and so is what comes back for a
-history that is posted, or handed to somebody, where it is read as a reply and stored in that history.
+or a switch that is handed on changed and asked for (not a switch with which the next round comes all the same), a size,
+or a person's word in each round make it silent. Loops are silent that wait for a person, a queue or a socket on every
+way round (a question before some of the tools is on some ways only), and so are limits that come from the settings,
+even where these allow for none (AGL905 reports that). Replies are known in the forms of OpenAI (chat completions,
+responses), Anthropic, Google, Bedrock, Mistral, Ollama, LiteLLM and LangChain, and of wrappers of these, also in other
+files of the project; and so is what comes back for a history that is posted, or handed to somebody, where it is read as
+a reply and stored in that history.
 
 ## Known problems
 A loop whose end neither the model nor a limit decides (a plan, the state of another

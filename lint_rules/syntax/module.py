@@ -523,6 +523,12 @@ class SourceModule:
         done = (self.method(other, name) for other in self.classes if self._stands_for(other, cls))
         return next((each for each in done if each is not None and not says_only(each)), method)
 
+    def overriding(self, method: Scope) -> list[Scope]:
+        """The methods of classes of this file that may be run in its place, on objects of classes that derive."""
+        owner, name = method.owner, method.name
+        others = (cls for cls in self.classes if owner in self.base_classes(cls)) if owner is not None else ()
+        return [cls.methods[name] for cls in others if cls.methods.get(name, method) is not method]
+
     def fills_in(self, method: Scope) -> bool:
         """Whether a method does what a class of this file only declares: others may do it otherwise."""
         declared = (cls for cls in self.classes if method.name in cls.methods and says_only(cls.methods[method.name]))

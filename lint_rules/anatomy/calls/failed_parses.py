@@ -12,6 +12,7 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import provenance
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
@@ -212,9 +213,9 @@ def _hands_back(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     if isinstance(statement, (cst.Assign, cst.AnnAssign)):
         targets = ex.targets(statement)
         names = {name for target in targets for name in ex.target_names(target)}
-    for node in function.nodes:
-        if isinstance(node, cst.Return) and node.value is not None:
-            for part in ex.alternatives(node.value):
+    for given in (node.value for node in function.nodes_of(cst.Return) if node.value is not None):
+        for whole in [e.value for e in given.elements] if isinstance(given, cst.Tuple) else [given]:
+            for part in (each for one in ex.alternatives(whole) for each in (one, *sources(one))):
                 if part is call or (isinstance(part, cst.Name) and part.value in names):
                     return True
     return isinstance(statement, cst.Return)
@@ -314,18 +315,26 @@ def _is_unread(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
 
 
 def _ends_in_error(anatomy: Anatomy, call: cst.Call, handling: Handling) -> bool:
-    """Whether a function that gives back what it parses raises in the end, if it makes nothing else of the text."""
+    """Whether a function that gives back what it parses tells of it in the end, if it makes nothing else of the text.
+
+    It raises, or gives words in the place beside it: `return {}, "no JSON"`.
+    """
     function = anatomy.module.scope_of[handling.guard].function
-    raising = anatomy.points(function, function.nodes_of(cst.Raise))
+    given = [node for node in function.nodes_of(cst.Return) if not handlers.is_neutral(node.value)]
+    ends = anatomy.points(function, [*function.nodes_of(cst.Raise), *filter(_says_words, given)])
     graph = anatomy.flow(function)
     start = graph.at(handling.handler)
-    given = (node for node in function.nodes_of(cst.Return) if not handlers.is_neutral(node.value))
     return (
-        bool(raising)
+        bool(ends)
         and _hands_back(anatomy, call, function)
-        and graph.reaches(start, raising, exceptions=False)
+        and graph.reaches(start, ends, exceptions=False)
         and not graph.reaches(start, graph.exit, anatomy.points(function, given), exceptions=False)
     )
+
+
+def _says_words(given: cst.Return) -> bool:
+    parts = given.value.elements if isinstance(given.value, cst.Tuple) else ()
+    return any(isinstance(part.value, cst.BaseString) and not handlers.is_neutral(part.value) for part in parts)
 
 
 def is_left_out(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Scope) -> bool:

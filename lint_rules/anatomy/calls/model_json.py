@@ -70,17 +70,55 @@ def _tells_of_none(anatomy: Anatomy, test: cst.BaseExpression) -> bool | None:
 def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Whether on all ways here the text has been parsed before, and those on which that fails lead elsewhere.
 
-    By a function of this file, `if is_json(text): json.loads(text)`, by the same parse in this one, or by a function
-    of this file that got all the calls and has run them.
+    By a function of this file, `if is_json(text): json.loads(text)`, by the same parse in this one, by a function
+    of this file that got all the calls and has run them, or by whoever calls this one.
     """
     text = ex.source(call.args[0].value, 400)
     fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
     here = anatomy.points(function, [call])
     parsed = {alike for point in here for alike in _parses(anatomy, function).get(point, ())}.difference(here)
-    return _comes_behind(anatomy, call, function, call.args[0].value, parsed, fails) or any(
-        _comes_behind(anatomy, call, function, calls, {*anatomy.points(function, [run])}, {})
-        for run, calls in _runs_of_all(anatomy, call, function)
+    return (
+        _comes_behind(anatomy, call, function, call.args[0].value, parsed, fails)
+        or any(
+            _comes_behind(anatomy, call, function, calls, {*anatomy.points(function, [run])}, {})
+            for run, calls in _runs_of_all(anatomy, call, function)
+        )
+        or _is_tried_by_callers(anatomy, call.args[0].value, function)
     )
+
+
+def _is_tried_by_callers(anatomy: Anatomy, text: cst.BaseExpression, function: Scope) -> bool:
+    """Whether all that call a function of this file have parsed the text that they hand to it, or written it."""
+    root, sites = ex.owner(text), anatomy.calls.sites[function]
+    slot = anatomy.facts.slots.of(root)
+    if slot is None or not is_parameter(slot) or slot[1] is not function or anatomy.calls.references.get(function):
+        return False
+    inside = ex.source(text, 400).removeprefix(ex.source(root, 400))
+    given = [(site, dict(anatomy.facts.slots.bindings(site.node, function)).get(slot)) for site in sites]
+    return bool(given) and all(
+        value is not None
+        and _comes_behind(
+            anatomy,
+            site.node,
+            site.caller,
+            value,
+            _settled(anatomy, site.caller).get(ex.source(value) + inside, set()),
+            {},
+        )
+        for site, value in given
+    )
+
+
+@kept
+def _settled(anatomy: Anatomy, function: Scope) -> dict[str, set[Point]]:
+    """Where a function parses a text, or writes it by `json.dumps`: by the words for it."""
+    found: dict[str, set[Point]] = {}
+    for call in function.nodes_of(cst.Call):
+        told = [call.args[0].value] if call.args and anatomy.facts.decoder(call) is not None else []
+        line = anatomy.module.parent[call] if anatomy.facts.encoder(call) is not None else None
+        for text in [*told, *(ex.targets(line) if isinstance(line, cst.Assign) else ())]:
+            found.setdefault(ex.source(text, 400), set()).update(anatomy.points(function, [call]))
+    return found
 
 
 def _comes_behind(

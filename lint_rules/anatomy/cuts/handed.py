@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import libcst as cst
 
@@ -21,6 +21,7 @@ from lint_rules.anatomy.calls.stored_calls import StoredCalls
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.fates import Fates
 from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
+from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.messages import ROLES, Role
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
@@ -147,8 +148,11 @@ def bases_elsewhere(anatomy: Anatomy) -> Bases:
     return found
 
 
-def arriving(told: Handed, anatomy: Anatomy, above: Bases) -> Iterator[Handed]:
-    """What another file hands to one, by its own names: also by those of a base class for the methods it fills in."""
+Arrived = TypeVar("Arrived", Handed, Said)
+
+
+def arriving(told: Arrived, anatomy: Anatomy, above: Bases) -> Iterator[Arrived]:
+    """What another file hands to one, or says of it, by its own names: also by those of a base that it fills in."""
     here = os.path.abspath(anatomy.module.path)
     if told.file == here:
         yield told

@@ -290,14 +290,19 @@ class Parts:
         return made
 
     def _follow(self) -> None:
-        """Votes for what objects are made of, or become part of: an answer has the id of the call, a call its name."""
+        """Votes for what objects are made of, or become part of: an answer has the id of the call, a call its name.
+
+        Where an answer gets more of the call, its name is no id.
+        """
         for cls, fields, is_answer in self._given:
-            for name, sources in fields.items() if is_answer else ():
-                for source, read in sources:
-                    if {part for _, part in self._perhaps[source] | self._votes[source]} >= {"name", "arguments"}:
-                        self._votes[source] += self._perhaps.pop(source, Counter())
-                        self._votes[source][read, "id"] += 1
-                        self._votes[cls][name, "tool_call_id"] += 1
+            read = [(name, *each) for name, sources in fields.items() for each in sources] if is_answer else []
+            votes = {source: self._perhaps[source] | self._votes[source] for _, source, _ in read}
+            of_calls = [each for each in read if {"name", "arguments"} <= {part for _, part in votes[each[1]]}]
+            others = [(n, c, f) for n, c, f in of_calls if not votes[c][f, "name"] and not votes[c][f, "arguments"]]
+            for name, source, key in others or of_calls:
+                self._votes[source] += self._perhaps.pop(source, Counter())
+                self._votes[source][key, "id"] += 1
+                self._votes[cls][name, "tool_call_id"] += 1
         for _ in range(MOST_MADE):
             for cls, fields, _ in self._given:
                 parts = [(name, part) for name, sources in fields.items() for part in self._parts_of(sources)]

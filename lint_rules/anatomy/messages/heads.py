@@ -10,6 +10,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
@@ -30,6 +31,8 @@ _TEXT_MAKERS = words.TEXT_FUNCTIONS - {
 } | {
     "read_text", "read", "decode", "dumps", "get_text", "getvalue", "repr", "format", "lower", "model_dump_json",
 }  # fmt: skip
+_MARKS = frozenset({"hexdigest", "uuid1", "uuid4", "uuid5", "token_hex", "token_urlsafe"})
+"""Functions that give a mark of something: its beginning stands for as much as the whole of it."""
 _FENCES = re.compile(r"</?\w[^>]*>|```\w*")
 _LABEL = 100
 """Characters: what is cut to less stands for something, as a title or an id does."""
@@ -42,6 +45,7 @@ _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
 _DEEPEST = 8
+_NO_SLOTS: frozenset[Slot] = frozenset()
 
 
 @record
@@ -116,7 +120,7 @@ class Heads:
         return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
 
     def calls(self, node: cst.BaseExpression, function: Scope) -> set[cst.Call]:
-        """The calls, of functions that are not of this file, whose results an expression is made of, as above."""
+        """The calls, of methods and of functions of other files, whose results an expression is made of, as above."""
         self._ends.clear()
         for _ in self._find(node, _Way(function, callers=True)):
             pass
@@ -129,7 +133,7 @@ class Heads:
         for part in ex.alternatives(node):
             head = _head(part)
             if head is not None:
-                if not self._is_list(head[0]) and not self._is_for_few(part, head[1]):
+                if not (self._is_list(head[0]) or self._is_mark(head[0]) or self._is_for_few(part, head[1])):
                     size, most = ex.integer(head[1]), way.most
                     if size is None or most is None or size < most:  # else so much is gone by the cut around it
                         yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
@@ -300,11 +304,25 @@ class Heads:
                 yield from self._find(value, way.told(told))
         else:
             callee = self.facts.slots.callee(node)
-            if callee is None:
+            if callee is None or callee.owner is not None:
                 self._ends.append((node, way))
-            for inner in callee.nodes if callee is not None and node not in way.calls else ():
-                if isinstance(inner, cst.Return) and inner.value is not None and callee is not None:
-                    yield from self._find(inner.value, replace(way, function=callee, calls=(*way.calls, node)))
+            if callee is None:
+                yield from self._put_elsewhere(node, way)
+            run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
+            for function in run:
+                for inner in function.nodes_of(cst.Return):
+                    if inner.value is not None:
+                        yield from self._find(inner.value, replace(way, function=function, calls=(*way.calls, node)))
+
+    def _put_elsewhere(self, call: cst.Call, way: _Way) -> Iterator[Head]:
+        """What a function of another file, which nobody looks into for less, makes a text of: `question(text[:n])`."""
+        ends = len(self._ends)
+        cut = {arg.value: found for arg in call.args if (found := [*self._find(arg.value, way)])}
+        del self._ends[ends:]
+        there = run_elsewhere(self.anatomy, call) if cut else None
+        for slot, value in there[0].facts.slots.bindings(call, there[1]) if there is not None else ():
+            if value in cut and there is not None and slot in _made_of(there[0], there[1]):
+                yield from cut[value]
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
         """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""
@@ -328,6 +346,11 @@ class Heads:
         if slot is None:
             return False
         return any(type(ex.inner(v)) in _LISTS for v in self.facts.assigned(slot)) or self._is_tested_list(node, slot)
+
+    def _is_mark(self, node: cst.BaseExpression) -> bool:
+        """Whether what is cut only stands for something: `hashlib.sha1(text).hexdigest()`, `uuid4().hex`."""
+        values = [ex.inner(value) for value in self.facts.values_of(node) or [node]]
+        return all(map(_makes_mark, values))
 
     def _is_tested_list(self, node: cst.BaseExpression, slot: Slot) -> bool:
         """Whether it stands under `if isinstance(content, list)`."""
@@ -465,6 +488,11 @@ class Heads:
         """Whether it is one of several texts that stand together, and too short to say something: a date, a hash."""
         return head.each and self._is_under(head, _LABEL)
 
+    def is_of_call(self, head: Head) -> bool:
+        """Whether it is what the model has written to call the tool: it has the whole of that."""
+        kinds = {kind for value in self._values(head.text, head.calls) for kind in self.facts.kinds(value)}
+        return not kinds.isdisjoint({Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT})
+
     def is_shortened(self, head: Head, content: cst.BaseExpression, *, kept: bool) -> bool:
         """Whether it is a text of some length, which no model has written, that is cut to more than a page.
 
@@ -581,6 +609,22 @@ class Heads:
                 if ex.source(node.value) == name:
                     return True
         return False
+
+
+@once(circular=_NO_SLOTS)
+def _made_of(anatomy: Anatomy, function: Scope) -> frozenset[Slot]:
+    """The parameters that the text is made of which a function gives, without a word that something is missing."""
+    heads = Heads(anatomy)
+    given = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    made = (slot for value in given for slot in heads.parameters(value, function))
+    return frozenset(slot for slot in made if slot[1] is function)
+
+
+def _makes_mark(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.Call) and ex.called_name(value) not in _MARKS:
+        given = ex.positional(value) if ex.dotted(value.func) == "str" else [ex.receiver(value)]
+        return given != [] and given[0] is not None and _makes_mark(given[0])
+    return isinstance(value, cst.Call) or (isinstance(value, cst.Attribute) and _makes_mark(value.value))
 
 
 def _head(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import run_elsewhere
+from lint_rules.anatomy.messages.classes import inherited, run_elsewhere
 from lint_rules.anatomy.messages.heads import Heads
 from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.messages.transcript import Stored
@@ -34,6 +34,7 @@ _IDS = frozenset({"tool_call_id", "tool_use_id"})
 _LABEL = 100
 """Tokens of a reply that is a label."""
 _NONE_SAID: dict[Slot, MessageText] = {}
+_NOT_SAID: Said | None = None
 
 
 @record
@@ -75,25 +76,42 @@ def _given_back(anatomy: Anatomy) -> Iterator[MessageText]:
         for node in function.nodes_of(cst.Return)
         if node.value is not None and any(heads.within(node.value, function))
     ]
-    said = {each.owner: each for each in anatomy.said_of} if given else {}
+    known = {each.owner: each for each in anatomy.said_of} if given else {}
     for function, node in given:
-        told = said.get(function.qualname)
+        told = known.get(function.qualname) or _said_of_base(anatomy, function)
         if told is not None and node.value is not None:
             yield MessageText(node, node.value, function, False, False, asked=told.asked, kept=told.kept)
 
 
+@once(circular=_NOT_SAID)
+def _said_of_base(anatomy: Anatomy, function: Scope) -> Said | None:
+    """What a base class of another file puts into a message or a request, where a method of this one is run for its."""
+    owner = function.owner
+    found = inherited(anatomy, owner, function.name) if owner is not None else None
+    if found is None:
+        return None
+    there, method = found
+    of_method = (os.path.abspath(there.module.path), method.qualname)
+    return next((each for each in said(there) if (each.file, each.owner) == of_method), None)
+
+
 @record
 class Said:
-    """What the function `owner` of the file at `path` gives, a message or request of another one is made of."""
+    """What the function `owner` of the file at `file` gives, a message or request of a file is made of."""
 
-    path: str
+    file: str
     owner: str
     asked: bool
     kept: bool
 
+    @property
+    def holder(self) -> str:
+        """The class of a method; a function itself."""
+        return self.owner.rpartition(".")[0] or self.owner
+
 
 def said(anatomy: Anatomy) -> Iterator[Said]:
-    """Of which functions of other files a file puts the results into messages and requests."""
+    """Of which methods, and functions of other files, a file puts the results into messages and requests."""
     heads, seen = Heads(anatomy), set[cst.Call]()
 
     def leads(value: cst.BaseExpression, function: Scope) -> bool:
@@ -103,7 +121,9 @@ def said(anatomy: Anatomy) -> Iterator[Said]:
         if text.tool is None and not text.changed and not text.answers:
             for call in heads.calls(text.content, text.function) - seen:
                 seen.add(call)
-                for path, name in run_by(anatomy, call):
+                method = anatomy.facts.slots.callee(call)
+                own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
+                for path, name in own:
                     yield Said(os.path.abspath(path), name, text.asked, text.kept)
 
 

@@ -19,10 +19,12 @@ from lint_rules.anatomy.rounds.limits import OFFERS, Cause, Limits, counts_round
 from lint_rules.anatomy.rounds.rounds import handles_calls
 from lint_rules.anatomy.rounds.waits import Waits
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.truth import truth
 from lint_rules.syntax.walk import walk
 
 _STEPS = (cst.Integer, cst.SimpleString, cst.BinaryOperation, cst.UnaryOperation, cst.Subscript)
@@ -130,7 +132,25 @@ def _counts(anatomy: Anatomy, recursion: Recursion) -> bool:
         if isinstance(ex.inner(value), _STEPS) or ex.dotted(value) in ex.CONSTANTS
     }
     reads = [(node, slot) for f in functions for node in f.nodes_of(cst.Name) if (slot := anatomy.facts.slots.of(node))]
-    return any(slot in moved and _is_asked(anatomy, node, moved[slot]) for node, slot in reads)
+    return any(
+        slot in moved and _is_asked(anatomy, node, moved[slot]) and not _leads_on(anatomy, recursion, slot, moved[slot])
+        for node, slot in reads
+    )
+
+
+def _leads_on(anatomy: Anatomy, recursion: Recursion, slot: Slot, value: cst.BaseExpression) -> bool:
+    """Whether a switch, for which only tests ask, lets a round that is told it come to the next: it ends none."""
+    function, known = slot[1], {"True": True, "False": False}.get(ex.dotted(value) or "")
+    asked = {part for node in function.nodes_of(cst.If, cst.While) for part in walk(node.test)}
+    uses = [name for name in function.named(slot[2]) if not isinstance(anatomy.module.parent[name], cst.Param)]
+    if known is None or not asked.issuperset(uses):
+        return False
+
+    def says(node: cst.CSTNode) -> bool | None:
+        return truth(node.test, {slot[2]: known}) if isinstance(node, (cst.If, cst.While)) else None
+
+    further = anatomy.points(function, [site.node for site in recursion.way if site.caller is function])
+    return anatomy.ways(function).path([anatomy.flow(function).entry], {*further}, says=says) is not None
 
 
 def _is_asked(anatomy: Anatomy, name: cst.Name, value: cst.BaseExpression) -> bool:

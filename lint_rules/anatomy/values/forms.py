@@ -54,7 +54,7 @@ class Forms(Known):
         found: Kinds = {**known, **told, **known} if known else told
         if slot is not None and slot[0] == "member" and slot[1] in self._elements:
             # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
-            found = {**found, **self.of(("member", self._elements[slot[1]], slot[2])), **found}
+            found = {**found, **self.of(self.slots.part(self._elements[slot[1]], slot[2])), **found}
         return found
 
     def _form(self, node: cst.BaseExpression) -> Kinds:
@@ -81,6 +81,9 @@ class Forms(Known):
                 for kind, evidence in self.kinds(part).items():
                     found.setdefault(kind, evidence)
             return found
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:  # LangChain: what goes into a model
+            asked = self.kinds(node.right)
+            return {Kind.MODEL: asked[Kind.MODEL]} if Kind.MODEL in asked else {}
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
             joined = {**self.kinds(node.right), **self.kinds(node.left)}
             wanted = (Kind.HISTORY, Kind.CALLS, Kind.ARGUMENTS_TEXT, Kind.MODEL_TEXT)

@@ -224,6 +224,9 @@ def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str 
             held = _held(arg.value, keywords, facts)
             return held.pop() if len(held) == 1 else (keywords[0], None)
     given = ex.positional(call)
+    if "input" in keywords and given and type(given[0]) is cst.Dict:  # the parts of a prompt
+        parts = (value for value in ex.dict_items(given[0]).values() if Kind.HISTORY in facts.kinds(value))
+        return None, next(parts, None)
     if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
         return None, None
     return None, given[0]
