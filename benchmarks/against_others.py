@@ -52,6 +52,7 @@ def main() -> int:
     parser.add_argument("--agents", type=Path, default=TEMPORARY / "looplint-benchmark-agents", help="where they go")
     parser.add_argument("--tools", type=Path, default=TEMPORARY / "looplint-benchmark-tools")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="without those that take minutes")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = parser.parse_args()
     chosen = args.folders or agents(args.agents)
@@ -59,7 +60,7 @@ def main() -> int:
     sources = [path.read_bytes() for path in files]
     folders = [str(folder) for folder in chosen]
     lines = sum(source.count(b"\n") for source in sources)
-    asked = tools(args.tools, folders)
+    asked = [tool for tool in tools(args.tools, folders) if not (args.quick and tool[0].startswith(SLOW))]
     plain, seconds = float("inf"), {name: float("inf") for name, command, _ in asked if Path(command[0]).exists()}
     for number in range(args.rounds):
         plain = min(plain, cpu_of(sources))

@@ -22,11 +22,12 @@ from lint_rules.anatomy.turns.turns import MOST_REQUESTS
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests, fails_to
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
-from lint_rules.syntax.walk import nodes_below, walk
+from lint_rules.syntax.walk import walk
 
 
 @record
@@ -238,13 +239,7 @@ class _Search:
 
 def _goes_through(head: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a loop does something with each thing that it goes through, or with what it makes of that."""
-    if not isinstance(head, cst.For):
-        return False
-    names = {*ex.target_names(head.target)}
-    for bound in nodes_below(head.body, cst.Assign):
-        if _mentions(bound.value, names):
-            names.update(name for target in ex.targets(bound) for name in ex.target_names(target))
-    return _mentions(node, names)
+    return isinstance(head, cst.For) and _mentions(node, names_of_elements(head))
 
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
