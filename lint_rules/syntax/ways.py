@@ -11,7 +11,7 @@ globals may be changed by others at any time: both sides are possible.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import libcst as cst
@@ -53,6 +53,9 @@ class Ways:
         self.function = function
         self.graph = graph
         self._changes: dict[Point, tuple[frozenset[str], Facts]] = {}
+        self._tells: dict[tuple[cst.BaseExpression, bool], tuple[Facts, frozenset[str]]] = {}
+        """What each side of a test tells, and of what."""
+        self._outcomes: dict[tuple[cst.BaseExpression, Facts], bool | None] = {}
 
     def path(
         self,
@@ -125,22 +128,13 @@ class Ways:
 
     # -- what is known on the way -----------------------------------------------------------------------------
 
-    @staticmethod
-    def outcome(test: cst.BaseExpression, facts: Facts) -> bool | None:
+    def outcome(self, test: cst.BaseExpression, facts: Facts) -> bool | None:
         """What a test gives where these facts hold."""
         if not facts:
             return None
-        known = dict(facts)
-
-        def atom(part: cst.BaseExpression) -> bool | None:
-            said = known.get(ex.source(part, 200))
-            if isinstance(said, bool):
-                return said
-            equal = _equality(part)
-            is_one = known.get(equal[0]) if equal is not None else None
-            return None if equal is None or is_one is None else (is_one == equal[1]) is equal[2]
-
-        return evaluate(test, atom)
+        if (test, facts) not in self._outcomes:
+            self._outcomes[test, facts] = _outcome(test, dict(facts))
+        return self._outcomes[test, facts]
 
     @cached_property
     def _tracked(self) -> dict[str, frozenset[str]]:
@@ -189,9 +183,11 @@ class Ways:
     def _learned(self, test: cst.BaseExpression, value: bool, facts: Facts) -> Facts:
         if not self._tracked:
             return facts
-        new = {(key, said) for key, said, _ in _told(test, value) if key in self._tracked}
-        keys = {key for key, _ in new}
-        return frozenset({fact for fact in facts if fact[0] not in keys} | new) if new else facts
+        if (test, value) not in self._tells:
+            told = frozenset((key, said) for key, said, _ in _told(test, value) if key in self._tracked)
+            self._tells[test, value] = told, frozenset(key for key, _ in told)
+        new, keys = self._tells[test, value]
+        return new.union(fact for fact in facts if fact[0] not in keys) if new else facts
 
     def _after(self, point: Point, facts: Facts) -> Facts:
         """What still holds behind a point, and what its assignments tell."""
@@ -229,6 +225,18 @@ class Ways:
                     told.add((target.value, constant[0]))
                     told.add((f"{target.value} ==", constant[1]))
         return frozenset(ended), frozenset(fact for fact in told if fact[0] in self._tracked)
+
+
+def _outcome(test: cst.BaseExpression, known: Mapping[str, bool | str]) -> bool | None:
+    def atom(part: cst.BaseExpression) -> bool | None:
+        said = known.get(ex.source(part, 200))
+        if isinstance(said, bool):
+            return said
+        equal = _equality(part)
+        is_one = known.get(equal[0]) if equal is not None else None
+        return None if equal is None or is_one is None else (is_one == equal[1]) is equal[2]
+
+    return evaluate(test, atom)
 
 
 def _back(

@@ -45,6 +45,8 @@ _BOUNDS = frozenset({"int", "len", "min", "max", "get", "getenv", "round", "sum"
 _SAID = frozenset({"content", "output", "text"})
 _LABELS = frozenset({"id", "role", "type", "name", "title"})
 _DEEPEST = 8
+_MOST_STEPS = 3_000
+"""Values that are looked at for one question: where texts are put together in more ways, what they are is unknown."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
 
 
@@ -97,6 +99,7 @@ class Heads:
         self.module = anatomy.module
         self.facts = anatomy.facts
         self._ends: list[tuple[Slot | cst.Call, _Way]] = []
+        self._steps = 0
 
     def all(self) -> Iterator[Head]:
         """All of the file, whatever becomes of them, as if nothing told of what is missing."""
@@ -110,11 +113,13 @@ class Heads:
 
         `callers`: also what is handed to the function in which the expression stands.
         """
+        self._steps = 0
         yield from self._find(node, _Way(function, callers=callers))
 
     def parameters(self, node: cst.BaseExpression, function: Scope) -> set[Slot]:
         """The parameters that an expression is made of, without a word beside them that something is missing."""
         self._ends.clear()
+        self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
         return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
@@ -122,12 +127,14 @@ class Heads:
     def calls(self, node: cst.BaseExpression, function: Scope) -> set[cst.Call]:
         """The calls, of methods and of functions of other files, whose results an expression is made of, as above."""
         self._ends.clear()
+        self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
         return {call for call, way in self._ends if not way.marked and isinstance(call, cst.Call)}
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
-        if way.depth > _DEEPEST:
+        self._steps += 1
+        if way.depth > _DEEPEST or self._steps > _MOST_STEPS:
             return
         further = replace(way, depth=way.depth + 1)
         for part in ex.alternatives(node):
@@ -316,13 +323,13 @@ class Heads:
 
     def _put_elsewhere(self, call: cst.Call, way: _Way) -> Iterator[Head]:
         """What a function of another file, which nobody looks into for less, makes a text of: `question(text[:n])`."""
+        there = run_elsewhere(self.anatomy, call) if call.args else None
+        made = _made_of(there[0], there[1]) if there is not None else _NO_SLOTS
         ends = len(self._ends)
-        cut = {arg.value: found for arg in call.args if (found := [*self._find(arg.value, way)])}
+        for slot, value in there[0].facts.slots.bindings(call, there[1]) if there is not None and made else ():
+            if slot in made:
+                yield from self._find(value, way)
         del self._ends[ends:]
-        there = run_elsewhere(self.anatomy, call) if cut else None
-        for slot, value in there[0].facts.slots.bindings(call, there[1]) if there is not None else ():
-            if value in cut and there is not None and slot in _made_of(there[0], there[1]):
-                yield from cut[value]
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
         """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""

@@ -15,7 +15,7 @@ import libcst as cst
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.program.handlers import is_neutral
-from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys
+from lint_rules.anatomy.values.dicts import Arguments, Dicts, Keys, is_within
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
@@ -140,7 +140,7 @@ class Messages:
                     yield from self._elements(arg.value, arguments, depth + 1) if arg.star else [(arg.value, arguments)]
             elif type(node) is cst.Call and (callee := self.facts.slots.callee(node)) is not None:
                 inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
-                for given in callee.nodes_of(cst.Return):
+                for given in callee.nodes_of(cst.Return) if not is_within(callee, arguments) else ():
                     if given.value is not None:
                         yield from self._elements(given.value, inside, depth + 1)
             elif type(node) is cst.Name:
@@ -200,6 +200,8 @@ class Messages:
                 return [one]
         callee = self.facts.slots.callee(node)
         if callee is not None and made is None:
+            if is_within(callee, arguments):
+                return []
             inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
             returned = [n.value for n in callee.nodes if type(n) is cst.Return and n.value is not None]
             return [replace(m, node=node) for value in returned for m in self.of(value, inside, depth + 1)]

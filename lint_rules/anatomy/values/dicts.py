@@ -6,7 +6,8 @@ A key comes in by a display, by `**` of another dict, by `dict(...)`, `a | b`, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import libcst as cst
 
@@ -14,12 +15,13 @@ from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.known import DictPart, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import parameter_names
+from lint_rules.syntax.module import Scope, parameter_names
 from lint_rules.syntax.record import record
 
 Arguments = Mapping[Slot, cst.BaseExpression]
 """What the parameters of functions hold at the call that is looked at."""
 
+Thing = TypeVar("Thing", Slot, cst.BaseExpression)
 _DEEPEST = 5
 
 
@@ -36,6 +38,8 @@ class Dicts:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self._known: dict[tuple[Slot | cst.CSTNode, int], Keys] = {}
+        """What has been found where no call is looked at: what dicts are made of is asked again and again."""
 
     def made(self, node: cst.BaseExpression, arguments: Arguments) -> Keys:
         """The keys that a display or a call of `dict` gives its dict, a constructor its object."""
@@ -51,6 +55,18 @@ class Dicts:
         )
 
     def _stored(self, slot: Slot, arguments: Arguments, depth: int) -> Keys:
+        return self._once(self._find_stored, slot, arguments, depth)
+
+    def _once(
+        self, find: Callable[[Thing, Arguments, int], Keys], thing: Thing, arguments: Arguments, depth: int
+    ) -> Keys:
+        if arguments:
+            return find(thing, arguments, depth)
+        if (thing, depth) not in self._known:
+            self._known[thing, depth] = find(thing, arguments, depth)
+        return self._known[thing, depth]
+
+    def _find_stored(self, slot: Slot, arguments: Arguments, depth: int) -> Keys:
         found = [
             self._of(self.facts.merged(slot), arguments, depth),
             Keys(self.facts.members(slot), more=bool(self.facts.assigned(("item", slot)))),
@@ -71,7 +87,7 @@ class Dicts:
         """The keys of what stands behind `**`, or is merged."""
         if depth > _DEEPEST:
             return Keys({}, more=True)
-        return _joined(self._one(part, arguments, depth) for part in ex.alternatives(node))
+        return _joined(self._once(self._one, part, arguments, depth) for part in ex.alternatives(node))
 
     def _one(self, node: cst.BaseExpression, arguments: Arguments, depth: int) -> Keys:
         if ex.is_dict(node):
@@ -79,6 +95,8 @@ class Dicts:
         if type(node) is cst.Name and node.value in ex.CONSTANTS:
             return Keys({})
         callee = self.facts.slots.callee(node) if type(node) is cst.Call else None
+        if callee is not None and is_within(callee, arguments):
+            return _UNKNOWN
         if type(node) is cst.Call and callee is not None:
             inside = {**arguments, **dict(self.facts.slots.bindings(node, callee))}
             given = [n.value for n in callee.nodes_of(cst.Return) if n.value is not None]
@@ -104,6 +122,11 @@ class Dicts:
 
 
 _UNKNOWN = Keys({}, more=True)
+
+
+def is_within(callee: Scope, arguments: Arguments) -> bool:
+    """Whether a function is called within itself, as far as it was followed: that tells nothing new."""
+    return any(slot[0] == "var" and slot[1] is callee for slot in arguments)
 
 
 def _joined(found: Iterable[Keys]) -> Keys:
