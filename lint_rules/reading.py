@@ -15,7 +15,7 @@ import libcst
 
 from lint_rules.anatomy.agent import Anatomy, Looks, Neighbour
 from lint_rules.anatomy.calls.tools import ToldTool, told_of
-from lint_rules.anatomy.cuts.handed import Handed, arriving, bases_elsewhere, handed, valued
+from lint_rules.anatomy.cuts.handed import Arrived, Bases, Handed, arriving, bases_elsewhere, handed, valued
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.message_texts import said as said_by
 from lint_rules.anatomy.program.concurrency import Caller, Passing
@@ -161,14 +161,22 @@ def _anatomy(
         runs = partial(_importing, options=options, project=project, read=read)
         return callers(anatomy, runs, MOST_HOPS)
 
-    def given(name: str, summary: Callable[[Anatomy], Iterator[Handed]]) -> list[Handed]:
+    def arrived(
+        name: str, summary: Callable[[Anatomy], Iterable[Arrived]], tells: Callable[[bytes], bool] = lambda source: True
+    ) -> list[Arrived]:
         if project is None:
             return []
-        above = bases_elsewhere(anatomy)
+        above: Bases = bases_elsewhere(anatomy)
         places = [module.path, *dict.fromkeys(path for path, _ in above)]
-        importing = dict(each for path in places for each in direct_importers(path, project))
+        importing = dict(each for path in places for each in direct_importers(path, project, tells))
         told = _summaries(name, importing.items(), options, project, read, summary)
         return [own for said in told for each in said for own in arriving(each, anatomy, above)]
+
+    def given() -> list[Handed]:
+        return arrived("handed", handed)
+
+    def values() -> list[Handed]:
+        return arrived("valued", valued)
 
     def tools() -> dict[str, frozenset[str] | None]:
         return _read_by_models(module, options, near, project)
@@ -186,20 +194,13 @@ def _anatomy(
         return not around() or any(map(written.search, around()))
 
     def in_messages() -> list[Said]:
-        if project is None:
-            return []
-        above, tells = bases_elsewhere(anatomy), partial(mentions.agent, vocabulary=options.vocabulary)
-        places = [module.path, *dict.fromkeys(path for path, _ in above)]
-        importing = dict(each for path in places for each in direct_importers(path, project, tells))
-        found = _summaries("said", importing.items(), options, project, read, said_by)
-        return [own for said in found for each in said for own in arriving(each, anatomy, above)]
+        return arrived("said", said_by, lambda text: mentions.agent(text, options.vocabulary))
 
     def tells(path: str) -> bool:
         known = importers_of(path, project) if project is not None else ()
         return any(importer == module.path for importer, _ in known)
 
-    whole, values = partial(given, "handed", handed), partial(given, "valued", valued)
-    known = options.vocabulary, neighbour, called, whole, values, tools, serves, said, in_messages, tells
+    known = options.vocabulary, neighbour, called, given, values, tools, serves, said, in_messages, tells
     anatomy = Anatomy(module, *known)
     return anatomy
 

@@ -54,11 +54,13 @@ def quiet_ends(anatomy: Anatomy) -> Iterator[QuietEnd]:
     rounds: _Rounds = {loop.node for loop in anatomy.rounds if _runs_tools(anatomy, loop)}
     for guard in anatomy.module.nodes_of(cst.Try):
         request = guarded_request(anatomy, guard)
-        for handler in _silent(anatomy, guard) if request is not None else ():
+        if request is None:
+            continue
+        for handler in _silent(anatomy, guard):
             if not rounds and not any(each.quiet for each in anatomy.handed):
                 return
-            end = _end(anatomy, guard, handler, request, rounds) if request is not None else None
-            if request is not None and end is not None:
+            end = _end(anatomy, guard, handler, request, rounds)
+            if end is not None:
                 yield QuietEnd(handler, request, end)
 
 
