@@ -48,8 +48,8 @@ class Unhanded:
     """A way out that passes by the hand-over: `leaves` is the statement or handler at which it goes wrong.
 
     On the way "early" that is where a reply is put into the list, after the hand-over. On the way "error" that is the
-    hand-over, and `handover` the request whose error does not come to it. `told`: the list is never handed over, and
-    at `handover` what lasts is told how the turn ended.
+    request whose error does not come to it. `told`: the list is never handed over, and at `handover` what lasts is told
+    how the turn ended.
     """
 
     leaves: cst.CSTNode
@@ -447,7 +447,7 @@ class _Search:
                 here = [p for p in self.late.points(again, node) if p not in barred]
                 after = self.late.fails(node) or again.leads(ran, set(here), barred, exceptions=False)
                 if after and leaves(again, here, barred):
-                    yield Unhanded(passed, "error", slot, stored[0], node, function)
+                    yield Unhanded(node, "error", slot, stored[0], passed, function)
                     return
 
     def _begins_next_turn(self, handover: cst.CSTNode) -> bool:

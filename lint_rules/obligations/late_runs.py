@@ -32,9 +32,9 @@ from lint_rules.syntax.walk import walk
 
 @record
 class LateRun:
-    """`told` tells what lasts of the turn that `run` has run. A way passes by it: the error of a later request of that,
-    the reader of a generator, who stops at `leaves`, or what fails there to send the answer. Where the function runs
-    the tools itself, `run` is the later `request`. `leaves` is `run` where a helper tells it that was put in its place.
+    """`told` tells what lasts of the turn that `run` has run. A way passes by it, from `leaves`: the error of a later
+    request of that, the reader of a generator, who stops there, or what fails there to send the answer. Where the
+    function runs the tools itself, `run` is the later `request`.
     """
 
     run: cst.Call
@@ -49,8 +49,8 @@ def late_runs(anatomy: Anatomy, known: Container[Scope] = ()) -> Iterator[LateRu
     for function in anatomy.module.functions:
         runs = anatomy.turns.requests(function) if function.kind == "function" and function not in known else []
         found = (late for run in runs if len(runs) <= MOST_REQUESTS for late in search.of(function, run))
-        seen = (late if search.is_own(function, late.leaves) else replace(late, leaves=late.run) for late in found)
-        yield from {late.told: late for late in seen if search.is_own(function, late.leaves)}.values()
+        seen = (replace(late, leaves=place) for late in found if (place := search.place(function, late)) is not None)
+        yield from {late.told: late for late in seen}.values()
 
 
 class _Search:
@@ -60,6 +60,10 @@ class _Search:
         self.lasting = Lasting(anatomy)
         self.places = ReplyPlaces(anatomy)
         self.resources = anatomy.resources
+
+    def place(self, function: Scope, late: LateRun) -> cst.CSTNode | None:
+        """Where the function itself shows it, and no helper that was put in its place."""
+        return next((node for node in (late.leaves, late.run, late.told) if self.is_own(function, node)), None)
 
     def is_own(self, function: Scope, node: cst.CSTNode) -> bool:
         """Whether a node of a function stands in it as it was written, and in no helper that was put in its place."""
@@ -91,8 +95,7 @@ class _Search:
         ends = {again.graph.raises, again.graph.exit, *next_turn}
         fails = bool(told) and (self.late.fails(run) or not elsewhere)
         if fails and fails_to(again, self.late.points(again, run), ends, barred):
-            loops = [head for head, node in wanted.items() if node is told[-1] and _goes_through(head, node)]
-            yield LateRun(run, told[-1], "error" if elsewhere else "request", (loops or told)[-1])
+            yield LateRun(run, told[-1], "error" if elsewhere else "request", run)
             return
         ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
         for node in ways:

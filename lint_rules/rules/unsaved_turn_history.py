@@ -292,15 +292,13 @@ def _never_run(found: Unrun) -> Draft:
 
 
 def _late(found: LateSave) -> Draft:
-    how = "who stops a turn with Ctrl-C" if found.stops else "an error in a later round"
-    ends, later = ("passes by this", "turn") if found.loaded else ("ends the program before this", "start")
+    how = "this turn is stopped with Ctrl-C" if found.stops else "a later round of this fails"
     message = (
-        f"{how} {ends}: the replies and tool results of the turn are not"
-        f" saved, though its tools have run, and the next {later} does not know what was done"
+        f"when {how}, nothing saves the turn: its replies and tool results are lost, though its tools have run, and the"
+        f" next {'turn' if found.loaded else 'start'} does not know what was done"
     )
     cure = "save in a `finally`, or each message as it comes"
-    told = "the turn, which may be stopped" if found.stops else "the turn, in which a request may fail"
-    return Draft(found.save, message, cure, (Note(found.turn, told),))
+    return Draft(found.turn, message, cure, (Note(found.save, "the turn is saved here only"),))
 
 
 def _kept_old(found: LateReturn) -> Draft:
@@ -314,16 +312,15 @@ def _kept_old(found: LateReturn) -> Draft:
 
 
 def _told_late(found: LateRun) -> Draft:
-    run, cure = ex.source(found.run.func, 40), "store what was done in a `finally`, or each message as it comes"
+    cure = "store what was done in a `finally`, or each message as it comes"
     if found.way in {"error", "request"}:
-        round_of = f" in a later round of `{run}`" if found.way == "error" else " of a later request"
-        passed = "what stores the turn behind it" if found.leaves is found.run else "this"
+        fails = "a later round of this fails" if found.way == "error" else "this request fails in a later round"
         message = (
-            f"an error{round_of} passes by {passed}: the replies and tool results of the turn are lost,"
-            " though its tools have run, and the next turn runs them again"
+            f"when {fails}, nothing stores the turn: its replies and tool results are lost, though its tools have run,"
+            " and the next turn runs them again"
         )
-        noted = "the turn, in which a request may fail" if found.way == "error" else "this request may fail"
-        return Draft(found.leaves, message, cure, beside(found.leaves, [Note(found.run, noted)]))
+        at = [Note(found.run, "this request may fail"), Note(found.told, "the turn is stored here only")]
+        return Draft(found.leaves, message, cure, beside(found.leaves, at))
     how = _HOW["yield"] if found.way == "yield" else "this may fail, which ends the turn"
     message = (
         f"{how}, before anything of it is stored: what tools have done is lost, and the next turn does not know of it"
@@ -376,11 +373,11 @@ def _waiting(found: Unhanded) -> Draft:
     waiting = describe(found.waiting)
     if found.way == "error":
         message = (
-            f"an error in a later round passes by this: the replies and tool results in `{waiting}` are lost,"
-            " though their tools have run, and the next turn runs them again"
+            f"when this request fails behind a tool's run, nothing stores `{waiting}`: the replies and tool results in"
+            " it are lost, and the next turn runs the tools again"
         )
         notes = (
-            Note(found.handover, "this request may fail"),
+            Note(found.handover, f"`{waiting}` is stored here only"),
             Note(found.stored.node, f"`{waiting}` holds the messages of the turn"),
         )
         return Draft(found.leaves, message, f"store `{waiting}` in a `finally`, or each message as it comes", notes)
