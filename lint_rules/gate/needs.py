@@ -370,9 +370,13 @@ class Needs(Surroundings):
     def _decodes(self) -> bool:
         decoding = self._calls_of(words.DECODERS, _DECODERS)
         decoding += [node for _, node in self.calls_ending(words.DECODING_METHODS)]
-        if decoding and (self.agent or self._runs_tools(decoding)):
+        if decoding and (self.agent or self._runs_tools(decoding) or self._picks_pieces()):
             return True
         return self.agent and self.has(*_TRIES) and bool(self._calls_of(words.ENCODERS, _ENCODERS))
+
+    def _picks_pieces(self) -> bool:
+        """Pieces are picked out of a text, and errors caught: another file may tell that a model wrote it."""
+        return self.has(*_TRIES) and not self.called.isdisjoint({"findall", "finditer"})
 
     def _calls_of(self, full: Collection[str], parts: Collection[frozenset[str]]) -> list[ast.Call]:
         if not any(names <= self.names for names in parts):

@@ -72,10 +72,12 @@ nothing in the file asks for, nor, where the rounds are not in it, in those that
 one that gives back the default that its callers name (`parse(text, default={})`).
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
-In a model's text, a piece in braces or fences may be a call or not, and a parse that fails tells them apart. What is
-told from the rest by words (`<tool_call>`, `ACTION:`) is a call: where it is passed over, and nothing is stored that
-says so, it is reported; where a call is made of it with a name that stands beside it in the text, also if `{}` takes
-its place. Arguments that a function of another file parses are reported where that function gets them.
+In a model's text, which may come from another file, a piece in braces or fences may be a call or not, and a parse that
+fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`), or goes with something else that
+the same match has given, is a call, if a tool's name and its arguments are read of it, or the name chooses what is
+done: here, or where functions of the file give it on. Where it is passed over, and nothing is stored that says so, it
+is reported; where a call is made of it with a name that stands beside it in the text, also if `{}` takes its place.
+Arguments that a function of another file parses are reported where that function gets them.
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
 been parsed before on all ways here, those on which that fails aside, also by a function that got all the calls and has

@@ -231,8 +231,9 @@ def _evidence(anatomy: Anatomy, call: cst.Call, function: Scope) -> Evidence | N
     kinds = anatomy.facts.kinds(call.args[0].value)
     if Kind.ARGUMENTS_TEXT in kinds:
         return kinds[Kind.ARGUMENTS_TEXT]
-    asks = dispatch.reads_tool_request, dispatch.makes_call_with
-    if Kind.MODEL_TEXT in kinds and any(asked(anatomy.facts, call, function) for asked in asks):
+    if Kind.MODEL_TEXT in kinds and (
+        dispatch.reads_tool_request(anatomy.facts, call) or dispatch.makes_call_with(anatomy.facts, call, function)
+    ):
         return kinds[Kind.MODEL_TEXT]
     return dispatch.runs_tool_with(anatomy.facts, call, function)
 

@@ -18,7 +18,7 @@ from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
-_MARK = re.compile(r"(?!json|python|code|JSON)[A-Za-z_]{3,}")
+_MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]", re.IGNORECASE)
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
 _MOST_STEPS = 12
@@ -42,9 +42,10 @@ def _is_probe(anatomy: Anatomy, call: cst.Call, handling: Handling, function: Sc
     if Kind.ARGUMENTS_TEXT in kinds or Kind.MODEL_TEXT not in kinds:
         return False
     goes_on = handling.ending in {Ending.NEUTRAL, Ending.TELLS}  # also `{"raw": text}`
-    is_made = goes_on and dispatch.makes_call_with(anatomy.facts, call, function)
-    lost = is_made or handling.ending is Ending.DROPS
-    return not lost or not is_marked(anatomy, call) or _is_told_later(anatomy, handling)
+    is_made = dispatch.makes_call_with(anatomy.facts, call, function)
+    if not (is_made if goes_on else handling.ending is Ending.DROPS):
+        return True
+    return not (is_marked(anatomy, call) or is_made) or _is_told_later(anatomy, handling)
 
 
 def _falls_through(handling: Handling) -> bool:

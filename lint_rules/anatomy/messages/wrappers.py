@@ -125,9 +125,18 @@ def _by_body(call: cst.Call, there: Anatomy, function: Scope, answers: bool) -> 
     reason = f"runs `{function.qualname}` of another file, which asks a model"
     for slot, value in facts.slots.bindings(call, function):
         if Kind.HISTORY in facts.of(slot) and given:
-            return LLMCall(call, ex.called_name(call), reason, None, value, given)
+            return LLMCall(call, ex.called_name(call), reason, None, value, given, _texts(there, function))
     answers = answers or (Kind.REPLY in given and _sends_part(there, function))
-    return LLMCall(call, ex.called_name(call), reason) if answers else None
+    return LLMCall(call, ex.called_name(call), reason, texts=_texts(there, function)) if answers else None
+
+
+def _texts(there: Anatomy, function: Scope) -> frozenset[str]:
+    """The names under which what a function gives back holds what the model has written."""
+    made = (node.value for node in function.nodes_of(cst.Return) if node.value is not None)
+    given = (part for value in made for part in ex.alternatives(value))
+    parts = (ex.made_of(part) for part in given if isinstance(part, (cst.Dict, cst.Call)))
+    named = ((name, value) for each in parts for name, value in each.items())
+    return frozenset(name for name, value in named if Kind.MODEL_TEXT in there.facts.kinds(value))
 
 
 def _sends_part(there: Anatomy, function: Scope) -> bool:

@@ -9,43 +9,89 @@ import libcst as cst
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Evidence
+from lint_rules.anatomy.values.said import origins
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, parameters
 
 _TOOL_KEYS = frozenset({"name", "tool", "tool_name", "action", "function", "function_name"})
 _ARGUMENT_KEYS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "kwargs"})
+_REQUESTED = _TOOL_KEYS | _ARGUMENT_KEYS
 
 
-def reads_tool_request(facts: Facts, call: cst.Call, function: Scope) -> bool:
-    """Whether a parsed value is read as a request: for calls, or by a tool's name and by arguments or its look-up."""
+def reads_tool_request(facts: Facts, call: cst.Call) -> bool:
+    """Whether a parsed value is read as a request: for calls, or by a tool's name and by arguments or its look-up.
+
+    There, or where it goes to, in lists and through functions of the file.
+    """
     statement = facts.module.statement(call)
-    if not isinstance(statement, cst.Assign):
-        return False
-    slot = facts.slots.of(statement.targets[0].target)
-    keys: set[str] = set()
-    picks = False
-    for node in function.nodes:
+    bound = facts.slots.of(statement.targets[0].target) if isinstance(statement, cst.Assign) else None
+    return not _requested(facts, facts.module.top).isdisjoint({facts.slots.of(call), bound} - {None})
+
+
+@kept
+def _requested(facts: Facts, top: Scope) -> frozenset[Slot]:
+    """The places of a module from which comes what is read as a request to run a tool."""
+    return origins(facts, _requests(facts))
+
+
+def _requests(facts: Facts) -> Iterator[cst.BaseExpression]:
+    read: dict[Slot, dict[str, cst.BaseExpression]] = {}
+    for node in facts.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call):
         pair = ex.member(node)
-        if slot is not None and pair is not None and facts.slots.of(pair[0]) == slot:
-            keys.add(pair[1])
-            picks = picks or (pair[1] in _TOOL_KEYS and _is_key(facts, node, function))
-    return bool(keys & facts.call_attributes) or (bool(keys & _TOOL_KEYS) and (bool(keys & _ARGUMENT_KEYS) or picks))
+        slot = facts.slots.of(pair[0]) if pair is not None and pair[1] in _REQUESTED | facts.call_attributes else None
+        if slot is not None and pair is not None:
+            read.setdefault(slot, {}).setdefault(pair[1], pair[0])
+            if pair[1] in _TOOL_KEYS and _selects(facts, node, facts.module.scope_of[node].function):
+                read[slot][""] = pair[0]
+    for keys in read.values():
+        named = not _TOOL_KEYS.isdisjoint(keys) and ("" in keys or not _ARGUMENT_KEYS.isdisjoint(keys))
+        if named or not facts.call_attributes.isdisjoint(keys):
+            yield next(iter(keys.values()))
 
 
 def makes_call_with(facts: Facts, call: cst.Call, function: Scope) -> bool:
     """Whether a parsed value becomes the arguments of a call that is put together here, with a name from elsewhere.
 
-    `{"name": found.group(1), "arguments": json.loads(found.group(2))}`: what is parsed stands where a tool is named.
+    `{"name": found.group(1), "arguments": json.loads(found.group(2))}`: what is parsed stands where a tool is named, or
+    beside something else out of one match.
     """
     statement = facts.module.statement(call)
     bound = facts.slots.of(statement.targets[0].target) if isinstance(statement, cst.Assign) else None
     for node in function.nodes_of(cst.Dict, cst.Call):
         parts = ex.made_of(node)
-        given = [part for key in _ARGUMENT_KEYS & parts.keys() for part in ex.alternatives(parts[key])]
-        if any(part is call or (bound is not None and facts.slots.of(part) == bound) for part in given):
-            return any(_is_apart(facts, parts[key], bound) for key in _TOOL_KEYS & parts.keys())
+        alike = {key: [*ex.alternatives(value)] for key, value in parts.items()}
+        parsed = {k for k, v in alike.items() if any(_is_parsed(facts, part, call, bound) for part in v)}
+        if parsed:
+            named = any(_is_apart(facts, parts[key], bound) for key in _TOOL_KEYS & parts.keys())
+            match = _matches(facts, call.args[0].value, function)
+            beside = (_matches(facts, value, function) for key, value in parts.items() if key not in parsed)
+            return (named and not parsed.isdisjoint(_ARGUMENT_KEYS)) or not all(map(match.isdisjoint, beside))
     return False
+
+
+def _is_parsed(facts: Facts, value: cst.BaseExpression, call: cst.Call, bound: Slot | None) -> bool:
+    return value is call or (bound is not None and facts.slots.of(value) == bound)
+
+
+def _matches(facts: Facts, value: cst.BaseExpression, function: Scope) -> set[Slot | cst.CSTNode | None]:
+    """The matches of which a text is one part: `m` of `m.group(1)`, the loop of `for name, text in re.findall(...)`."""
+    found: set[Slot | cst.CSTNode | None] = set()
+    slot = facts.slots.of(value) if isinstance(value, cst.Name) else None
+    for part in [value, *(facts.assigned(slot) if slot is not None else ())]:
+        while (
+            isinstance(part, cst.Call) and ex.called_name(part) != "group" and (base := ex.receiver(part)) is not None
+        ):
+            part = base  # `m.group(1).strip()`
+        if isinstance(part, cst.Call) and (base := ex.receiver(part)) is not None:
+            found.add(facts.slots.of(base))
+    if slot is not None:
+        loops = function.nodes_of(cst.For)
+        found.update(
+            loop for loop in loops if slot[2] in ex.target_names(loop.target)[1:] + ex.target_names(loop.target)[:-1]
+        )
+    return found - {None}
 
 
 def _is_apart(facts: Facts, name: cst.BaseExpression, parsed: Slot | None) -> bool:
@@ -54,18 +100,23 @@ def _is_apart(facts: Facts, name: cst.BaseExpression, parsed: Slot | None) -> bo
     return ex.text(name) is None and (pair is None or parsed is None or facts.slots.of(pair[0]) != parsed)
 
 
-def _is_key(facts: Facts, node: cst.CSTNode, function: Scope) -> bool:
-    """Whether a value, or the name it is assigned to, is used as a key: `tools[name]`."""
+def _selects(facts: Facts, node: cst.CSTNode, function: Scope) -> bool:
+    """Whether a value, or the name it is assigned to, chooses what is done: `tools[name]`, `name == "read"`."""
     parent = facts.module.parent.get(node)
-    if isinstance(parent, cst.Index):
+    if _chooses(facts, node):
         return True
-    if not isinstance(parent, cst.Assign):
-        return False
-    names = set(ex.target_names(parent.targets[0].target))
-    return any(
-        isinstance(n, cst.Subscript) and isinstance(at := ex.index(n), cst.Name) and at.value in names
-        for n in function.nodes
+    names = set(ex.target_names(parent.targets[0].target)) if isinstance(parent, cst.Assign) else set()
+    return bool(names) and any(
+        isinstance(use, cst.Name) and use.value in names and _chooses(facts, use) for use in function.nodes
     )
+
+
+def _chooses(facts: Facts, node: cst.CSTNode) -> bool:
+    parent = facts.module.parent.get(node)
+    if isinstance(parent, cst.Comparison) and len(parent.comparisons) == 1:
+        left, operator, right = ex.compared(parent)
+        return left is node and isinstance(operator, cst.Equal) and isinstance(right, cst.BaseString)
+    return isinstance(parent, cst.Index)
 
 
 def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | None:

@@ -115,6 +115,7 @@ class Flows(Forms):
                 self._flow(left.value, right.value)
             return
         kinds = self.kinds(value)
+        self._flow_pieces(target, value)
         for element in target.elements:
             slot = self.slots.of(element.value)
             for whole, part_kind in ELEMENT.items() if slot is not None else ():
@@ -206,6 +207,7 @@ class Flows(Forms):
     def _flow_element(self, target: cst.BaseExpression, iterable: cst.BaseExpression, node: cst.CSTNode) -> None:
         if isinstance(target, cst.Tuple):
             self._flow_places(target, iterable)
+            self._flow_pieces(target, iterable)
         slot = self.slots.of(target) if not isinstance(target, cst.Tuple) else None
         if slot is None:
             return
@@ -230,6 +232,12 @@ class Flows(Forms):
             slot = self.slots.of(element.value)
             if slot is not None:
                 self._learn_all(slot, self.of(("member", ("item", base), str(number))), listed)
+
+    def _flow_pieces(self, target: cst.Tuple | cst.List, text: cst.BaseExpression) -> None:
+        """`for name, written in re.findall(CALL, text)`: what a text is taken apart into."""
+        kinds = self.kinds(text)
+        for element in target.elements if Kind.MODEL_TEXT in kinds else ():
+            self.learn(self.slots.of(element.value), Kind.MODEL_TEXT, kinds[Kind.MODEL_TEXT])
 
     def _with_item(self, node: cst.WithItem, scope: Scope) -> None:
         if node.asname is not None:
@@ -590,11 +598,13 @@ class Flows(Forms):
                 self._put_together(base, kinds, node)
             self._learn_all(("item", slot), kinds, value)
             self._learn_places(slot, value)
-            known = self.of(slot).get(Kind.HISTORY)
-            if known is not None and known.used and not _is_list(value):
-                self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
         elif Kind.HISTORY in kinds:
             self.learn(slot, Kind.HISTORY, Evidence("has messages added to it", node, True, kinds[Kind.HISTORY]))
+        known = self.of(slot).get(Kind.HISTORY)
+        if known is not None and known.used and name in _EXTENDERS:
+            self.use(value, Kind.HISTORY, Evidence("is added to a history", node, True, known))
+        elif known is not None and known.used and not _is_list(value):
+            self.use(value, Kind.MESSAGE, Evidence("is appended to a history", node, True, known))
 
 
 def _elements(listed: cst.BaseExpression) -> list[cst.BaseExpression]:

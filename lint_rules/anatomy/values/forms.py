@@ -26,8 +26,11 @@ _ENCODERS = frozenset(name.rpartition(".")[2] for name in words.ENCODERS)
 _TEXT_STARTS = ("extract", "parse")
 _MODEL_STARTS = ("Chat", "create_react")
 _SESSION_ENDS = frozenset(name.rpartition(".")[2] for name in words.SESSION_FACTORIES)
+_BODIES = frozenset({"json", "read", "decode"})
+"""Methods that give what an HTTP response holds."""
 _TELLING = frozenset(
-    {"dict", "json", "next", "pop", "popleft", "replace"}
+    {"dict", "next", "pop", "popleft", "replace"}
+    | _BODIES
     | words.MESSAGE_CLASSES
     | words.MODEL_FACTORIES
     | words.TEXT_FUNCTIONS
@@ -127,13 +130,18 @@ class Forms(Known):
         if (_is_reply_message(whole, name) and asked is not None) or self._is_content(base, name):
             told = shown(Kind.REPLY, "is a model's message", asked)
             return {**shown(Kind.MESSAGE, "is the message of a reply"), **told}
-        if name in {"content", "text", "output_text"} and Kind.REPLY in of:
+        if Kind.REPLY in of and (name in {"content", "text", "output_text"} or self._says(name, of[Kind.REPLY])):
             return shown(Kind.MODEL_TEXT, "is text that the model wrote", of[Kind.REPLY])
         if name == "content" and Kind.CALL in of and self._is_one_of(base, "output"):
             return shown(Kind.MODEL_TEXT, "is text beside the calls of a reply", of[Kind.CALL])
         if Kind.MODEL_TEXT in of:
             return {Kind.MODEL_TEXT: of[Kind.MODEL_TEXT]}
         return {}
+
+    def _says(self, name: str, reply: Evidence) -> bool:
+        """Whether the function of another file that gives a reply puts its text under a name."""
+        asked = self.calls.get(reply.root.node)  # type: ignore[call-overload]
+        return asked is not None and name in asked.texts
 
     def _is_one_of(self, node: cst.BaseExpression, field: str) -> bool:
         """Whether a value is an element of what lies under a field: `part` of `content.parts`, by whatever names.
@@ -241,10 +249,10 @@ class Forms(Known):
         if filled is not None:
             kinds = self.kinds(filled)
             found.update({k: Evidence("is filled with", node, False, e) for k, e in kinds.items() if k in _WHOLE})
-        if name in words.TEXT_FUNCTIONS or (name.startswith(_TEXT_STARTS) and not found):
-            found.update(self._text_of(node))
-        elif name == "json" and base is not None and Kind.REPLY in (kinds := self.kinds(base)):
+        if name in _BODIES and base is not None and Kind.REPLY in (kinds := self.kinds(base)):
             found[Kind.REPLY] = Evidence("is the body of", node, False, kinds[Kind.REPLY])
+        elif name in words.TEXT_FUNCTIONS or (name.startswith(_TEXT_STARTS) and not found):
+            found.update(self._text_of(node))
         elif name in {"pop", "popleft"} and base is not None:
             kinds = self.kinds(base)
             found.update({ELEMENT[k]: e for k, e in kinds.items() if k in ELEMENT})
@@ -255,6 +263,8 @@ class Forms(Known):
             kinds = self.kinds(node.args[0].value)
             if Kind.ARGUMENTS_TEXT in kinds:
                 found[Kind.ARGUMENTS] = Evidence("is parsed from", node, False, kinds[Kind.ARGUMENTS_TEXT])
+            elif Kind.REPLY in kinds:
+                found[Kind.REPLY] = Evidence("is parsed from", node, False, kinds[Kind.REPLY])
         return found
 
     def _text_of(self, node: cst.Call) -> Kinds:

@@ -31,7 +31,12 @@ class Kind(Enum):
     CALLED_MESSAGE = "element of a list that is called messages"
 
 
-TOLD = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.REPLY})
+TOLD = frozenset(
+    {
+        Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.REPLY,
+        Kind.MODEL_TEXT,
+    }
+)  # fmt: skip
 """What a value is for whoever gets it, too."""
 
 
@@ -75,7 +80,8 @@ class Evidence:
 class LLMCall:
     """A call that asks a model. `history` is the argument that is sent, `keyword` how it is passed, if known.
 
-    `gives` says what comes of it: the reply, or only its text or calls.
+    `gives` says what comes of it: the reply, or only its text or calls; `texts` under which names its text lies there,
+    beside those of the providers.
     """
 
     node: cst.Call
@@ -84,6 +90,7 @@ class LLMCall:
     keyword: str | None = None
     history: cst.BaseExpression | None = None
     gives: frozenset[Kind] = frozenset({Kind.REPLY})
+    texts: frozenset[str] = frozenset()
 
 
 Kinds = Mapping[Kind, Evidence]

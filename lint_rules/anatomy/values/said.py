@@ -6,7 +6,7 @@ there was given by a model, by whatever function, and through whatever names, pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -14,14 +14,20 @@ from lint_rules.anatomy import vocabulary as words
 from lint_rules.anatomy.values.known import Known, sources
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.module import Scope
 
 _PAYLOADS = frozenset({"content", "text", "parts", "tool_calls"})
 
 
 def come_from(facts: Known) -> frozenset[Slot]:
     """The places of which a part, or all, is kept as said by the model; calls among them."""
+    return origins(facts, _kept(facts))
+
+
+def origins(facts: Known, values: Iterable[cst.BaseExpression]) -> frozenset[Slot]:
+    """The places from which values come, or of which they are a part, an element, or another form."""
     found: set[Slot] = set()
-    queue = [*_kept(facts)]
+    queue = [*values]
     for value in queue:
         for part in ex.alternatives(value):
             slot = facts.slots.of(part)
@@ -29,8 +35,16 @@ def come_from(facts: Known) -> frozenset[Slot]:
                 found.add(slot)
                 queue += [*facts.assigned(slot), *facts.gone_through(slot)]
                 queue += [arg.value for call in facts.grown(slot) for arg in call.args]
+                queue += given_back(slot[1]) if slot[0] == "return" else facts.given(slot)
             queue += _made_of(part)
     return frozenset(found)
+
+
+def given_back(function: Scope) -> list[cst.BaseExpression]:
+    """What a function returns or yields."""
+    return [
+        node.value for node in function.nodes_of(cst.Return, cst.Yield) if isinstance(node.value, cst.BaseExpression)
+    ]
 
 
 def _kept(facts: Known) -> Iterator[cst.BaseExpression]:
