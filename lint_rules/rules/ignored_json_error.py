@@ -80,8 +80,9 @@ is reported; where a call is made of it with a name that stands beside it in the
 Arguments that a function of another file parses are reported where that function gets them.
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
-been parsed before on all ways here, those on which that fails aside, also by a function that got all the calls and has
-run them, or by all that hand it over, or that an adapter has written itself, as it does for all objects that it makes.
+been parsed before on all ways here, those on which that fails aside, also by a function that got the call or all of them
+and has run it, by one that has given all of them back, or by all that hand it over, or that an adapter has written
+itself, as it does for all objects that it makes.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
 the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps
 it for the next run (`st.session_state`), which ends there again. A handler that stands around the request as well ends

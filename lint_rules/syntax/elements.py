@@ -12,6 +12,12 @@ from lint_rules.syntax.walk import walk
 _DUMPS = frozenset({"copy", "model_dump", "dict", "to_dict", "to_param", "model_copy", "deepcopy", "asdict"})
 
 
+def counted(iterable: cst.BaseExpression) -> cst.BaseExpression:
+    """What a loop goes through that counts as well: `xs` of `enumerate(xs)`; else what it says."""
+    counts = isinstance(iterable, cst.Call) and ex.called_name(iterable) == "enumerate" and bool(iterable.args)
+    return ex.inner(iterable.args[0].value) if counts else iterable  # type: ignore[attr-defined]
+
+
 def names_of_elements(loop: cst.For) -> set[str]:
     """The names of an element of a loop, and of what is made of it there."""
     own = set(ex.target_names(loop.target))

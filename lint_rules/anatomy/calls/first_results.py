@@ -11,6 +11,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.uses import answered
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import counted
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.walk import walk
 
@@ -58,9 +59,7 @@ def _looks_further(function: Scope, parts: str) -> bool:
 
 
 def _iterated(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Call) and ex.called_name(node) == "enumerate" and node.args:
-        node = node.args[0].value
-    return ex.source(next(iter(ex.alternatives(node))), 200)
+    return ex.source(next(iter(ex.alternatives(counted(node)))), 200)
 
 
 def _uses(function: Scope, loop: cst.For | cst.CompFor) -> Iterator[cst.CSTNode]:

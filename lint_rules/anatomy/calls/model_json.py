@@ -12,13 +12,14 @@ import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import without_calls
-from lint_rules.anatomy.messages.classes import class_names, made_class
+from lint_rules.anatomy.messages.classes import body, class_names, made_class
 from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.elements import counted
 from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope
@@ -71,7 +72,7 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     """Whether on all ways here the text has been parsed before, and those on which that fails lead elsewhere.
 
     By a function of this file, `if is_json(text): json.loads(text)`, by the same parse in this one, by a function
-    of this file that got all the calls and has run them, or by whoever calls this one.
+    of this file that got the call, or all of them, and has run it, or by whoever calls this one.
     """
     text = ex.source(call.args[0].value, 400)
     fails = {test: False for test, tried in _trials(anatomy, function) if tried == text}
@@ -80,11 +81,26 @@ def _is_tried_before(anatomy: Anatomy, call: cst.Call, function: Scope) -> bool:
     return (
         _comes_behind(anatomy, call, function, call.args[0].value, parsed, fails)
         or any(
-            _comes_behind(anatomy, call, function, calls, {*anatomy.points(function, [run])}, {})
-            for run, calls in _runs_of_all(anatomy, call, function)
+            _comes_behind(anatomy, call, function, handed, {*anatomy.points(function, [run])}, {})
+            for run, handed in _runs_with_it(anatomy, call, function)
         )
+        or any(_is_checked(anatomy, calls) for calls in _gone_through(anatomy, call))
         or _is_tried_by_callers(anatomy, call.args[0].value, function)
     )
+
+
+def _gone_through(anatomy: Anatomy, call: cst.Call) -> list[cst.BaseExpression]:
+    """The lists of calls through which the loops around a parse go."""
+    loops = (outer for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
+    return [calls for calls in (counted(loop.iter) for loop in loops) if anatomy.facts.is_kind(calls, Kind.CALLS)]
+
+
+def _is_checked(anatomy: Anatomy, calls: cst.BaseExpression) -> bool:
+    """`calls = checked(calls)`: whether a function of the project that parses what they say has given them back."""
+    slot = anatomy.facts.slots.of(calls)
+    made = anatomy.facts.assigned(slot) if slot is not None else []
+    runs = [body(anatomy, value) if isinstance(value, cst.Call) else None for value in made]
+    return bool(runs) and all(run is not None and run[1] in _parsing(run[0], run[0].module.top) for run in runs)
 
 
 def _is_tried_by_callers(anatomy: Anatomy, text: cst.BaseExpression, function: Scope) -> bool:
@@ -144,12 +160,13 @@ def _comes_behind(
     return anatomy.ways(function).path(starts, set(here), parsed, says=says) is None
 
 
-def _runs_of_all(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
-    """Calls of functions of this file that get the calls, one of which is in hand here, and parse what they say."""
-    loops = (outer for outer in anatomy.module.ancestors(call) if isinstance(outer, cst.For))
-    for calls in (loop.iter for loop in loops if anatomy.facts.is_kind(loop.iter, Kind.CALLS)):
-        for node in _given_to_parse(anatomy, function).get(anatomy.facts.slots.of(calls), ()):
-            yield node, calls
+def _runs_with_it(anatomy: Anatomy, call: cst.Call, function: Scope) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """Calls of functions of this file that get the call that is in hand here, or all of them, and parse it."""
+    listed = _gone_through(anatomy, call)
+    for handed in (call.args[0].value, *listed):
+        slot = anatomy.facts.slots.of(handed)
+        whole = root_object(slot) if slot is not None and handed not in listed else slot
+        yield from ((node, handed) for node in _given_to_parse(anatomy, function).get(whole, ()))
 
 
 @kept

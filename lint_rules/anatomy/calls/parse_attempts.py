@@ -13,8 +13,9 @@ from lint_rules.anatomy.program import handlers
 from lint_rules.anatomy.program.handlers import Ending, Handling
 from lint_rules.anatomy.values import dispatch, provenance
 from lint_rules.anatomy.values.kinds import Kind
-from lint_rules.anatomy.values.slots import Slot
+from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import counted
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
@@ -183,10 +184,11 @@ def is_tried_otherwise(anatomy: Anatomy, call: cst.Call, handling: Handling) -> 
 def _is_parsed_again(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether the calls of the loop that holds a parse are parsed once more behind it: this one only looked at them."""
     module, function = anatomy.module, anatomy.module.scope_of[call].function
-    given = (ex.dotted(call.args[0].value) or "").partition(".")[0]
+    slot = anatomy.facts.slots.of(call.args[0].value)
+    given = root_object(slot)[2] if slot is not None and root_object(slot)[0] == "var" else ""
     loops = (n for n in module.ancestors(call) if isinstance(n, cst.For) and given in ex.target_names(n.target))
     loop = next(loops, None)
-    name = (ex.dotted(loop.iter) or "").partition(".")[0] if loop is not None else ""
+    name = (ex.dotted(counted(loop.iter)) or "").partition(".")[0] if loop is not None else ""
     uses = handlers.uses_after(module, name, loop, function.node) if loop is not None and name else ()
     return any(_is_parsed(anatomy, use, function) for use in uses)
 

@@ -16,6 +16,7 @@ from lint_rules.anatomy.guards.outcomes import only_shows
 from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.values.identity import Identity, starts_with
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import counted
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
@@ -74,8 +75,7 @@ class Rest:
         return any(self._is_list(part) for part in walk(node) if isinstance(part, cst.BaseExpression))
 
     def _is_list(self, value: cst.BaseExpression) -> bool:
-        if isinstance(value, cst.Call) and ex.called_name(value) == "enumerate" and value.args:
-            value = value.args[0].value
+        value = counted(value)
         if type(value) not in _TAKEN:
             return False
         way = self._identity.of(value)

@@ -351,9 +351,16 @@ class Flows(Forms):
         elif name == "choices":
             self._mark_reply(base, node, "its `choices` are read")
         elif name == "arguments":
-            inside = ex.member(base)
-            if inside is not None and inside[1] == "function":
-                self._mark(inside[0], Kind.CALL, Evidence("its `function.arguments` are used", node, used=True))
+            for inside in map(ex.member, self._stands_for(base)):
+                if inside is not None and inside[1] == "function":
+                    self._mark(inside[0], Kind.CALL, Evidence("its `function.arguments` are used", node, used=True))
+
+    def _stands_for(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """An expression, and what a name stands for, or is a copy of."""
+        slot = self.slots.of(node) if type(node) is cst.Name else None
+        for value in (node, *(self.assigned(slot) if slot is not None else ())):
+            yield value
+            yield from sources(value)
 
     def _asked_for(self, node: cst.CSTNode) -> None:
         """Who asks whether a value has tool calls would read them."""

@@ -18,7 +18,9 @@ from lint_rules.syntax.module import fields
 from lint_rules.syntax.names import written
 from lint_rules.syntax.word import meaning
 
-_COPIED = TWO_WAY | {Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE}
+_COPIED = TWO_WAY | {
+    Kind.FUNCTION, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT, Kind.CALLED_HISTORY, Kind.CALLED_MESSAGE,
+}  # fmt: skip
 _WHOLE = frozenset({Kind.REPLY, Kind.MESSAGE, Kind.CALL, Kind.FUNCTION})
 _FILLERS = frozenset({"model_validate", "parse_obj", "from_dict", "structure"})
 _DECODERS = frozenset(name.rpartition(".")[2] for name in words.DECODERS) | words.DECODING_METHODS
