@@ -73,15 +73,16 @@ one that gives back the default that its callers name (`parse(text, default={})`
 Arguments that are looked for in two places are reported where the default of the first, the text `"{}"`, hides the
 second: `f.get("arguments", "{}") or call.get("input")`.
 In a model's text, which may come from another file, a piece in braces or fences may be a call or not, and a parse that
-fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`), or goes with something else that
-the same match has given, is a call, if a tool's name and its arguments are read of it, or the name chooses what is
-done: here, or where functions of the file give it on. Where it is passed over, and nothing is stored that says so, it
-is reported; where a call is made of it with a name that stands beside it in the text, also if `{}` takes its place.
+fails tells them apart. What is told from the rest by words (`<tool_call>`, `ACTION:`, a fence that has to say `json`),
+or goes with something else that the same match has given, is a call, if a tool's name and its arguments are read of it,
+or the name chooses what is done: here, or where functions of the file give it on. Where it is passed over, and nothing
+is stored that says so, it is reported; where a call is made of it with a name that stands beside it in the text, also
+if `{}` takes its place.
 Arguments that a function of another file parses are reported where that function gets them.
 Arguments that are parsed once more behind the loop over the calls, there or in a function that gets them, are only
 looked at here: nothing is lost, nor where all that is made of them are texts to read. Nor is a text malformed that has
-been parsed before on all ways here, those on which that fails aside, also by a function that got the call or all of them
-and has run it, by one that has given all of them back, or by all that hand it over, or that an adapter has written
+been parsed before on all ways here, those on which that fails aside, also by a function that got the call or all of
+them and has run it, by one that has given all of them back, or by all that hand it over, or that an adapter has written
 itself, as it does for all objects that it makes.
 Where there is no round loop in the file, methods and reusable functions are reported; of scripts only those that ask
 the user in a loop, which is over then, with what has been said, or that take it from where an installed package keeps

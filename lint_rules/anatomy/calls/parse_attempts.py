@@ -19,7 +19,7 @@ from lint_rules.syntax.elements import counted
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
-_MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]", re.IGNORECASE)
+_MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]|```json", re.IGNORECASE)
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
 _MOST_STEPS = 12
@@ -62,7 +62,7 @@ def _falls_through(handling: Handling) -> bool:
 def is_marked(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether what is parsed was told from the rest of a model's text by words: `<tool_call>`, `ACTION:`, `"tool"`.
 
-    It is then a call, and no piece of an answer. Braces and fences of code tell nothing.
+    It is then a call, and no piece of an answer. Braces, and fences that may hold any code, tell nothing.
     """
     return any(_MARK.search(_SYNTAX.sub(" ", text)) for text in _telling(anatomy, call))
 
