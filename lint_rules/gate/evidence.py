@@ -197,11 +197,14 @@ class Evidence(Signs):
 
     @cached_property
     def goes_on_with_chat(self) -> bool:
-        """`chat.send_message(text)` for a `chat: AsyncChat`, or one that is begun here: `client.chats.create(...)`."""
+        """`chat.send_message(text)` for a `chat: AsyncChat`, one that is begun here, `client.chats.create(...)`, or one
+        of whose answer the `candidates` are read.
+        """
         if words.SESSION_CALLS.isdisjoint(self.called):
             return False
         begun = (name for name, _ in self.calls_ending(_SESSION_ENDS))
-        return self._annotates_with(words.SESSION_TYPES) or any(map(_begins_chat, begun))
+        is_read = any(True for _ in self.members({"candidates"}))
+        return is_read or self._annotates_with(words.SESSION_TYPES) or any(map(_begins_chat, begun))
 
     def _asks_by_keywords(self) -> bool:
         is_sent = not words.SENT.isdisjoint(self.keywords) and any(map(_asks, self.nodes[ast.Call]))

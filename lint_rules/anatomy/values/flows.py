@@ -68,7 +68,7 @@ class Flows(Forms):
     @cached_property
     def _telling(self) -> frozenset[str]:
         """The names of members whose use tells something."""
-        return self.call_attributes | {"tool_call_id", "choices", "arguments"}
+        return self.call_attributes | {"tool_call_id", "choices", "candidates", "arguments"}
 
     def _flow(self, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
         """The value of `value` becomes the value of `target`."""
@@ -350,10 +350,26 @@ class Flows(Forms):
             self._mark(base, Kind.MESSAGE, Evidence("its `tool_call_id` is used", node, used=True))
         elif name == "choices":
             self._mark_reply(base, node, "its `choices` are read")
+        elif name == "candidates" and self._have_contents(self.slots.of(node)):  # type: ignore[arg-type]
+            self._mark_reply(base, node, "the contents of its `candidates` are read")
         elif name == "arguments":
             for inside in map(ex.member, self._stands_for(base)):
                 if inside is not None and inside[1] == "function":
                     self._mark(inside[0], Kind.CALL, Evidence("its `function.arguments` are used", node, used=True))
+
+    def _have_contents(self, listed: Slot | None) -> bool:
+        """Whether the `content` is read of an element of a list, as of Gemini's `candidates` (API reference)."""
+        each: Slot = ("item", listed)
+        return listed is not None and any(
+            slot == each or self._elements.get(slot) == each or each in map(self.slots.of, self.assigned(slot))
+            for slot in self._with_content
+        )
+
+    @cached_property
+    def _with_content(self) -> set[Slot]:
+        reads = map(ex.member, self.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call))
+        bases = (self.slots.of(pair[0]) for pair in reads if pair is not None and pair[1] == "content")
+        return {slot for slot in bases if slot is not None}
 
     def _stands_for(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """An expression, and what a name stands for, or is a copy of."""
@@ -500,7 +516,9 @@ class Flows(Forms):
         if known is None or (known.history is None and found.history is not None):
             self.calls[node] = found
             self._changed = True
-        callee = self.slots.callee(node)
+        callee, base = self.slots.callee(node), ex.receiver(node)
+        if found.name in words.SESSION_CALLS and base is not None:
+            self.learn(self.slots.of(base), Kind.MODEL, Evidence(found.reason, node))
         for kind in found.gives:
             self.learn(("return", callee) if callee is not None else ("call", node), kind, Evidence(found.reason, node))
         how = f"is sent as `{found.keyword}=` to `{found.name}`" if found.keyword else f"is sent to `{found.name}`"

@@ -180,7 +180,8 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
-    if name in words.SESSION_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
+    is_session = base is not None and (Kind.MODEL in facts.kinds(base) or facts.read_as_reply(call))
+    if name in words.SESSION_CALLS and is_session:
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
     if not asks:
         return None
