@@ -80,12 +80,13 @@ class Order:
             flush = set(again.points(move.each if move.each is not None else move.node))
             put = {p for one in self.results if one.slot == slot for p in self._points(one)}
             barred = flush | again.unstored(slot)
-            if slot == move.target or not again.leads(put, asking, barred, exceptions=False):
+            later = {ask for ask in asking if again.leads(put, {ask}, barred, exceptions=False)}
+            if slot == move.target or not later:
                 continue
             for one in self.anatomy.transcript.stored(self.function):
                 here = set(self._points(one))
                 if one.slot == move.target and one.role == "assistant" and one.kind == "append" and not here & flush:
-                    if again.leads(asking, here, barred, exceptions=False):
+                    if again.leads(later, here, barred, exceptions=False):
                         if again.leads(here, flush, exceptions=False):
                             yield Late(move.node, one, next(r for r in self.results if r.slot == slot))
                             break
