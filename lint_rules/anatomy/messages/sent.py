@@ -89,6 +89,8 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
                 continue
             found.add(slot)
             queue.extend(facts.assigned(slot))
+            added = (write for write in anatomy.writes.by_slot.get(slot, ()) if write.kind == "extend")
+            queue.extend(write.value for write in added if write.value is not None)
             if slot[0] == "var":
                 queue.extend(_handed(anatomy, slot))
     return found | _of_callers(anatomy, found)
