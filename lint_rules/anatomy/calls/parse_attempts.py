@@ -20,6 +20,7 @@ from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
 _MARK = re.compile(r"(?<![A-Za-z_])(?!(?:json|python|code)\b)[A-Za-z_]{3,}|</?[A-Za-z]|```json", re.IGNORECASE)
+_LABEL = re.compile(r"\[[A-Z_]{4,}\]")
 _SYNTAX = re.compile(r"\\.|\[[^\]]*\]|\(\?P?(?:<\w+>)?")
 """What letters in a pattern do not stand for themselves: classes, names of groups."""
 _MOST_STEPS = 12
@@ -64,7 +65,7 @@ def is_marked(anatomy: Anatomy, call: cst.Call) -> bool:
 
     It is then a call, and no piece of an answer. Braces, and fences that may hold any code, tell nothing.
     """
-    return any(_MARK.search(_SYNTAX.sub(" ", text)) for text in _telling(anatomy, call))
+    return any(_LABEL.search(text) or _MARK.search(_SYNTAX.sub(" ", text)) for text in _telling(anatomy, call))
 
 
 def _telling(anatomy: Anatomy, call: cst.Call) -> Iterator[str]:

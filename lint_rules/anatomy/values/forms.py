@@ -14,7 +14,7 @@ from lint_rules.anatomy.values.known import COPYING, PLAIN, TWO_WAY, Known, sour
 from lint_rules.anatomy.values.said import come_from
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import fields
+from lint_rules.syntax.module import fields, parameter_names
 from lint_rules.syntax.names import written
 from lint_rules.syntax.word import meaning
 
@@ -56,11 +56,23 @@ class Forms(Known):
         node = ex.inner(node)
         slot = self.slots.of(node)
         known, told = self.of(slot) if slot is not None else {}, self._form(node)
+        if type(node) is cst.Call and slot is not None and slot[0] == "return" and not known.keys().isdisjoint(_TEXTS):
+            known = {kind: shown for kind, shown in known.items() if not self._is_of_other(node, kind, shown)}
         found: Kinds = {**known, **told, **known} if known else told
         if slot is not None and slot[0] == "member" and slot[1] in self._elements:
             # `for c in calls: c["arguments"]`: what was stored under that key of the elements of `calls`
             found = {**found, **self.of(self.slots.part(self._elements[slot[1]], slot[2])), **found}
         return found
+
+    def _is_of_other(self, call: cst.Call, kind: Kind, shown: Evidence) -> bool:
+        """Whether a text that a function gives back is one that it was handed by another call."""
+        callee = self.slots.callee(call)
+        if kind not in _TEXTS or callee is None:
+            return False
+        given = (self.slots.parameter(callee, name) for name in parameter_names(callee))
+        handed = (self.of(slot).get(kind) for slot in given)
+        same = any(each is not None and each.root.node is shown.root.node for each in handed)
+        return same and not any(kind in self.kinds(arg.value) for arg in call.args)
 
     def _form(self, node: cst.BaseExpression) -> Kinds:
         """What the form of an expression adds to what is known of its slot."""
