@@ -80,17 +80,12 @@ def _matches(facts: Facts, value: cst.BaseExpression, function: Scope) -> set[Sl
     found: set[Slot | cst.CSTNode | None] = set()
     slot = facts.slots.of(value) if isinstance(value, cst.Name) else None
     for part in [value, *(facts.assigned(slot) if slot is not None else ())]:
-        while (
-            isinstance(part, cst.Call) and ex.called_name(part) != "group" and (base := ex.receiver(part)) is not None
-        ):
-            part = base  # `m.group(1).strip()`
-        if isinstance(part, cst.Call) and (base := ex.receiver(part)) is not None:
-            found.add(facts.slots.of(base))
-    if slot is not None:
-        loops = function.nodes_of(cst.For)
-        found.update(
-            loop for loop in loops if slot[2] in ex.target_names(loop.target)[1:] + ex.target_names(loop.target)[:-1]
-        )
+        base = ex.receiver(part) if isinstance(part, cst.Call) else None
+        while isinstance(base, cst.Call):  # `m.group(1).strip()`
+            base = ex.receiver(base)
+        found.add(facts.slots.of(base) if base is not None else None)
+    tuples = (loop for loop in function.nodes_of(cst.For) if isinstance(loop.target, cst.Tuple))
+    found.update(loop for loop in tuples if slot is not None and slot[2] in ex.target_names(loop.target))
     return found - {None}
 
 
