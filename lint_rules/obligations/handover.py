@@ -109,7 +109,7 @@ class _Search:
         if reports:
             again, loops = Again(self.anatomy, function), self._loops_over(slot, reports)
             barred = set(self.anatomy.points(function, [*reports, *loops]))
-            lost = list(self._thrown(again, slot, ran, reports, barred, reports[-1]))
+            lost = list(self._thrown(again, slot, ran, reports, barred))
         yield from lost
 
     def _waits_still(self, one: Stored, slot: Slot, handovers: list[cst.CSTNode]) -> bool:
@@ -399,7 +399,7 @@ class _Search:
             and not around
             and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
         ):
-            yield from self._thrown(again, slot, stored, handovers, barred, (loops or handovers)[-1])
+            yield from self._thrown(again, slot, stored, handovers, barred)
 
     def _too_early(
         self, again: Again, slot: Slot, stored: list[Stored], handovers: list[cst.CSTNode]
@@ -427,11 +427,10 @@ class _Search:
         stored: list[Stored],
         handovers: list[cst.CSTNode],
         barred: set[Point],
-        passed: cst.CSTNode,
     ) -> Iterator[Unhanded]:
         """The first error that leaves the function after a tool has run whose result only waits in the list.
 
-        One that is raised there, or that of a request. It passes by the hand-over, or the loop around it: `passed`.
+        One that is raised there, or that of a request.
         """
         function = again.function
         if self._kept_one_by_one(function, slot, handovers) or not any(map(self._begins_next_turn, handovers)):
@@ -447,7 +446,7 @@ class _Search:
                 here = [p for p in self.late.points(again, node) if p not in barred]
                 after = self.late.fails(node) or again.leads(ran, set(here), barred, exceptions=False)
                 if after and leaves(again, here, barred):
-                    yield Unhanded(node, "error", slot, stored[0], passed, function)
+                    yield Unhanded(node, "error", slot, stored[0], handovers[-1], function)
                     return
 
     def _begins_next_turn(self, handover: cst.CSTNode) -> bool:
