@@ -90,6 +90,12 @@ def _does_any(anatomy: Anatomy, asked: tuple[Scope, Way]) -> bool:
     return any(found is not None and found.way == asked[1] for found in map(storing.of, run))
 
 
+def stores_any(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function itself stores a history or a message, by what its own file knows."""
+    storing = _storing(anatomy, anatomy.module.top)
+    return any(found is not None and found.way == "store" for found in map(storing.of, function.nodes_of(cst.Call)))
+
+
 @kept
 def _storing(anatomy: Anatomy, _: Scope) -> Storing:
     return Storing(anatomy)
