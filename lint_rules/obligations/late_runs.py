@@ -83,7 +83,7 @@ class _Search:
     def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
         again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
         elsewhere = self.late.runs_tools(run)
-        late = elsewhere or (self.anatomy.turns.escapes(run) and self._is_late(again, here))
+        late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
         told = self._told(function, run) if late else []
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
@@ -97,9 +97,10 @@ class _Search:
         barred = {*self.anatomy.points(function, tells), *around}
         next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
         ends = {again.graph.raises, again.graph.exit, *next_turn}
+        taken = set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises}
         fails = bool(told) and (self.late.fails(run) or not elsewhere)
         kept = {*self.anatomy.points(function, self._telling_results(function, run, tells)), *around} if fails else set()
-        if fails and fails_to(again, self.late.points(again, run), ends, kept):
+        if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
             yield LateRun(run, told[-1], "error" if elsewhere else "request", run)
             return
         ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
