@@ -312,7 +312,10 @@ class _Search:
         views = self._views(slot)
         stored = self.anatomy.transcript.at(call)
         elsewhere = (one.slot for one in stored if one.slot is not None and one.kind != "cut")
-        if any(slot not in views and self.late.may_last(slot, self.anatomy.module.scope_of[call].function) for slot in elsewhere):
+        if any(
+            slot not in views and self.late.may_last(slot, self.anatomy.module.scope_of[call].function)
+            for slot in elsewhere
+        ):
             return True
         got = {s for s, value in there.facts.slots.bindings(call, callee) if self._holds(value, slot)}
         for node in callee.nodes:

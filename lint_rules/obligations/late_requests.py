@@ -248,7 +248,9 @@ def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, s
         renewed = any(map(_is_copy, inner.facts.assigned(root)))
         bound = {} if renewed else dict(inner.facts.slots.bindings(call, function))
         given = bound.get(root)
-        made = given is None or (not isinstance(given, (cst.Name, cst.Attribute, cst.Subscript)) and Lasting(there).is_new(ex.inner(given)))
+        made = given is None or (
+            not isinstance(given, (cst.Name, cst.Attribute, cst.Subscript)) and Lasting(there).is_new(ex.inner(given))
+        )
         place = there.facts.slots.of(given) if given is not None and not made else None
         return moved(slot, root, place) if place is not None else None
     if root[0] != "attr" or there is inner:

@@ -99,7 +99,9 @@ class _Search:
         ends = {again.graph.raises, again.graph.exit, *next_turn}
         taken = set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises}
         fails = bool(told) and (self.late.fails(run) or not elsewhere)
-        kept = {*self.anatomy.points(function, self._telling_results(function, run, tells)), *around} if fails else set()
+        kept = (
+            {*self.anatomy.points(function, self._telling_results(function, run, tells)), *around} if fails else set()
+        )
         if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
             yield LateRun(run, told[-1], "error" if elsewhere else "request", run)
             return

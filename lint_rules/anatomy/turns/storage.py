@@ -20,7 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -643,8 +643,13 @@ class Storage:
     # -- what a call runs -------------------------------------------------------------------------------------
 
     def run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
-        """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`."""
+        """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`.
+
+        None for a method that only says what others do: it is not known what takes its place.
+        """
         found = self.callee(call.func)
+        if found is not None and says_only(found[1]):
+            return None
         if found is not None:
             anatomy, method = found
             given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}
