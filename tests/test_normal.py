@@ -133,6 +133,8 @@ def test_a_name_that_is_bound_anew_is_another_name() -> None:
         "match g():\n    case [x_1]:\n        use(x_1)\n    case {'x': x_2}:\n        use(x_2)\nx = 1",
     )
     same("def f(x):\n    x.a = [x for x in x]\n    x = 2", "def f(x):\n    x.a = [x for x in x]\n    x_1 = 2")
+    loop = "def f(xs):\n    for x in xs:\n        y = x\n        break\n    else:\n        y = 0\n    return y"
+    same(loop, loop)  # a `break` passes by the `else`
 
 
 def test_a_name_is_printed_as_the_program_has_it() -> None:

@@ -86,6 +86,7 @@ class _Search:
 
     def of(self, function: Scope, request: cst.Call, ways: list[_Way]) -> Iterator[Digest]:
         names = _derived(self.anatomy, function, request)
+        put = names | _derived(self.anatomy, function, request, put=True)
         for handler, failed, text in self.errors.told_in_handlers(function):
             if failed is request and not _says_again(self.anatomy, function, request, text):
                 for way in ways:
@@ -94,7 +95,7 @@ class _Search:
                             yield Digest(way.node, way.history, request, (self.anatomy, text))
                             return
         for way in ways:
-            takes = self._takes(way, request, names) or self._takes_over(function, way, request, names)
+            takes = self._takes(way, request, put) or self._takes_over(function, way, request, names)
             if takes and way.place in self._told(function, request):
                 empty = self._unasked(function, request, names, way.node)
                 if empty is not None:
@@ -429,9 +430,9 @@ def _says_again(anatomy: Anatomy, function: Scope, request: cst.Call, text: cst.
     return any(isinstance(part, cst.Name) and part.value in asked for part in walk(text) if part not in counted)
 
 
-def _derived(anatomy: Anatomy, function: Scope, request: cst.Call) -> set[str]:
-    """The names that are made of a reply: none that is there before it."""
-    names, module = ReplyPlaces(anatomy).derived(function, request), anatomy.module
+def _derived(anatomy: Anatomy, function: Scope, request: cst.Call, *, put: bool = False) -> set[str]:
+    """The names that are made of a reply, with `put` also of what it is put into: none that is there before it."""
+    names, module = ReplyPlaces(anatomy).derived(function, request, put=put), anatomy.module
 
     def is_made(value: cst.CSTNode) -> bool:
         return module.inside(request, value) or module.before(request, value)

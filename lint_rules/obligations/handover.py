@@ -311,18 +311,29 @@ class _Search:
         """Whether a function of the project stores the list elsewhere: not one that only edits it."""
         views = self._views(slot)
         stored = self.anatomy.transcript.at(call)
-        if any(one.slot is not None and one.slot not in views and one.kind != "cut" for one in stored):
+        elsewhere = (one.slot for one in stored if one.slot is not None and one.kind != "cut")
+        if any(
+            slot not in views and self.late.may_last(slot, self.anatomy.module.scope_of[call].function)
+            for slot in elsewhere
+        ):
             return True
         got = {s for s, value in there.facts.slots.bindings(call, callee) if self._holds(value, slot)}
         for node in callee.nodes:
             made = type(node) is cst.Call and ex.called_name(node)[:1].isupper()
             if type(node) is cst.Call and there.keeps(node) and not (made or is_logging(node)):
                 if any(there.facts.slots.names_any(arg.value, got) for arg in node.args):
-                    return there.facts.slots.of(ex.receiver(node) or node) not in got
+                    kept = there.facts.slots.of(ex.receiver(node) or node)
+                    if kept is None or not self._goes_with(there, callee, kept):
+                        return kept not in got
             elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, (cst.Attribute, cst.Subscript)):
                 if there.facts.slots.names_any(node.value, got):
                     return True
         return False
+
+    def _goes_with(self, there: Anatomy, callee: Scope, slot: Slot) -> bool:
+        """Whether something is made in a function, and is gone with it, if that does not give it back."""
+        made = there.facts.assigned(slot) if slot[:2] == ("var", callee) else []
+        return bool(made) and all(map(Lasting(there).is_new, made))
 
     def _holds(self, value: cst.BaseExpression, slot: Slot) -> bool:
         """Whether a value is the list or made of it: a slice, a copy, a comprehension, also by another name."""
@@ -396,7 +407,7 @@ class _Search:
             yield closed
         elif (
             told is None
-            and not around
+            and (not around or again.path(starts, {flow.exit}, ends | given_back, exceptions=False) is None)
             and given_back.issubset(self.anatomy.points(function, function.nodes_of(cst.Return)))
         ):
             yield from self._thrown(again, slot, stored, handovers, barred)

@@ -271,7 +271,7 @@ def _rewritten(anatomy: Anatomy, guard: cst.Try) -> cst.CSTNode | None:
     read = _read_in(anatomy, guard)
     for function in anatomy.module.functions if read else ():
         for save in storage.saves(function):
-            if function is not reader and any(place.is_rewritten_at(save.place) for place in read):
+            if function is not reader and any(place.may_be(save.place) for place in read):
                 return save.node
     return None
 

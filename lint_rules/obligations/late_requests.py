@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 import libcst as cst
 
@@ -79,12 +79,18 @@ class LateRequests:
 
     def given_back(self, function: Scope) -> list[cst.Return]:
         """Where a function gives back what tools gave it, in whatever that was put."""
-        anatomy, places = self._anatomy, ReplyPlaces(self._anatomy)
-        asks, results = anatomy.turns.requests(function), self.results(anatomy, function)
-        names = {str(slot[2]) for _, slot in results if slot is not None and slot[0] == "var"}
-        for node, _ in results:
-            names |= places.derived(function, node, put=True, others=asks)
+        names = self.held(function)
         return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
+
+    def held(self, function: Scope, places: Iterable[Slot] = ()) -> set[str]:
+        """The names of a function that hold what tools gave it, or what is at some places, in whatever that was put."""
+        anatomy, derived = self._anatomy, ReplyPlaces(self._anatomy).derived
+        asks, results = anatomy.turns.requests(function), self.results(anatomy, function)
+        slots = [*places, *(slot for _, slot in results if slot is not None)]
+        names = {str(slot[2]) for slot in slots if slot[0] == "var"}
+        for node in [node for node, _ in results if node not in asks]:
+            names |= derived(function, node, put=True, others=asks)
+        return names | derived(function, function.node, put=True, others=asks, known=names) if names else names
 
     def told_alike(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.CSTNode]:
         """Where what is told at some places is told anything, by one function or object, or in one list or table."""
@@ -143,8 +149,19 @@ class LateRequests:
         place, lasting = self._anatomy.aliases.of(slot), Lasting(self._anatomy)
         root = root_object(place)
         made = self._anatomy.facts.assigned(root) if root[:2] == ("var", function) else []
-        new = bool(made) and all(map(lasting.is_new, made))
+        if root[0] == "return":
+            made = [node.value for node in root[1].nodes_of(cst.Return) if node.value is not None]
+        new = bool(made) and all(lasting.is_new(value) or self._is_read_out(value) for value in made)
         return not new or self._anatomy.aliases.is_lasting(place, function)
+
+    def _is_read_out(self, value: cst.BaseExpression) -> bool:
+        """Whether a function of the project gives what it has read in rows, and no list of its own that has them."""
+        call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+        found = body(self._anatomy, call) if isinstance(call, cst.Call) else None
+        if found is None or not self._anatomy.resources.of(call).read:  # type: ignore[arg-type]
+            return False
+        aliases = found[0].aliases
+        return not aliases.is_lasting(aliases.of(("return", found[1])), found[1])
 
     def keeps_first(self, call: cst.Call) -> bool:
         """Whether what a call runs puts the results that it is handed into what lasts, before it asks."""
@@ -231,7 +248,10 @@ def seen_from(there: Anatomy, call: cst.Call, inner: Anatomy, function: Scope, s
         renewed = any(map(_is_copy, inner.facts.assigned(root)))
         bound = {} if renewed else dict(inner.facts.slots.bindings(call, function))
         given = bound.get(root)
-        place = there.facts.slots.of(given) if given is not None else None
+        made = given is None or (
+            not isinstance(given, (cst.Name, cst.Attribute, cst.Subscript)) and Lasting(there).is_new(ex.inner(given))
+        )
+        place = there.facts.slots.of(given) if given is not None and not made else None
         return moved(slot, root, place) if place is not None else None
     if root[0] != "attr" or there is inner:
         return slot if root[0] == "attr" or root[1] is inner.module.top else None

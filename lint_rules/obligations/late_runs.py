@@ -17,10 +17,12 @@ from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.foreign_stores import store_of
 from lint_rules.anatomy.turns.lasting import Lasting
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds, is_read
 from lint_rules.anatomy.turns.turns import MOST_REQUESTS
+from lint_rules.anatomy.values.slots import Slot, whole_of
 from lint_rules.obligations.again import Again
 from lint_rules.obligations.late_requests import LateRequests, fails_to
+from lint_rules.obligations.storing import stores_any
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.graph import Point
@@ -28,6 +30,8 @@ from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 from lint_rules.syntax.twins import Unplaced
 from lint_rules.syntax.walk import walk
+
+_PLACES = (cst.Name, cst.Attribute, cst.Subscript)
 
 
 @record
@@ -79,22 +83,26 @@ class _Search:
     def of(self, function: Scope, run: cst.Call) -> Iterator[LateRun]:
         again, here = Again(self.anatomy, function), self.anatomy.points(function, [run])
         elsewhere = self.late.runs_tools(run)
-        late = elsewhere or (self.anatomy.turns.escapes(run) and self._is_late(again, here))
+        late = elsewhere or (self.anatomy.turns.may_fail(run) and self._is_late(again, here))
         told = self._told(function, run) if late else []
         if not told or (self._is_kept_within if elsewhere else self._is_kept_here)(function, run, told):
             return
         told = [node for node in told if again.leads(here, set(again.points(node)), exceptions=False)]
-        wanted = {head: node for node in told for head in (node, *self._headers(function, node, run))}
+        wanted = [head for node in told for head in self._headers(function, node, run)]
         same = self.late.told_alike(function, told)
         begins = {n for n in same if self.anatomy.module.before(n, run)}  # of the next turn
         given_back = [] if elsewhere else self.late.given_back(function)
-        barred = set(
-            self.anatomy.points(function, [*told, *wanted, *given_back, *(n for n in same if n not in begins)])
-        )
+        tells = [*told, *(n for n in same if n not in begins)]
+        around = self.anatomy.points(function, [*wanted, *given_back])
+        barred = {*self.anatomy.points(function, tells), *around}
         next_turn = self.anatomy.points(function, [*begins, *self._loads(function, run)])
         ends = {again.graph.raises, again.graph.exit, *next_turn}
+        taken = set() if elsewhere or self.anatomy.turns.escapes(run) else {again.graph.raises}
         fails = bool(told) and (self.late.fails(run) or not elsewhere)
-        if fails and fails_to(again, self.late.points(again, run), ends, barred):
+        kept = (
+            {*self.anatomy.points(function, self._telling_results(function, run, tells)), *around} if fails else set()
+        )
+        if fails and fails_to(again, self.late.points(again, run), ends - taken, kept):
             yield LateRun(run, told[-1], "error" if elsewhere else "request", run)
             return
         ways = [*function.nodes_of(cst.Yield), *self._sends(function, run)] if told and elsewhere else []
@@ -104,6 +112,33 @@ class _Search:
                 if again.leads(points, barred, exceptions=False) and fails_to(again, points, ends, barred):
                     yield LateRun(run, told[-1], "yield" if isinstance(node, cst.Yield) else "send", node)
                     return
+
+    def _telling_results(self, function: Scope, run: cst.Call, told: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+        """Where what lasts may be told of results that were there before a request failed.
+
+        Not where a handler tells of something else alone: that it has failed, or what another model says.
+        """
+        slots, own, base = self.anatomy.facts.slots, self.anatomy.module.self_name(function), ex.receiver(run)
+        runner = slots.of(base) if base is not None and ex.dotted(base) != own else None
+        kept = {*self.late.kept(run), *([runner] if runner is not None else [])}
+        places = {part for slot in kept for part in whole_of(slot)}
+        names, derived = self.late.held(function, places), self.places.derived
+        given, joined = derived(function, run), function.nodes_of(cst.AugAssign)
+        put = derived(function, run, put=True) - given  # what something was put into each time
+        put |= {name for node in joined for name in ex.target_names(node.target) if name in given}
+        local: list[Slot] = [("var", function, name) for name in put & function.bound]
+        names |= {slot[2] for slot in local if self.lasting.keeps(self.anatomy.aliases.of(slot)) is None}
+        caught = [each.name.name for each in function.nodes_of(cst.ExceptHandler) if each.name is not None]
+        errors = {name for each in caught for name in ex.target_names(each)}
+        for node in told:
+            if not any(isinstance(outer, cst.ExceptHandler) for outer in self.anatomy.module.ancestors(node)):
+                yield node
+                continue
+            parts = [part for part in walk(node) if isinstance(part, _PLACES)]
+            alone = isinstance(node, cst.Call) and not node.args
+            of_error = any(isinstance(part, cst.Attribute) and ex.dotted(part.value) in errors for part in parts)
+            if alone or of_error or any(slots.of(part) in places or is_read(part, names) for part in parts):
+                yield node
 
     def _is_late(self, again: Again, here: list[Point]) -> bool:
         """Whether tools that the function runs itself have run when a request is made."""
@@ -223,15 +258,14 @@ class _Search:
         return any(not made.isdisjoint(self.resources.of(node).made) for node in rows) or self._stores(run)
 
     def _stores(self, run: cst.Call) -> bool:
-        """Whether a run itself puts something into what lasts: a store, or what a start of the program reads."""
+        """Whether a run itself puts something of the talk into what lasts: what its tools keep is another matter."""
         found, seen = body(self.anatomy, run), set[Scope]()
         queue = [found] if found is not None else []
         for there, function in queue:
             for here in there.calls.reachable(function) - seen:
                 seen.add(here)
-                saves = (save for save in there.storage.saves(here) if save.outside)
                 stores = (store_of(there, call, here) for call in here.nodes_of(cst.Call))
-                if any(there.storage.is_read(save.place) for save in saves) or there.stored_turns.of(here):
+                if stores_any(there, here) or there.stored_turns.of(here):
                     return True
                 if any(store is not None and store.grows for store in stores):
                     return True

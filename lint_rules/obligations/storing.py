@@ -21,7 +21,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -88,6 +88,12 @@ def _does_any(anatomy: Anatomy, asked: tuple[Scope, Way]) -> bool:
     storing = _storing(anatomy, anatomy.module.top)
     run = (call for here in anatomy.calls.reachable(asked[0]) for call in here.nodes_of(cst.Call))
     return any(found is not None and found.way == asked[1] for found in map(storing.of, run))
+
+
+def stores_any(anatomy: Anatomy, function: Scope) -> bool:
+    """Whether a function itself stores a history or a message, by what its own file knows."""
+    storing = _storing(anatomy, anatomy.module.top)
+    return any(found is not None and found.way == "store" for found in map(storing.of, function.nodes_of(cst.Call)))
 
 
 @kept
@@ -167,7 +173,7 @@ class Storing:
         if _STORES.search(name) and self._outward(call, owner) and self._is_store(call):
             return self._stored(call)
         if _LOADS.search(name) and self._outward(call, owner):
-            runs = body(self.anatomy, call)
+            runs = self._runs(call)
             return self._loaded(call) if runs is None or _does_any(runs[0], (runs[1], "load")) else None
         return None
 
@@ -176,9 +182,14 @@ class Storing:
 
         Of code that is not at hand its name tells.
         """
-        runs = body(self.anatomy, call)
+        runs = self._runs(call)
         is_read = runs is None or self._resources.is_read_again(call) or any(self._resources.readers(call))
         return is_read and (runs is None or _does_any(runs[0], (runs[1], "store")))
+
+    def _runs(self, call: cst.Call) -> tuple[Anatomy, Scope] | None:
+        """What a call runs, as far as it is at hand: of one that a base only declares, nobody knows."""
+        runs = body(self.anatomy, call)
+        return runs if runs is not None and not says_only(runs[1]) else None
 
     def _is_written_by_model(self, call: cst.Call) -> bool:
         """Whether a text is decoded that a model has just written: who takes it apart loads nothing."""

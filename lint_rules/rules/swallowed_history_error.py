@@ -64,9 +64,9 @@ handler only goes on to an empty list before or behind it: it is written by the 
 that writes the file, key or row from which it is loaded. Or where the history is put into an object that was made just
 before, also by the method that made it, and is empty then. In a tuple it is one in the place where histories are given.
 Empty is also a fresh document with an empty list in it, a copy of a constant or the result of a function that gives
-one, and an object made from nothing; None counts where who gets it begins anew. All rows of a key that are taken out
-and put in again are written over, too; a column of a row is not, by another one. A handler that moves or copies the
-file first is none.
+one, and an object made from nothing but its key; None counts where who gets it begins anew. All rows of a key that are
+taken out and put in again are written over, too; a column of a row is not, by another one. A handler that moves or
+copies the file first is none.
 
 ## Known problems
 What a store does whose class is not at hand is known by its name only. A store that is a mere copy for people (an

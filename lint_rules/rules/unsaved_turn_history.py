@@ -105,9 +105,10 @@ Agents SDK), as long as no session or thread of the library keeps the turn. What
 lives on) is told behind it of what it gives, or puts into what it is handed. Reported is an error of a later request
 that leaves the run and comes to the end past that, or in a loop to the next turn, which loads the talk again or begins
 it with its question; in a generator a `yield` before it, also one of the run that is handed out (`yield from`); and a
-call before it that is awaited and sends the answer, whose error leaves the function. Silent: the run itself puts
-something into what lasts, or takes the errors of its requests; each piece is told as it comes. A test for the last word
-that the run yields counts as its end.
+call before it that is awaited and sends the answer, whose error leaves the function. A handler that tells what lasts of
+something else alone (an excuse, what another model says) keeps nothing of the tools. Silent: the run itself puts
+something of the talk into what lasts (what its tools keep is another matter), or takes the errors of its requests; each
+piece is told as it comes. A test for the last word that the run yields counts as its end.
 
 For a summary: the request is made of a history, and the list that takes the place of that (an attribute, a global, an
 entry of one, all of a list that was handed over, or what a caller goes on with) has a message with the reply, and not

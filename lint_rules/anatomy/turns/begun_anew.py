@@ -10,7 +10,7 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import made_class
 from lint_rules.anatomy.program.handlers import is_neutral
-from lint_rules.anatomy.values.slots import Slot, is_method
+from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope
@@ -56,7 +56,15 @@ def _is_made_empty(anatomy: Anatomy, call: cst.Call) -> bool:
         source = handed[0] if handed else base
         return source is not None and is_begun_anew(anatomy, source)
     is_class = anatomy.module.imports.resolve(ex.dotted(call.func) or "").startswith("collections.")
-    return (anatomy.facts.slots.constructed(call) is not None and not call.args) or (is_class and not handed)
+    if anatomy.facts.slots.constructed(call) is not None:
+        return all(_is_key(anatomy, arg.value) for arg in call.args)
+    return is_class and not handed
+
+
+def _is_key(anatomy: Anatomy, value: cst.BaseExpression) -> bool:
+    """Whether a value is what a function is handed to tell which of many it is about: `Talk(guest=guest)`."""
+    slot = anatomy.facts.slots.of(value) if isinstance(value, cst.Name) else None
+    return slot is not None and is_parameter(slot) and not anatomy.facts.assigned(slot) and not anatomy.facts.of(slot)
 
 
 _MAKERS = frozenset({"__init__", "__post_init__", "__new__"})

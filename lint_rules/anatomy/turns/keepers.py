@@ -15,7 +15,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope, parameters, says_only
 
 Role = Literal["read", "rewrite", "grow"]
 _GROWERS = frozenset({"append", "extend"})
@@ -151,8 +151,11 @@ _IN_MEMORY = frozenset(
 
 
 def may_fail(method: Scope) -> bool:
-    """Whether more than a list or dict in memory is changed: something is awaited, raised, opened, or run elsewhere."""
-    return any(
+    """Whether more than a list or dict in memory is changed: something is awaited, raised, opened, or run elsewhere.
+
+    So may what takes the place of a method that only says what others do.
+    """
+    return says_only(method) or any(
         isinstance(node, (cst.Raise, cst.Await, cst.With))
         or (isinstance(node, cst.Call) and ex.called_name(node) not in _IN_MEMORY)
         for node in method.nodes

@@ -194,9 +194,9 @@ def _within(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[Touched]:
 
 
 def _run_by(anatomy: Anatomy, function: Scope, hops: int) -> Iterator[tuple[Anatomy, Scope]]:
-    """A function, what it calls in its file, and from there in others."""
+    """A function, what it calls in its file or hands on, `run(write)`, and from there in others."""
     slots = anatomy.facts.slots
-    for here in anatomy.calls.reachable(function):
+    for here in anatomy.calls.may_run(function):
         yield anatomy, here
         for call in here.nodes_of(cst.Call) if hops > 1 else ():
             found = run_elsewhere(anatomy, call) if slots.callee(call) is None and not is_logging(call) else None
@@ -314,7 +314,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
             if isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
                 is_made = isinstance(outer, cst.Call) and outer.func is node
                 (made if is_made else read).add(row)
-                if isinstance(outer, cst.Attribute):  # `Message.objects.create(...)`
+                if isinstance(outer, cst.Attribute) and _may_make(anatomy, node):
                     made.add(row)
     if (row := _row(anatomy, call.func)) is not None:
         made.add(row)
@@ -327,6 +327,19 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     return Touched(
         frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over), put=put, got=objects - put
     )
+
+
+def _may_make(anatomy: Anatomy, row: cst.CSTNode) -> bool:
+    """`Message.objects.create(...)`: whether what is read of a class of rows may make one.
+
+    A column does not, in what picks or orders rows: `select(Message).order_by(Message.created_at.asc())`.
+    """
+    parent, steps = anatomy.module.parent, 0
+    while isinstance(outer := parent[row], cst.Attribute):
+        row, steps = outer, steps + 1
+    if isinstance(outer, cst.Call) and outer.func is row:
+        return bool(outer.args) and not isinstance(parent[outer], cst.Arg)
+    return isinstance(outer, cst.Arg) and steps > 1  # `in_thread(Message.objects.create)`
 
 
 def _may_be_keyed(anatomy: Anatomy, call: cst.Call) -> bool:

@@ -20,7 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.module import Scope, SourceModule, parameters
+from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
@@ -44,6 +44,8 @@ _HOLE = re.compile(r"\?|%s|%\(\w+\)s|\$\d+|(?<!:):[a-z_]\w*", re.I)
 _FETCHES = frozenset({"fetchone", "fetchall", "first", "one", "one_or_none", "scalar", "scalar_one", "mappings"})
 _DUMPS = frozenset({"json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
 _PATHS = frozenset({"Path", "PurePath", "str", "fspath"})
+_UNNAMED = frozenset({"mkstemp", "NamedTemporaryFile"})
+_OPENS = frozenset({"open", "fdopen", "NamedTemporaryFile"})
 _RENAMES = frozenset({"replace", "rename", "renames", "move"})
 _GUARDS = frozenset({"watch", "flock", "lockf", "with_for_update", "select_for_update", "start_transaction"})
 _GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bserializable\b", re.I)
@@ -410,27 +412,34 @@ class Storage:
     def _file(self, path: cst.BaseExpression, function: Scope) -> Place:
         """A file that is written, under the name that it has in the end: `os.replace(beside, path)`.
 
-        Or `beside.replace(path)`; what is read is read under the name that it has by then.
+        Or `beside.replace(path)`; what is read is read under the name that it has by then. So for one of no name.
         """
-        form = self.form(path, function)
+        form, unnamed = self.form(path, function), self._is_unnamed(path)
         for call in function.nodes_of(cst.Call):
             if ex.called_name(call) in _RENAMES:
                 ends = [*ex.positional(call)]
                 if len(ends) == 1 and (base := ex.receiver(call)) is not None:
                     ends.insert(0, base)
-                if len(ends) == 2 and self.form(ends[0], function) == form:
+                if len(ends) == 2 and (unnamed or self.form(ends[0], function) == form):
                     form = self.form(ends[1], function)
                     break
         return _named(form)
 
+    def _is_unnamed(self, path: cst.BaseExpression) -> bool:
+        """Whether a file is one that the system finds a name for: `handle, beside = mkstemp()`."""
+        made = [path, *(value for value, _ in self._named(path))] if isinstance(path, cst.Name) else [path]
+        return any(isinstance(value, cst.Call) and ex.called_name(value) in _UNNAMED for value in made)
+
     def _opened(self, handle: cst.BaseExpression, function: Scope, modes: str) -> cst.BaseExpression | None:
         """The path of an open file: of `open(path)` itself, or of the `with open(path) as f` around."""
         for value in [ex.inner(handle), *self._entered(handle, function)]:
-            if not isinstance(value, cst.Call) or ex.called_name(value) != "open":
+            if not isinstance(value, cst.Call) or ex.called_name(value) not in _OPENS:
                 continue
+            if ex.called_name(value) == "NamedTemporaryFile":
+                return value if "w" in modes else None
             base = ex.receiver(value)
             opened = ex.dotted(base) if base is not None else None
-            of_path = base is not None and opened not in {"io", "codecs", "aiofiles", "anyio", "builtins"}
+            of_path = base is not None and opened not in {"io", "os", "codecs", "aiofiles", "anyio", "builtins"}
             mode = ex.text(ex.argument(value, "mode", 0 if of_path else 1) or cst.SimpleString('"r"')) or ""
             if any(letter in mode for letter in modes):
                 return base if of_path else ex.argument(value, "file", 0)
@@ -634,8 +643,13 @@ class Storage:
     # -- what a call runs -------------------------------------------------------------------------------------
 
     def run(self, call: cst.Call) -> tuple[Storage, Scope, dict[str, cst.BaseExpression]] | None:
-        """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`."""
+        """The function of the project that a call runs, and what its parameters get; also `to_thread(load, key)`.
+
+        None for a method that only says what others do: it is not known what takes its place.
+        """
         found = self.callee(call.func)
+        if found is not None and says_only(found[1]):
+            return None
         if found is not None:
             anatomy, method = found
             given = {slot[2]: value for slot, value in self.facts.slots.bindings(call, method) if slot[0] == "var"}

@@ -264,7 +264,7 @@ class StoredTurns:
                     continue
                 taken, slot = self._taken(function, ask, past), self._store(load, outer)
                 saves = [save for save in told if holds(_given(save), ask, taken)]
-                saves = [save for save in saves if _shares_key(load, save, given)]
+                saves = [save for save in saves if self._shares_key(load, save, given)]
                 kept = [save for save in saves if self._is_one(load, save, ask, function, outer)]
                 if ex.receiver(load) is not None and self._receiver(load, outer) is None:  # of this run: but its rows
                     read = self._resources.of(load).read
@@ -553,8 +553,29 @@ class StoredTurns:
     def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded."""
         return holds(_given(call), ask, taken) and (
-            _shares_key(load, call) or _whole(call, self._holders(load) & taken) is not None
+            self._shares_key(load, call) or _whole(call, self._holders(load) & taken) is not None
         )
+
+    def _shares_key(
+        self, one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None
+    ) -> bool:
+        """Whether two calls are given the same name or attribute; or the first gets none, but what is always the same.
+
+        `given` says what the names of the other one stand for where the first is called.
+        """
+        keys = {ex.dotted(node) for value in _given(one) for node in _plain(value) if self._is_of_run(node)}
+        told = [node for value in _given(other) for node in _plain(value)]
+        if given is not None:
+            told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
+        return not keys or any(ex.dotted(node) in keys for node in told)
+
+    def _is_of_run(self, node: cst.BaseExpression) -> bool:
+        """Whether something may be another one in each run: not what the file has for all, as the length of a talk."""
+        scope, root = self._module.scope_of[node], node
+        while isinstance(root, cst.Attribute):
+            root = root.value
+        is_name = isinstance(root, cst.Name) and scope.function.kind != "module"
+        return not is_name or self._module.scope_binding(scope, root.value) is not self._module.top  # type: ignore[attr-defined]
 
     # -- whether both mean one history --------------------------------------------------------------------------
 
@@ -817,18 +838,6 @@ def _whole(save: cst.Call, past: set[str]) -> cst.Name | None:
         elif isinstance(value, cst.Name) and value.value in past:
             return value
     return None
-
-
-def _shares_key(one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None) -> bool:
-    """Whether two calls are given the same name or attribute; or the first gets none.
-
-    `given` says what the names of the other one stand for where the first is called.
-    """
-    keys = {ex.dotted(node) for value in _given(one) for node in _plain(value)}
-    told = [node for value in _given(other) for node in _plain(value)]
-    if given is not None:
-        told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
-    return not keys or any(ex.dotted(node) in keys for node in told)
 
 
 def _plain(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
