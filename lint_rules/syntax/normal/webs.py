@@ -255,12 +255,12 @@ class _Webs:
     def _while(self, line: Any, state: State) -> State:
         head = self._evaluated(state | self._bound(line), line.test)
         self._block(line.body, head)
-        return self._block(line.orelse, head)
+        return head | self._block(line.orelse, head)  # a `break` passes by the `else`
 
     def _for(self, line: Any, state: State) -> State:
         head = self._evaluated(state, line.iter) | self._bound(line)
         self._block(line.body, self._evaluated(head, line.target))
-        return self._block(line.orelse, head)
+        return head | self._block(line.orelse, head)
 
     def _with(self, line: Any, state: State) -> State:
         for item in line.items:
