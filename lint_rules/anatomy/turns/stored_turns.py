@@ -264,7 +264,7 @@ class StoredTurns:
                     continue
                 taken, slot = self._taken(function, ask, past), self._store(load, outer)
                 saves = [save for save in told if holds(_given(save), ask, taken)]
-                saves = [save for save in saves if _shares_key(load, save, given)]
+                saves = [save for save in saves if self._shares_key(load, save, given)]
                 kept = [save for save in saves if self._is_one(load, save, ask, function, outer)]
                 if ex.receiver(load) is not None and self._receiver(load, outer) is None:  # of this run: but its rows
                     read = self._resources.of(load).read
@@ -550,10 +550,29 @@ class StoredTurns:
         is_row = isinstance(base, cst.Name) and base.value in self._holders(load) & taken
         return is_row and ex.called_name(call) in {"save", "asave"} and bool(self._resources.of(load).read)
 
+    def _shares_key(
+        self, one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None
+    ) -> bool:
+        """Whether two calls are given the same name or attribute; or the first gets none, but what is one for all runs.
+
+        `given` says what the names of the other one stand for where the first is called.
+        """
+        keys = {ex.dotted(node) for value in _given(one) for node in _plain(value) if not self._is_one_for_all(node)}
+        told = [node for value in _given(other) for node in _plain(value)]
+        if given is not None:
+            told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
+        return not keys or any(ex.dotted(node) in keys for node in told)
+
+    def _is_one_for_all(self, node: cst.BaseExpression) -> bool:
+        """`LINES_IN_PROMPT`, `settings.lines`: a global, or a part of one."""
+        root = ex.owner(node)
+        scope = self._module.scope_of[node].function
+        return isinstance(root, cst.Name) and self._module.scope_binding(scope, root.value) is self._module.top
+
     def _is_told(self, call: cst.Call, load: cst.Call, ask: cst.Call, taken: set[str]) -> bool:
         """Whether a call is handed what the model has said, and the key of what was loaded."""
         return holds(_given(call), ask, taken) and (
-            _shares_key(load, call) or _whole(call, self._holders(load) & taken) is not None
+            self._shares_key(load, call) or _whole(call, self._holders(load) & taken) is not None
         )
 
     # -- whether both mean one history --------------------------------------------------------------------------
@@ -817,18 +836,6 @@ def _whole(save: cst.Call, past: set[str]) -> cst.Name | None:
         elif isinstance(value, cst.Name) and value.value in past:
             return value
     return None
-
-
-def _shares_key(one: cst.Call, other: cst.Call, given: Mapping[str, cst.BaseExpression] | None = None) -> bool:
-    """Whether two calls are given the same name or attribute; or the first gets none.
-
-    `given` says what the names of the other one stand for where the first is called.
-    """
-    keys = {ex.dotted(node) for value in _given(one) for node in _plain(value)}
-    told = [node for value in _given(other) for node in _plain(value)]
-    if given is not None:
-        told = [part for node in told for part in _plain(given.get(ex.dotted(node) or "", node))]
-    return not keys or any(ex.dotted(node) in keys for node in told)
 
 
 def _plain(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
