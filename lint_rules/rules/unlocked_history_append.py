@@ -56,7 +56,8 @@ the write, on an object that they share, and the write must be able to do harm: 
 or, between threads, take the last message away, which may be another's. A history that is read, then rewritten after an
 `await` or a model call from what was read, is reported when somebody else can write meanwhile: not where the model is
 asked by what holds the event loop; in a thread they can at any time, so that a rewrite by the methods of an object
-(`log.replace(kept)` of what `log.all()` gave) needs no wait to be one. So is a mark of how far the history was read, if
+(`log.replace(kept)` of what `log.all()` gave) needs no wait to be one. So is one that is emptied when the model has
+been asked about it, and its answer was not put there: a digest. So is a mark of how far the history was read, if
 it is set to the length that the history has after the wait. So is one that a handler loads from a file, a key, a
 table's row, a document or a store of the project, and saves there as a whole, with no lock from the load to the save:
 two requests of one session load the same list, and the later save is all that stays. What a function loads and saves
@@ -282,8 +283,9 @@ def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     if rewrite.wait is None:
         message = f"`{rewrite.name}` is rewritten from what was read in line {line}: {schedules.LOST}"
     else:
+        how = "emptied, with" if rewrite.emptied else "rewritten from"
         message = (
-            f"`{rewrite.name}` is rewritten from what was read in line {line}, before"
+            f"`{rewrite.name}` is {how} what was read in line {line}, before"
             f" {rewrite.waited}: messages that were added meanwhile are lost"
         )
     notes = [Note(rewrite.read, "read here"), _other(rewrite)]
