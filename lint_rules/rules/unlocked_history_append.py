@@ -72,9 +72,11 @@ summary)`) rebinds it where it is called.
 Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
 found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one
 run takes out of a history while the turn of another may wait for the model. It empties the history, by a command or
-after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it takes the last
-message back, which by then may be the other's question. A message that is taken out itself (`talk.remove(question)`) is
-the run's own. A test whether there is a history (`if key in talks: talks[key] = []`) keeps nobody away.
+after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it deletes the
+rows, all that have what the turn loads them by, where its question is stored before its answer comes; or it takes the
+last message back, which by then may be the other's question. A message that is taken out itself
+(`talk.remove(question)`) is the run's own. A test whether there is a history (`if key in talks: talks[key] = []`) keeps
+nobody away.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
@@ -121,7 +123,7 @@ from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.creations import Creation, creations
 from lint_rules.anatomy.turns.cursors import Cursor, cursors
 from lint_rules.anatomy.turns.races import Races
-from lint_rules.anatomy.turns.resets import Reset, resets_beside
+from lint_rules.anatomy.turns.resets import Reset, resets_beside, stores_emptied
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -150,7 +152,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for made in creations(races):
         reported.add(made.node)
         yield _made_twice(anatomy, made)
-    for reset in resets_beside(anatomy) if races.starts else ():
+    for reset in (*resets_beside(anatomy), *stores_emptied(anatomy)) if races.starts else ():
         if reset.node not in reported and (reset.slot, reset.function) not in told and not _left(common, reset.slot):
             reported.add(reset.node)
             told.add((reset.slot, reset.function))
