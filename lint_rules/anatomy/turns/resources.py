@@ -31,8 +31,10 @@ _WHERE = re.compile(r"\bwhere\b", re.I)
 _COLUMN = re.compile(r"(\w+)[\"`\]]?\s*=(?!=)")
 _NOT_ALL = re.compile(r"[<>]|\b(?:in|like|not|or|select|limit|between)\b", re.I)
 """Picks some of the rows of a key."""
-_NARROWS = frozenset({"exclude", "in_", "notin_", "not_in", "limit", "between", "like"})
-"""The same in a query. Source: SQLAlchemy, Django."""
+_NARROWS = frozenset(
+    {"exclude", "in_", "notin_", "not_in", "limit", "between", "like", "neq", "gt", "gte", "lt", "lte"}
+)
+"""The same in a query. Source: SQLAlchemy, Django, Supabase."""
 _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
@@ -319,7 +321,11 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     by: set[_Picked] = set()
     gone: set[_Picked] = set()
     base = ex.receiver(call)
+    root = base
+    while isinstance(root, (cst.Attribute, cst.Call)):
+        root = root.func if isinstance(root, cst.Call) else root.value
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
+    deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
     forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
@@ -338,19 +344,18 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
             if isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
                 is_made = isinstance(outer, cst.Call) and outer.func is node
                 (made if is_made else read).add(row)
-                if isinstance(outer, cst.Attribute):  # `Message.objects.create(...)`
+                if node is root and not deletes:  # `Message.objects.create(...)`
                     made.add(row)
     if (row := _row(anatomy, call.func)) is not None:
         made.add(row)
-    queried = _picked_by(inner)
-    if queried is not None and made <= read:
-        deletes = any(ex.called_name(one) == "delete" for one in inner)
-        (gone if deletes else by).update((row, queried) for row in read if row[:1].isupper())
+    named = _named_first(call)
+    if (columns := _picked_by(inner, whole=deletes)) is not None:
+        rows = [*named, *(row for row in read if row[:1].isupper())]
+        (gone if deletes else by).update((row, columns) for row in rows)
     outside.update(lasting_places(anatomy, _opened(call)))
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
-    named = _named_first(call)
     objects, put = objects | named, put | named if _takes_row(anatomy, call) else put
     picked = frozenset(by), frozenset(gone)
     return Touched(
@@ -366,20 +371,22 @@ def _picked_in(text: str, tables: Iterable[str], *, whole: bool = False) -> Iter
         yield from ((table.lower(), columns) for table in tables)
 
 
-def _picked_by(calls: Iterable[cst.Call]) -> frozenset[str] | None:
-    """The same of a query in calls: `filter(Line.talk == key)`, `filter(talk=key)`; None if not all rows are meant."""
+def _picked_by(calls: Iterable[cst.Call], *, whole: bool) -> frozenset[str] | None:
+    """The same of a query in calls: `filter(Line.talk == key)`, `filter(talk=key)`, `eq("talk", key)`."""
     columns: set[str] = set()
     for call in calls:
-        if ex.called_name(call) in _NARROWS:
+        if whole and ex.called_name(call) in _NARROWS:
             return None
         for arg in call.args:
             value = arg.value
             if arg.keyword is not None:
                 columns.add(arg.keyword.value)
             elif isinstance(value, cst.Comparison):
-                columns.add(ex.last_name(value.left))
-                if not isinstance(value.comparisons[0].operator, cst.Equal):
+                if whole and not isinstance(value.comparisons[0].operator, cst.Equal):
                     return None
+                columns.add(ex.last_name(value.left))
+        if ex.called_name(call) == "eq" and call.args and (column := ex.text(call.args[0].value)) is not None:
+            columns.add(column)
     return frozenset(columns)
 
 
