@@ -7,6 +7,7 @@ by then may be the question of the other.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -67,21 +68,20 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
 
 def stores_emptied(anatomy: Anatomy) -> Iterator[Reset]:
     """Where a function deletes the rows in which the question of a turn waits for its answer, one a function."""
-    beside, calls = _Beside(anatomy), anatomy.module.nodes_of(cst.Call)
-    gone = [(call, touched) for call in calls if (touched := anatomy.resources.of(call)).gone]
-    told: set[Scope] = set()
-    for turn, run in beside.stored() if gone else ():
-        waiting = _waiting(anatomy, turn)
-        for call, touched in gone:
-            function = anatomy.module.scope_of[call].function
-            alone = (
-                not touched.made and len({table for table, _ in touched.gone}) == 1
-            )  # no talk ends, none is rewritten
-            if function in told or not alone or not any(each.is_emptied_by(touched) for each in waiting):
+    beside = _Beside(anatomy)
+    waiting = [(turn, run, found) for turn, run in beside.stored() if (found := _waiting(anatomy, turn))]
+    for function in dict.fromkeys(here for reached in beside.reach.values() for here in reached) if waiting else ():
+        for call in function.nodes_of(cst.Call):
+            touched = anatomy.resources.of(call)
+            if touched.made or len({table for table, _ in touched.gone}) != 1:  # it writes them anew, or the talk ends
                 continue
-            start = beside.start_of(function, turn, run) if not beside.is_apart(call, function, turn) else None
-            if start is not None:
-                told.add(function)
+            met = (
+                (turn, start)
+                for turn, run, found in waiting
+                if any(each.is_emptied_by(touched) for each in found) and not beside.is_apart(call, function, turn)
+                if (start := beside.start_of(function, turn, run)) is not None
+            )
+            for turn, start in islice(met, 1):
                 yield Reset(call, function, turn.slot, turn, start, False)
 
 
