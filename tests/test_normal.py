@@ -164,6 +164,7 @@ def test_a_name_is_printed_as_the_program_has_it() -> None:
         "def f(r: T):\n    use(r)\n    r = h()\n    use(r)",
         "def f():\n    import r\n    use(r)\n    r = h()\n    use(r)",
         "def f():\n    for _ in xs:\n        _, r = g()\n        use(r)",
+        "def f():\n    for x in k():\n        r = x\n        break\n    else:\n        r = h()\n    use(r)",
     ],
 )
 def test_a_name_that_may_stand_for_either_stays(source: str) -> None:

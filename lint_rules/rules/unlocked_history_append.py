@@ -56,7 +56,8 @@ the write, on an object that they share, and the write must be able to do harm: 
 or, between threads, take the last message away, which may be another's. A history that is read, then rewritten after an
 `await` or a model call from what was read, is reported when somebody else can write meanwhile: not where the model is
 asked by what holds the event loop; in a thread they can at any time, so that a rewrite by the methods of an object
-(`log.replace(kept)` of what `log.all()` gave) needs no wait to be one. So is a mark of how far the history was read, if
+(`log.replace(kept)` of what `log.all()` gave) needs no wait to be one. So is one that is emptied when the model has
+been asked about it, and its answer was not put there: a digest. So is a mark of how far the history was read, if
 it is set to the length that the history has after the wait. So is one that a handler loads from a file, a key, a
 table's row, a document or a store of the project, and saves there as a whole, with no lock from the load to the save:
 two requests of one session load the same list, and the later save is all that stays. What a function loads and saves
@@ -71,9 +72,11 @@ summary)`) rebinds it where it is called.
 Two more forms: a conversation that the provider, or an object of its library, begins because a look into a registry
 found none, and that is stored there after a wait (two first messages begin two, and one is lost); and messages that one
 run takes out of a history while the turn of another may wait for the model. It empties the history, by a command or
-after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it takes the last
-message back, which by then may be the other's question. A message that is taken out itself (`talk.remove(question)`) is
-the run's own. A test whether there is a history (`if key in talks: talks[key] = []`) keeps nobody away.
+after an error of its own, or begins it anew, if that turn looks it up again to store the answer; or it deletes the
+rows, all that have what the turn loads them by, where its question is stored before its answer comes; or it takes the
+last message back, which by then may be the other's question. A message that is taken out itself
+(`talk.remove(question)`) is the run's own. A test whether there is a history (`if key in talks: talks[key] = []`) keeps
+nobody away.
 
 What runs concurrently may be seen in another file, where looplint was given the folder: handlers, threads and tasks
 there that call functions of this one, also through further files; and the base classes of this one's classes, of whose
@@ -120,7 +123,7 @@ from lint_rules.anatomy.turns.common_histories import ServedToAll
 from lint_rules.anatomy.turns.creations import Creation, creations
 from lint_rules.anatomy.turns.cursors import Cursor, cursors
 from lint_rules.anatomy.turns.races import Races
-from lint_rules.anatomy.turns.resets import Reset, resets_beside
+from lint_rules.anatomy.turns.resets import Reset, resets_beside, stores_emptied
 from lint_rules.anatomy.turns.rewrites import Rewrite, rewrites
 from lint_rules.anatomy.turns.unlocked import LOSING, Bare, NoLock, OutsideCall, Unlocked, unlocked
 from lint_rules.anatomy.values.slots import Slot, describe
@@ -149,7 +152,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     for made in creations(races):
         reported.add(made.node)
         yield _made_twice(anatomy, made)
-    for reset in resets_beside(anatomy) if races.starts else ():
+    for reset in (*resets_beside(anatomy), *stores_emptied(anatomy)) if races.starts else ():
         if reset.node not in reported and (reset.slot, reset.function) not in told and not _left(common, reset.slot):
             reported.add(reset.node)
             told.add((reset.slot, reset.function))
@@ -282,8 +285,9 @@ def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     if rewrite.wait is None:
         message = f"`{rewrite.name}` is rewritten from what was read in line {line}: {schedules.LOST}"
     else:
+        how = "emptied, with" if rewrite.emptied else "rewritten from"
         message = (
-            f"`{rewrite.name}` is rewritten from what was read in line {line}, before"
+            f"`{rewrite.name}` is {how} what was read in line {line}, before"
             f" {rewrite.waited}: messages that were added meanwhile are lost"
         )
     notes = [Note(rewrite.read, "read here"), _other(rewrite)]

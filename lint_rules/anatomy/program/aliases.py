@@ -182,13 +182,17 @@ class Aliases:
         return slot
 
     def _stored_at(self, slot: Slot, function: Scope) -> Slot | None:
-        """The lasting place that a name of a function is put into: `made = new(); self.talks[key] = made`."""
+        """The lasting place that a name of a function is put into: `made = new(); self.talks[key] = made`.
+
+        Also as a part of a dict: `talks[key] = {"talk": made, "at": now}`.
+        """
         for node in function.nodes_of(cst.Assign) if slot[0] == "var" and slot[1] is function else ():
-            if self.slots.of(node.value) == slot:
-                for target in ex.targets(node):
-                    place = self.slots.of(target)
-                    if place is not None and place != slot and self.is_lasting(place, function):
-                        return self.of(place)
+            parts = {"": node.value, **ex.dict_items(node.value)}
+            part = next((key for key, value in parts.items() if self.slots.of(value) == slot), None)
+            for target in ex.targets(node) if part is not None else ():
+                place = self.slots.of(target)
+                if place is not None and place != slot and self.is_lasting(place, function):
+                    return self.of(("member", place, part) if part else place)
         return None
 
     def is_new(self, node: cst.BaseExpression) -> bool:

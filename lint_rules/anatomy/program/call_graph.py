@@ -149,7 +149,7 @@ class CallGraph:
         return [node for each in lambdas for node in walk(each.body) if type(node) is cst.Call]
 
     def reachable(self, function: Scope) -> frozenset[Scope]:
-        """`function` and every function of this file it may run, through calls and nested functions it defines.
+        """`function` and every function of this file it runs: what it calls, and what it hands to a call that runs it.
 
         The last answer is kept: it is asked for each loop of a function.
         """
@@ -158,12 +158,22 @@ class CallGraph:
             queue = [function]
             while queue:
                 here = queue.pop()
-                for site in self.calls[here]:
-                    if site.callee not in seen:
-                        seen.add(site.callee)
-                        queue.append(site.callee)
+                new = {*(site.callee for site in self.calls[here]), *self._handed_over[here]} - seen
+                seen |= new
+                queue += new
             self._last = function, frozenset(seen)
         return self._last[1]
+
+    @cached_property
+    def _handed_over(self) -> dict[Scope, list[Scope]]:
+        """By function: those that it hands to calls which may well run them: `return in_session(read)`."""
+        found: dict[Scope, list[Scope]] = defaultdict(list)
+        module = self.facts.module
+        lambdas = [function for function in module.functions if function.kind == "lambda"]
+        for function in (*self.references, *lambdas):
+            for call in self._handed_to(function):
+                found[module.scope_of[call].function].append(function)
+        return found
 
     def may_run(self, function: Scope) -> set[Scope]:
         """What running `function` may set off: what it calls, defines, or hands on as a callback, thread or task."""

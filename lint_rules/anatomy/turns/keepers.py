@@ -133,8 +133,10 @@ def _done_itself(method: Scope) -> Role | None:
 
 
 def _is_list_of(value: cst.BaseExpression, names: set[str]) -> bool:
-    """A list made of a parameter or a slice: `list(messages)`, `self.h[-n:]`, `messages`."""
+    """A list made of a parameter or a slice, or an empty one: `list(messages)`, `self.h[-n:]`, `messages`, `[]`."""
     value = ex.inner(value)
+    if isinstance(value, cst.List) and not value.elements:
+        return True
     if ex.slice_of(value) is not None:
         return True
     if isinstance(value, cst.Call) and ex.called_name(value) in {"list", "deque"} and value.args:

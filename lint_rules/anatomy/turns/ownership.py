@@ -42,7 +42,8 @@ class Ownership:
         if isinstance(write.node, cst.Call):
             base = ex.receiver(write.node)
         elif isinstance(write.node, cst.Assign):
-            base = write.node.targets[0].target
+            target = write.node.targets[0].target  # `h[:] = new` writes to `h`
+            base = target.value if isinstance(target, cst.Subscript) and ex.slice_of(target) is not None else target
         return base is not None and self.is_own(base, write.function)
 
     def is_connection(self, function: Scope, name: str) -> bool:

@@ -7,14 +7,16 @@ by then may be the question of the other.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import methods_elsewhere
+from lint_rules.anatomy.messages.classes import body, methods_elsewhere
 from lint_rules.anatomy.messages.growth import grows, keeps_rules_only, pops_last, resets, takes_last
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
+from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.turns import Turn, are_answered
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_own, as_part_of, is_parameter, root_object, whole_of
@@ -64,6 +66,31 @@ def resets_beside(anatomy: Anatomy) -> Iterator[Reset]:
                 yield Reset(node, function, turn.slot, turn, start, last, tuple(other for other, _ in rest))
 
 
+def stores_emptied(anatomy: Anatomy) -> Iterator[Reset]:
+    """Where a function deletes the rows in which the question of a turn waits for its answer, one a function."""
+    beside = _Beside(anatomy)
+    waiting = [(turn, run, found) for turn, run in beside.stored() if (found := _waiting(anatomy, turn))]
+    for function in dict.fromkeys(here for reached in beside.reach.values() for here in reached) if waiting else ():
+        for call in function.nodes_of(cst.Call):
+            touched = anatomy.resources.of(call)
+            if touched.made or len({table for table, _ in touched.gone}) != 1:  # it writes them anew, or the talk ends
+                continue
+            met = (
+                (turn, start)
+                for turn, run, found in waiting
+                if any(each.is_emptied_by(touched) for each in found) and not beside.is_apart(call, function, turn)
+                if (start := beside.start_of(function, turn, run)) is not None
+            )
+            for turn, start in islice(met, 1):
+                yield Reset(call, function, turn.slot, turn, start, False)
+
+
+def _waiting(anatomy: Anatomy, turn: Turn) -> list[Touched]:
+    """Where the question of a turn lies while its answer is waited for."""
+    found = [(anatomy, turn.function), *filter(None, (body(anatomy, ask) for ask in turn.asks))]
+    return [touched for there, run in found for touched in there.stored_turns.waits_in(run)]
+
+
 class _Beside:
     """What runs beside the turns of one file."""
 
@@ -80,6 +107,14 @@ class _Beside:
             for turn in self.anatomy.turns.of(function) if run else ():
                 if not turn.kept and not turn.outside and (turn.tools or self._is_between(turn, run)):
                     yield turn, [start for start in run if not self.anatomy.turns.begins(turn, start.function)]
+
+    def stored(self) -> Iterator[tuple[Turn, list[Start]]]:
+        """Those that keep what was said outside of the program, with the starts that run each."""
+        for function in self.anatomy.module.functions:
+            run = self.races.starts_reaching(function) if function.kind == "function" else []
+            for turn in self.anatomy.turns.of(function) if run else ():
+                if turn.outside and not turn.kept:
+                    yield turn, run
 
     def _is_between(self, turn: Turn, run: list[Start]) -> bool:
         """Whether a question lies in the history while its answer is waited for: put there by the turn, or before."""

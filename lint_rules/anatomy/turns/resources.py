@@ -26,6 +26,15 @@ _STATEMENT = re.compile(r"\s*(?:select|insert|update|replace|delete|with)\b", re
 _SELECTED = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.I)
 _UPDATED = re.compile(r"\bupdate\s+[\"`\[]?(\w+)[\"`\]]?\s+set\b", re.I)
 _INSERTED = re.compile(r"\binto\s+[\"`\[]?(\w+)", re.I)
+_DELETED = re.compile(r"\s*delete\s+from\s+[\"`\[]?(\w+)", re.I)
+_WHERE = re.compile(r"\bwhere\b", re.I)
+_COLUMN = re.compile(r"(\w+)[\"`\]]?\s*=(?!=)")
+_NOT_ALL = re.compile(r"[<>]|\b(?:in|like|not|or|select|limit|between)\b", re.I)
+"""Picks some of the rows of a key."""
+_NARROWS = frozenset(
+    {"exclude", "in_", "notin_", "not_in", "limit", "between", "like", "neq", "gt", "gte", "lt", "lte"}
+)
+"""The same in a query. Source: SQLAlchemy, Django, Supabase."""
 _OF_FORM = frozenset({"encoding", "errors", "newline", "mode"})
 """Keywords of `open` that tell of no place."""
 _OPENS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes"})
@@ -39,12 +48,17 @@ _HOPS = 3
 """Into how many files a call is followed."""
 
 
+_Picked = tuple[str, frozenset[str]]
+"""A table, and the columns by which its rows are picked."""
+
+
 @record
 class Touched:
     """`outside`: keys and files; `read` and `made`: tables and classes of rows; `inside`: attributes and globals.
 
     `over`: tables of which rows are written over. That loses something only if it is more than a column of its own.
     `put` and `got`: objects of packages that are handed something under a key, and that give it.
+    `by` and `gone`: tables of which all rows are read, or deleted, that have some values in these columns.
     """
 
     outside: frozenset[str] = frozenset()
@@ -54,6 +68,8 @@ class Touched:
     over: frozenset[str] = frozenset()
     put: frozenset[str] = frozenset()
     got: frozenset[str] = frozenset()
+    by: frozenset[_Picked] = frozenset()
+    gone: frozenset[_Picked] = frozenset()
 
     @property
     def lies_outside(self) -> bool:
@@ -82,6 +98,10 @@ class Touched:
     def loads_from(self, save: Touched) -> bool:
         """Whether this call, or what it runs, takes rows or values from where `save` puts them."""
         return not self.read.isdisjoint(save.made) or not self.got.isdisjoint(save.put)
+
+    def is_emptied_by(self, other: Touched) -> bool:
+        """Whether the other one deletes all that this one reads, of a key or of all."""
+        return any(table == named and columns <= own for table, columns in other.gone for named, own in self.by)
 
     def is_put_back_by(self, save: Touched) -> bool:
         """Whether `save` writes over the rows that this call reads."""
@@ -184,6 +204,8 @@ def joined(touched: Iterable[Touched]) -> Touched:
         frozenset().union(*(part.over for part in parts)),
         frozenset().union(*(part.put for part in parts)),
         frozenset().union(*(part.got for part in parts)),
+        frozenset().union(*(part.by for part in parts)),
+        frozenset().union(*(part.gone for part in parts)),
     )
 
 
@@ -296,8 +318,11 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     read: set[str] = set()
     made: set[str] = set()
     over: set[str] = set()
+    by: set[_Picked] = set()
+    gone: set[_Picked] = set()
     base = ex.receiver(call)
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
+    deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
     forms = {arg.value for one in inner for arg in one.args if _says_form(one, arg)}
     for value in (*(arg.value for arg in call.args), *([base] if base is not None else [])):
@@ -310,22 +335,28 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
                 read.update(name.lower() for name in _SELECTED.findall(text))
                 made.update(name.lower() for name in _INSERTED.findall(text))
                 over.update(name.lower() for name in _UPDATED.findall(text))
+                by.update(_picked_in(text, _SELECTED.findall(text)))
+                gone.update(_picked_in(text, _DELETED.findall(text), whole=True))
             outside.update(text for text in texts if _is_key(text) and not (node in names and text.isidentifier()))
             if isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
                 is_made = isinstance(outer, cst.Call) and outer.func is node
                 (made if is_made else read).add(row)
-                if isinstance(outer, cst.Attribute) and _may_make(anatomy, node):
+                if isinstance(outer, cst.Attribute) and not deletes and _may_make(anatomy, node):
                     made.add(row)
     if (row := _row(anatomy, call.func)) is not None:
         made.add(row)
+    named = _named_first(call)
+    if (columns := _picked_by(inner, whole=deletes)) is not None:
+        rows = [*named, *(row for row in read if row[:1].isupper())]
+        (gone if deletes else by).update((row, columns) for row in rows)
     outside.update(lasting_places(anatomy, _opened(call)))
     keyed = base is not None and not outside | read | made | over and _may_be_keyed(anatomy, call)
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
-    named = _named_first(call)
     objects, put = objects | named, put | named if _takes_row(anatomy, call) else put
+    picked = frozenset(by), frozenset(gone)
     return Touched(
-        frozenset(outside), frozenset(read), frozenset(made), over=frozenset(over), put=put, got=objects - put
+        frozenset(outside), frozenset(read), frozenset(made), frozenset(), frozenset(over), put, objects - put, *picked
     )
 
 
@@ -340,6 +371,33 @@ def _may_make(anatomy: Anatomy, row: cst.CSTNode) -> bool:
     if isinstance(outer, cst.Call) and outer.func is row:
         return bool(outer.args) and not isinstance(parent[outer], cst.Arg)
     return isinstance(outer, cst.Arg) and steps > 1  # `in_thread(Message.objects.create)`
+
+
+def _picked_in(text: str, tables: Iterable[str], *, whole: bool = False) -> Iterator[_Picked]:
+    """By which columns a statement picks the rows of some tables; with `whole`, if all that have them are meant."""
+    _, *conditions = _WHERE.split(text)
+    columns = frozenset(name.lower() for condition in conditions for name in _COLUMN.findall(condition))
+    if not whole or (bool(columns) == bool(conditions) and not any(map(_NOT_ALL.search, conditions))):
+        yield from ((table.lower(), columns) for table in tables)
+
+
+def _picked_by(calls: Iterable[cst.Call], *, whole: bool) -> frozenset[str] | None:
+    """The same of a query in calls: `filter(Line.talk == key)`, `filter(talk=key)`, `eq("talk", key)`."""
+    columns: set[str] = set()
+    for call in calls:
+        if whole and ex.called_name(call) in _NARROWS:
+            return None
+        for arg in call.args:
+            value = arg.value
+            if arg.keyword is not None:
+                columns.add(arg.keyword.value)
+            elif isinstance(value, cst.Comparison):
+                if whole and not isinstance(value.comparisons[0].operator, cst.Equal):
+                    return None
+                columns.add(ex.last_name(value.left))
+        if ex.called_name(call) == "eq" and call.args and (column := ex.text(call.args[0].value)) is not None:
+            columns.add(column)
+    return frozenset(columns)
 
 
 def _may_be_keyed(anatomy: Anatomy, call: cst.Call) -> bool:

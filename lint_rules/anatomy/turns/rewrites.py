@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from lint_rules.anatomy.messages.growth import always_comes_to
+from lint_rules.anatomy.messages.growth import always_comes_to, resets
 from lint_rules.anatomy.messages.writes import HistoryWrite
 from lint_rules.anatomy.program.concurrency import Start
 from lint_rules.anatomy.turns.keepers import reads_history
@@ -36,7 +36,7 @@ class Rewrite:
 
     `other` is a write, or the start of which several runs overlap. Threads need no `wait`. `stored`: what was read is
     what a store outside the program had, and the whole of it is saved there again; `there`, if `node` calls what does,
-    and `others` save it, too, from the same `read`.
+    and `others` save it, too, from the same `read`. `emptied`: what was read was only asked about.
     """
 
     node: cst.CSTNode
@@ -52,6 +52,7 @@ class Rewrite:
     stored: bool = False
     there: tuple[SourceModule, cst.CSTNode] | None = None
     others: tuple[cst.CSTNode, ...] = ()
+    emptied: bool = False
 
 
 def rewrites(races: Races) -> Iterator[Rewrite]:
@@ -60,8 +61,9 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
         return
     for history in races.histories:
         for write in history.writes:
-            if write.kind in {"rebind", "replace"}:
-                yield from _of_slot(races, write)
+            anew = resets(races.anatomy, write)
+            if anew or write.kind in {"rebind", "replace"}:
+                yield from _of_slot(races, write, anew)
         yield from _by_calls(races, history)
     readers: dict[Scope, list[cst.Call]] = {}
     for call in races.module.nodes_of(cst.Call):
@@ -80,16 +82,20 @@ def rewrites(races: Races) -> Iterator[Rewrite]:
 # -- an attribute, a global, an entry of a dict ----------------------------------------------------------------
 
 
-def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
+def _of_slot(races: Races, write: HistoryWrite, anew: bool) -> Iterator[Rewrite]:
+    """`anew`: nothing of the old is left by the write itself."""
     function, slot = write.function, write.slot
-    reads = [n for n in _reads(races, function, slot) if not races.module.inside(n, write.node)]
-    wait = _wait_between(races, function, reads, write.node)
+    values = [arg.value for arg in write.node.args] if isinstance(write.node, cst.Call) else [write.value]
+    emptied = not any(_derives(races, value, slot, function, 0) for value in values)
+    if emptied and not anew:
+        return
+    read = [*_reads(races, function, slot), *_read_by_calls(races, function, slot)]
+    reads = [node for node in read if not races.module.inside(node, write.node)]
+    waits = _digests(races, write) if emptied else _waits(races, function)
+    wait = _wait_between(races, function, reads, write.node, waits)
     if wait is None or _cuts_exactly(write) or _rereads(races, function, slot, wait[1], write.node):
         return
-    values = [arg.value for arg in write.node.args] if isinstance(write.node, cst.Call) else [write.value]
     if one_lock(races, function, wait[0], write.node):
-        return
-    if not any(_derives(races, value, slot, function, 0) for value in values):
         return
     other = _other_writer(
         races, function, [w for w in races.anatomy.writes.by_slot[slot] if not races.is_setup(w.function)]
@@ -97,16 +103,42 @@ def _of_slot(races: Races, write: HistoryWrite) -> Iterator[Rewrite]:
     if other is None:
         return
     node, who = other
-    yield Rewrite(write.node, function, slot, describe(slot), wait[0], wait[1], _waited(wait[1]), node, who)
+    name, waited = describe(slot), _waited(wait[1])
+    confidence: Confidence = "medium" if emptied else "high"
+    yield Rewrite(write.node, function, slot, name, wait[0], wait[1], waited, node, who, confidence, emptied=emptied)
+
+
+def _digests(races: Races, write: HistoryWrite) -> list[cst.CSTNode]:
+    """Where a model is asked what to make of a history, before that is emptied: the answer is not put into it."""
+    turns = [turn for turn in races.anatomy.turns.led_to(write.function) if turn.slot == write.slot]
+    grown = [node for turn in turns for node in turn.grows if node not in turn.asks]
+    return _asked_before(races, write.function, write.node, grown)
+
+
+def _asked_before(races: Races, function: Scope, write: cst.CSTNode, grown: Iterable[cst.CSTNode]) -> list[cst.CSTNode]:
+    """The waits for a model that lead to a write, where nothing is `grown` in between."""
+    flow, goals, before = races.anatomy.flow(function), races.anatomy.points(function, [write]), races.module.before
+    calls = [call for call in function.nodes_of(cst.Call) if races.anatomy.turns.reaches_model(call)]
+    asks = [wait for wait in _waits(races, function) if any(races.module.inside(call, wait) for call in calls)]
+    late = [node for node in grown if before(node, write)]
+    asks = [ask for ask in asks if not any(before(ask, node) for node in late)]
+    return [ask for ask in asks if flow.reaches(races.anatomy.points(function, [ask]), goals, exceptions=False)]
+
+
+def _unanswered(races: Races, function: Scope, write: cst.Call, keeper: Slot) -> list[cst.CSTNode]:
+    """The same for a history that an object keeps behind methods."""
+    kept = (call for call in function.nodes_of(cst.Call) if races.keepers.keeper(call) == keeper)
+    return _asked_before(races, function, write, (c for c in kept if races.keepers.role(c, keeper) == "grow"))
 
 
 def _by_calls(races: Races, history: SharedHistory) -> Iterator[Rewrite]:
     """`self.reset(key, summary)`: what a function rebinds in each run, its callers rebind."""
     for write in races.anatomy.writes.by_slot[history.slot]:
-        if write.kind == "rebind" and always_comes_to(races.anatomy, write):
+        anew = resets(races.anatomy, write)
+        if (anew or write.kind == "rebind") and always_comes_to(races.anatomy, write):
             for site in races.graph.sites[write.function]:
                 if site.caller is not write.function:
-                    yield from _of_slot(races, replace(write, node=site.node, function=site.caller))
+                    yield from _of_slot(races, replace(write, node=site.node, function=site.caller), anew)
 
 
 def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, function: Scope, depth: int) -> bool:
@@ -115,10 +147,8 @@ def _derives(races: Races, value: cst.BaseExpression | None, slot: Slot, functio
         return True
     facts = races.facts
     for part in walk(value):
-        if isinstance(part, cst.Call):
-            callee = facts.slots.callee(part)
-            if callee is not None and any(_reads(races, inner, slot) for inner in races.graph.reachable(callee)):
-                return True
+        if isinstance(part, cst.Call) and _is_read_in(races, part, slot):
+            return True
         if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and facts.slots.of(part) == slot:
             return True
         own = facts.slots.of(part) if isinstance(part, cst.Name) else None
@@ -152,6 +182,8 @@ def _reads(races: Races, function: Scope, slot: Slot) -> list[cst.CSTNode]:
     for node in function.nodes:
         if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)) and races.facts.slots.of(node) == slot:
             parent = races.module.parent.get(node)
+            if isinstance(parent, cst.Subscript) and ex.slice_of(parent) is not None and parent.value is node:
+                parent = races.module.parent.get(parent)
             if isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.Del)):
                 continue
             if isinstance(parent, cst.Attribute) and parent.attr.value in {"append", "extend", "insert", "clear"}:
@@ -160,13 +192,24 @@ def _reads(races: Races, function: Scope, slot: Slot) -> list[cst.CSTNode]:
     return found
 
 
+def _read_by_calls(races: Races, function: Scope, slot: Slot) -> Iterator[cst.Call]:
+    """`book.lines(key)`: the calls of functions of this file that read a slot, of which something is used."""
+    calls = (call for call in function.nodes_of(cst.Call) if not races.module.is_statement(call))
+    return (call for call in calls if _is_read_in(races, call, slot))
+
+
+def _is_read_in(races: Races, call: cst.Call, slot: Slot) -> bool:
+    callee = races.facts.slots.callee(call)
+    return callee is not None and any(_reads(races, inner, slot) for inner in races.graph.reachable(callee))
+
+
 def _wait_between(
-    races: Races, function: Scope, reads: list[cst.CSTNode], write: cst.CSTNode
+    races: Races, function: Scope, reads: list[cst.CSTNode], write: cst.CSTNode, waits: list[cst.CSTNode]
 ) -> tuple[cst.CSTNode, cst.CSTNode] | None:
-    """(read, wait) such that control goes from the read over a wait to the write."""
+    """(read, wait) such that control goes from the read over one of some waits to the write."""
     anatomy = races.anatomy
     renewed = set(anatomy.points(function, reads))
-    for wait in _waits(races, function):
+    for wait in waits:
         if races.module.inside(wait, write):
             continue
         if not anatomy.leads(function, [wait], [write], renewed - set(anatomy.points(function, [wait]))):
@@ -288,7 +331,8 @@ def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterat
         if keeper is None or keeper not in read or races.keepers.role(call, keeper) != "rewrite":
             continue
         reads = [c for c, k in readers if k == keeper and races.keepers.role(c, k) == "read"]
-        gap = _gap(races, function, reads, call)
+        waits = _waits(races, function) if call.args else _unanswered(races, function, call, keeper)
+        gap = _gap(races, function, reads, call, waits)
         if gap is None or one_lock(races, function, gap[0], call) or _checked(races, call):
             continue
         other = _grown_elsewhere(races, function, keeper)
@@ -298,10 +342,10 @@ def _of_keeper(races: Races, function: Scope, reading: list[cst.Call]) -> Iterat
 
 
 def _gap(
-    races: Races, function: Scope, reads: list[cst.Call], write: cst.Call
+    races: Races, function: Scope, reads: list[cst.Call], write: cst.Call, waits: list[cst.CSTNode]
 ) -> tuple[cst.CSTNode, cst.CSTNode | None] | None:
     """What is read before others can write, and what is waited for then; in a thread, they can at any time."""
-    wait = _wait_between(races, function, list(reads), write) if _waits(races, function) else None
+    wait = _wait_between(races, function, list(reads), write, waits)
     if wait is not None and not any(races.module.before(wait[1], c) and races.module.before(c, write) for c in reads):
         return wait
     places, given = ReplyPlaces(races.anatomy), [arg.value for arg in write.args]

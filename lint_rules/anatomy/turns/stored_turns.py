@@ -296,17 +296,32 @@ class StoredTurns:
     @once(circular=_NONE)
     def asked_with(self, function: Scope) -> Sequence[Touched]:
         """Where the history lies that a function loads, and asks a model with, itself or in what it runs."""
-        calls = function.nodes_of(cst.Call)
+        return [touched for ask in self._anatomy.turns.requests(function) for touched in self._sent(ask, function)]
+
+    @once(circular=_NONE)
+    def waits_in(self, function: Scope) -> Sequence[Touched]:
+        """The same, of those in which the question lies while its answer is waited for."""
         found: list[Touched] = []
         for ask in self._anatomy.turns.requests(function):
-            loads = [call for call in calls if self._gives(call, ask, function) and self._resources.of(call).names]
-            for load in loads if len(loads) <= _MOST_LOADS else ():
-                past = self._places.derived(function, load, grown=True, until=ask)
-                if self._is_sent(load, ask, past) and self._is_history(load, ask, function):
-                    found.append(self._resources.of(load))
             inner = body(self._anatomy, ask)
-            found += inner[0].stored_turns.asked_with(inner[1]) if inner is not None else ()
+            found += inner[0].stored_turns.waits_in(inner[1]) if inner is not None else ()
+            sent = self._sent(ask, function)
+            calls = (call for call in function.nodes_of(cst.Call) if sent and self._is_done(call) and call is not ask)
+            before = [self._resources.of(call) for call in calls if self._is_at(call, ask, function, before=True)]
+            found += (touched for touched in sent if any(map(touched.is_read_again_after, before)))
         return found
+
+    def _sent(self, ask: cst.Call, function: Scope) -> list[Touched]:
+        """Where that lies which one request is made with."""
+        found: list[Touched] = []
+        calls = function.nodes_of(cst.Call)
+        loads = [call for call in calls if self._gives(call, ask, function) and self._resources.of(call).names]
+        for load in loads if len(loads) <= _MOST_LOADS else ():
+            past = self._places.derived(function, load, grown=True, until=ask)
+            if self._is_sent(load, ask, past) and self._is_history(load, ask, function):
+                found.append(self._resources.of(load))
+        inner = body(self._anatomy, ask)
+        return [*found, *(inner[0].stored_turns.asked_with(inner[1]) if inner is not None else ())]
 
     def _begun_from(self, function: Scope) -> Iterator[_BegunFrom]:
         """The functions that come to one, or define it within themselves: where, and what its names stand for there.

@@ -255,16 +255,12 @@ class _Webs:
     def _while(self, line: Any, state: State) -> State:
         head = self._evaluated(state | self._bound(line), line.test)
         self._block(line.body, head)
-        return self._behind(line, head)
+        return head | self._block(line.orelse, head)  # a `break` passes by the `else`
 
     def _for(self, line: Any, state: State) -> State:
         head = self._evaluated(state, line.iter) | self._bound(line)
         self._block(line.body, self._evaluated(head, line.target))
-        return self._behind(line, head)
-
-    def _behind(self, loop: Any, head: State) -> State:
-        """What holds behind a loop: a `break` passes by its `else`."""
-        return self._block(loop.orelse, head) | (head if loop.orelse else 0)
+        return head | self._block(line.orelse, head)
 
     def _with(self, line: Any, state: State) -> State:
         for item in line.items:
