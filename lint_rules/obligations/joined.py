@@ -205,12 +205,25 @@ class Joins:
         base = ex.receiver(call)
         found: list[_Part] = []
         for bound in self.anatomy.definitions(base) if isinstance(base, cst.Name) else ():
-            made = ex.inner(bound.value) if bound.value is not None else None
-            past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
-            if past is not None and keeps_conversation(self.module, made):  # type: ignore[arg-type]
-                here = () if bound.point.statement is None else (bound.point.statement,)
-                found += [(slot, (*taken, *here)) for slot, taken in self._wholes(past, 0)]
+            here = () if bound.point.statement is None else (bound.point.statement,)
+            begun = self._begun_by(bound.value, 0) if bound.value is not None else ()
+            found += [(slot, (*taken, *here)) for slot, taken in begun]
         return found
+
+    def _begun_by(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+        """The history with which a call begins a conversation, or the function does that it runs."""
+        made = ex.inner(value)
+        past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
+        if not isinstance(made, cst.Call):
+            return
+        if past is not None and keeps_conversation(self.module, made):
+            yield from self._wholes(past, 0)
+        elif depth < _DEEPEST and (found := self._runs(made, any_call=True)) is not None:
+            there, callee = found
+            given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+            named = [each for value in given for each in (there.facts.values_of(value) or [value])]
+            for slot in {slot for each in named for slot, _ in there._begun_by(each, depth + 1)}:
+                yield from self._outside(slot, made, there, callee, 1)
 
     def _ones(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The single elements of a list that is put together."""
