@@ -26,7 +26,7 @@ from lint_rules.anatomy.vocabulary import CONFIGURED
 from lint_rules.obligations.held_parts import held, keys_of
 from lint_rules.obligations.places import text_of, untrimmed
 from lint_rules.obligations.prompts import Prompts
-from lint_rules.obligations.written_out import compares, loop_over
+from lint_rules.obligations.written_out import compares, loop_over, written
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
@@ -53,7 +53,8 @@ class Joined:
     their order, from list to list (none: at `node`).
 
     `list` is what both are put into, if that has a name. `inner` is where it is done, and in which file, if a function
-    that is called at `node` does it; `load` the call there that gives the history, if that file loads it.
+    that is called at `node` does it; `load` the call there that gives the history, if that file loads it. `said` is
+    what the message says, where the function only hands on what has it.
     """
 
     node: cst.CSTNode
@@ -63,6 +64,7 @@ class Joined:
     list: Slot | None = None
     inner: tuple[cst.CSTNode, Anatomy] | None = None
     load: tuple[cst.Call, Anatomy] | None = None
+    said: Slot | None = None
 
 
 _Part = tuple[Slot, tuple[cst.CSTNode, ...]]
@@ -203,12 +205,25 @@ class Joins:
         base = ex.receiver(call)
         found: list[_Part] = []
         for bound in self.anatomy.definitions(base) if isinstance(base, cst.Name) else ():
-            made = ex.inner(bound.value) if bound.value is not None else None
-            past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
-            if past is not None and keeps_conversation(self.module, made):  # type: ignore[arg-type]
-                here = () if bound.point.statement is None else (bound.point.statement,)
-                found += [(slot, (*taken, *here)) for slot, taken in self._wholes(past, 0)]
+            here = () if bound.point.statement is None else (bound.point.statement,)
+            begun = self._begun_by(bound.value, 0) if bound.value is not None else ()
+            found += [(slot, (*taken, *here)) for slot, taken in begun]
         return found
+
+    def _begun_by(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+        """The history with which a call begins a conversation, or the function does that it runs."""
+        made = ex.inner(value)
+        past = ex.argument(made, "history") if isinstance(made, cst.Call) else None
+        if not isinstance(made, cst.Call):
+            return
+        if past is not None and keeps_conversation(self.module, made):
+            yield from self._wholes(past, 0)
+        elif depth < _DEEPEST and (found := self._runs(made, any_call=True)) is not None:
+            there, callee = found
+            given = [node.value for node in callee.nodes_of(cst.Return) if node.value is not None]
+            named = [each for value in given for each in (there.facts.values_of(value) or [value])]
+            for slot in {slot for each in named for slot, _ in there._begun_by(each, depth + 1)}:
+                yield from self._outside(slot, made, there, callee, 1)
 
     def _ones(self, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         """The single elements of a list that is put together."""
@@ -229,7 +244,7 @@ class Joins:
                     compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
                 ):
                     yield from self._wholes(part.for_in.iter, depth + 1)
-            elif isinstance(part, cst.BinaryOperation) or (copied := sources(part)):
+            elif isinstance(part, cst.BinaryOperation) or (copied := sources(part) or written(part)):
                 inner = [part.left, part.right] if isinstance(part, cst.BinaryOperation) else copied
                 at = ex.slice_of(part)
                 for each in inner if at is None or at.upper is None else ():
@@ -347,15 +362,14 @@ class Joins:
             there, callee = found
             given = self._bindings(call, there, callee) if there.of(callee) else {}
             for one in there.of(callee):
-                content = there._parameter(one.message.content, callee)
-                said = given.get(content) if content is not None else None
-                if said is not None:
+                said, place = self._handed(one.said or there._says(one.message, callee), given, function)
+                if said is not None or place is not None:
                     message = replace(one.message, node=call, content=said)
                     inner = one.inner or (one.node, there.anatomy)
                     load = loaded_by(there.anatomy, callee, one)
                     outside = list(self._outside(one.slot, call, there, callee))
                     for slot, taken in outside or ([(("call", call), ())] if load is not None else []):
-                        yield Joined(call, slot, message, taken, None, inner, load)
+                        yield Joined(call, slot, message, taken, None, inner, load, place)
 
     def _outside(self, slot: Slot, call: cst.Call, there: Joins, callee: Scope, depth: int = 0) -> Iterator[_Part]:
         """A history of a function as one that calls it names it."""
@@ -379,6 +393,26 @@ class Joins:
         root = root_object(slot)
         member = self.slots.member(base, root[2]) if root[0] == "attr" else None
         return moved(slot, root, member) if member is not None else None
+
+    def _says(self, message: Message, function: Scope) -> Slot | None:
+        """The parameter that a message says, under whatever name, or the part of one: `message.content`."""
+        content = message.content
+        named = self.anatomy.assigned(content) if isinstance(content, cst.Name) else None
+        found = self._parameter(content, function)
+        return found or (self.slots.of(untrimmed(text_of(named or content))) if content is not None else None)
+
+    def _handed(
+        self, said: Slot | None, given: dict[Slot, cst.BaseExpression], function: Scope
+    ) -> tuple[cst.BaseExpression | None, Slot | None]:
+        """What a function is handed, or has as a part of that, as its caller reads and names it."""
+        root = root_object(said) if said is not None else None
+        value = given.get(root) if root is not None else None
+        place = self.slots.of(value) if value is not None else None
+        if said is None or root is None or said == root or place is None:
+            return (value, place) if said == root else (None, None)
+        part = moved(said, root, place)
+        read = (n for n in function.nodes_of(cst.Attribute, cst.Subscript) if self.slots.of(n) == part)
+        return next(read, None), part
 
     def _parameter(self, value: cst.BaseExpression | None, function: Scope, depth: int = 0) -> Slot | None:
         """The parameter that a value is, or may be, under whatever name: also what a helper gives back of it."""
@@ -431,7 +465,7 @@ class Joins:
         for one in (*own, *there.stored_elsewhere(callee)):
             role = one.role or there._role(one, given, callee)
             if one.kind in GROWING and role in _SAYS and one.slot is not None and one.message is not None:
-                content = there._parameter(one.message.content, callee)
+                said, _ = self._handed(there._says(one.message, callee), given, function)
                 root = root_object(one.slot)
                 held = there.anatomy.transcript.parameter(one.slot, callee) or root
                 slot = self.slots.of(given[held]) if held in given else None
@@ -440,8 +474,8 @@ class Joins:
                     slot = one.slot
                 elif slot is None and base is not None:
                     slot = self._of_object(one.slot, base)
-                if content in given and slot is not None and there._is_certain(one):
-                    message = replace(one.message, node=call, role=role, content=given[content])
+                if said is not None and slot is not None and there._is_certain(one):
+                    message = replace(one.message, node=call, role=role, content=said)
                     yield Stored(call, function, slot, "append", message, None)
 
     def _role(self, one: Stored, given: dict[Slot, cst.BaseExpression], function: Scope) -> Role | None:

@@ -16,14 +16,13 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.messages import Message
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.obligations.places import untrimmed
-from lint_rules.obligations.written_out import loop_over
+from lint_rules.obligations.written_out import SAME_TEXT, loop_over
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
 _MOST = 16
 """So many pieces of one name are followed; a text with more is a generated one."""
-_SAME_TEXT = frozenset({"str", "dumps", "strip", "rstrip", "lstrip", "escape"})
 _LISTS = (cst.List, cst.Tuple, cst.ListComp)
 
 
@@ -71,7 +70,7 @@ class Prompts:
                 yield from (
                     part.through(statement) for part in here if loop_over(self.anatomy, statement, piece) is None
                 )
-        elif not isinstance(value, cst.Call):
+        else:
             yield from self._parts(value, frozenset())
 
     def _said(self, message: cst.BaseExpression) -> Iterator[Part]:
@@ -111,7 +110,7 @@ class Prompts:
         if name in {"join", "format"} and base is not None:
             for arg in call.args:
                 yield from self._parts(arg.value, seen)
-        elif name in _SAME_TEXT and (base is not None or call.args):
+        elif name in SAME_TEXT and (base is not None or call.args):
             yield from self._parts(call.args[0].value if call.args else base, seen)  # type: ignore[arg-type]
         else:
             yield Part(call)
@@ -134,7 +133,7 @@ class Prompts:
     def _is_read(value: cst.BaseExpression) -> bool:
         """Whether a value is no text that is put together, but what something holds or gives."""
         value = ex.inner(value)
-        given = isinstance(value, cst.Call) and ex.called_name(value) not in _SAME_TEXT | {"join", "format"}
+        given = isinstance(value, cst.Call) and ex.called_name(value) not in SAME_TEXT | {"join", "format"}
         return given or ex.reads_place(value)
 
     def _pieces(self, name: cst.Name) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:

@@ -110,22 +110,26 @@ def _knows_stops(anatomy: Anatomy, top: Scope) -> bool:
 
 
 def _kept_as(anatomy: Anatomy, slots: Iterable[Slot]) -> list[Slot]:
-    """Lists as a function names them, and the attributes of its object that they are."""
+    """Lists as a function names them, and what of its object, or of the program, they are."""
     found: dict[Slot, None] = {}
     for slot in slots:
         given = [anatomy.facts.slots.of(part) for part, _ in anatomy.aliases.given_back(slot)]
-        same = [place for place in (anatomy.aliases.of(slot), *given) if place is not None and place[0] == "attr"]
-        found.update(dict.fromkeys((slot, *same)))
+        same = [place for place in (anatomy.aliases.of(slot), *given) if place is not None]
+        lasting = [p for p in same if root_object(p)[0] == "attr" or _is_of_program(root_object(p))]
+        found.update(dict.fromkeys((slot, *lasting)))
     return list(found)
 
 
 def _readers(anatomy: Anatomy, function: Scope, slots: list[Slot]) -> Iterator[Taker]:
     """Who reads what a function yields, may leave it there, and goes on with the history; or nobody is known."""
     says = "who reads the turn here may leave it, and the chat goes on"
+    objects = [*_objects(anatomy, function, slots)]
     for site in anatomy.calls.sites[function]:
         owner = ex.receiver(site.node)
-        holder = anatomy.facts.slots.of(owner) if owner is not None else None
-        kept = [holder if root_object(s)[0] == "attr" else anatomy.transcript.seen_from(site.node, s) for s in slots]
+        holders = [anatomy.facts.slots.of(owner)] if owner is not None else objects
+        of_object = holders if any(root_object(slot)[0] == "attr" for slot in slots) else []
+        of_program = (slot for slot in slots if root_object(slot)[0] != "attr")
+        kept = [*of_object, *(anatomy.transcript.seen_from(site.node, slot) for slot in of_program)]
         if any(slot is not None and Behind(anatomy, site.node, site.caller).is_left(slot) for slot in kept):
             yield Taker(site.node, says, BROKEN)
     told = [each for each in anatomy.handed if each.owner == function.qualname and each.what in {"object", "history"}]

@@ -11,6 +11,9 @@ from lint_rules.syntax.conditions import passed
 from lint_rules.syntax.elements import names_of_elements
 from lint_rules.syntax.walk import walk
 
+SAME_TEXT = frozenset({"str", "dumps", "strip", "rstrip", "lstrip", "escape"})
+"""What gives a text that says what was handed to it, or what it is called on."""
+
 
 def loop_over(anatomy: Anatomy, node: cst.CSTNode, value: cst.BaseExpression) -> cst.For | None:
     """The loop over a list that a message is made in of each element."""
@@ -24,6 +27,14 @@ def loop_over(anatomy: Anatomy, node: cst.CSTNode, value: cst.BaseExpression) ->
     tests = (tested.test for tested, _ in passed(anatomy.module, node, outer))
     known = own | _gathered(anatomy, outer, own)
     return None if read.isdisjoint(own) or any(compares(test, known) for test in tests) else outer
+
+
+def written(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a text says all of: `xs` of `"\\n".join(xs)`, `json.dumps(xs)` and `str(xs)`."""
+    if not isinstance(value, cst.Call) or ex.called_name(value) not in {*SAME_TEXT, "join"}:
+        return []
+    base = ex.receiver(value)
+    return [value.args[0].value] if value.args else [base] if base is not None else []
 
 
 def _gathered(anatomy: Anatomy, loop: cst.For, own: set[str]) -> set[str]:

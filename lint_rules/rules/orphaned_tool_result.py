@@ -84,7 +84,7 @@ list's place. What only a method puts there that nobody calls counts no more tha
 files that import this one call others of its object; nor is a number a limit that counts what the function has put
 there (`new += 1`, `history[-new:]`). Nothing is mended by a test that comes out alike for calls and results (`m["role"]
 in ("assistant", "tool")`), by a look at the front once another message was put there, by a helper that takes away calls
-only, nor by one that has run before the results come.
+only or writes other words into the messages, nor by one that has run before the results come.
 
 Two more ways tear them apart. A handler takes the last message off the history for a request that has failed
 (`messages.pop()`): behind a tool round, here or in the function that the request stands in, that is a result, and its

@@ -74,6 +74,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.cuts.alignment import Alignment
 from lint_rules.anatomy.cuts.trimming import Trim
 from lint_rules.anatomy.messages.contents import Contents
+from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import is_parameter
 from lint_rules.rules.draft import Draft, Note, beside, shown
 from lint_rules.syntax import expressions as ex
@@ -141,11 +142,13 @@ def _comes_again(anatomy: Anatomy, trim: Trim, system: cst.CSTNode) -> bool:
 
 
 def _gets_another(anatomy: Anatomy, contents: Contents, trim: Trim) -> bool:
-    """Whether what is left gets instructions of its own: `recent = h[-2:]`, `recent + [{"role": "system", ...}]`."""
+    """Whether what is left gets instructions of its own: `recent = h[-2:]`, `[{"role": "system", ...}] + recent`."""
     bound = anatomy.module.statement(trim.node)
     names = [*map(anatomy.facts.slots.of, ex.targets(bound))] if isinstance(bound, cst.Assign) else []
     sums = trim.function.nodes_of(cst.BinaryOperation) if names and None not in names else []
-    added = [each.right for each in sums if anatomy.facts.slots.of(each.left) in names]
+    of, sides = anatomy.facts.slots.of, [(each.left, each.right) for each in sums]
+    sides += [(right, left) for left, right in sides]
+    added = [other for one, other in sides if any(of(part) in names for part in (one, *sources(one)))]
     lists = [each for each in added if isinstance(each, cst.List)]
     return any(contents.is_system(part.value) for each in lists for part in each.elements)
 

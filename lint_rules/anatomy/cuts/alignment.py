@@ -21,7 +21,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
 
@@ -159,12 +159,16 @@ class Alignment:
 
     def _is_test(self, subject: cst.BaseExpression) -> bool:
         """Not what is handed to a function of this file that looks at no role, whatever it is called."""
-        arg = self.module.parent[subject]
-        call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
-        callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
+        callee = self._handed_on_to(subject)
         if callee is None or callee.kind != "function":
             return True
         return any(True for f in self.anatomy.calls.reachable(callee) for _ in role_tests(f.nodes, system=True))
+
+    def _handed_on_to(self, subject: cst.BaseExpression) -> Scope | None:
+        """The function of this file that is asked about what is handed to it."""
+        arg = self.module.parent[subject]
+        call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
+        return self.slots.callee(call) if isinstance(call, cst.Call) else None
 
     def _is_element(
         self, node: cst.BaseExpression, function: Scope, lists: set[Slot], seen: frozenset[str] = frozenset()
@@ -336,13 +340,31 @@ class Alignment:
         return any(self._names(arg.value) & decisive for arg in call.args)
 
     def _tests(self, function: Scope, system: bool) -> bool:
-        """Whether a helper tests roles where it decides something: in the head of an `if`, `while` or list."""
-        for subject in role_tests(function.nodes, system=system):
-            for outer in self.module.ancestors(subject):
-                if isinstance(outer, (cst.If, cst.While, cst.CompIf, cst.Return)):
-                    return True
-                if isinstance(outer, cst.FunctionDef):
-                    break
+        """Whether a helper tests roles where that decides what it gives back, or takes out of a list.
+
+        One that only writes other words into the messages keeps all of them.
+        """
+        given = {slot for node in function.nodes_of(cst.Return) for slot in self._names(node.value)}
+        lists = {slot for slot in given | self._handed_to(function) if slot is not None}
+        decisive = self._decisive(function, lists, given).all | given
+        return any(
+            self._is_given_back(subject) or self._decides(subject, function, decisive)
+            for subject in role_tests(function.nodes, system=system)
+            if self._handed_on_to(subject) is not function
+        )
+
+    def _handed_to(self, function: Scope) -> set[Slot]:
+        """The parameters of a function, and the histories of its object."""
+        own = {self.slots.parameter(function, parameter.name.value) for parameter in parameters(function)}
+        return own | {write.slot for write in self.anatomy.writes.reached_from(function) if write.slot[0] == "attr"}
+
+    def _is_given_back(self, subject: cst.BaseExpression) -> bool:
+        """Whether a function gives back what a test of a role tells: `return m["role"] == "user"`."""
+        for outer in self.module.ancestors(subject):
+            if isinstance(outer, (cst.BaseCompoundStatement, cst.BaseComp, cst.IfExp)):
+                return False
+            if isinstance(outer, cst.Return):
+                return True
         return False
 
 

@@ -13,6 +13,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.values.facts import Facts
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.known import parts_given
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import once
@@ -74,7 +75,7 @@ class Head:
 class _Way:
     """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left.
 
-    `callers`: it is followed to what is handed to the function.
+    `callers`: it is followed to what is handed to the function. `part`: of what a call gives it is this one.
     """
 
     function: Scope
@@ -86,6 +87,7 @@ class _Way:
     depth: int = 0
     most: int | None = None
     callers: bool = False
+    part: int | None = None
 
     def told(self, told: bool) -> _Way:
         return replace(self, marked=self.marked or told)
@@ -124,13 +126,16 @@ class Heads:
             pass
         return {slot for slot, way in self._ends if not way.marked and not isinstance(slot, cst.Call)}
 
-    def calls(self, node: cst.BaseExpression, function: Scope) -> set[cst.Call]:
-        """The calls, of methods and of functions of other files, whose results an expression is made of, as above."""
+    def calls(self, node: cst.BaseExpression, function: Scope) -> set[tuple[cst.Call, int | None]]:
+        """The calls, of methods and of functions of other files, whose results an expression is made of, as above.
+
+        Each with the place of the tuple that it gives, where it is one thing of that.
+        """
         self._ends.clear()
         self._steps = 0
         for _ in self._find(node, _Way(function, callers=True)):
             pass
-        return {call for call, way in self._ends if not way.marked and isinstance(call, cst.Call)}
+        return {(call, way.part) for call, way in self._ends if not way.marked and isinstance(call, cst.Call)}
 
     def _find(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         self._steps += 1
@@ -220,6 +225,9 @@ class Heads:
         for value in [*self.facts.assigned(slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, replace(way.told(told), noted=noted))
+        for value, place in self.facts.unpacked(slot):
+            given = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+            yield from self._given_by(given, way, place) if isinstance(given, cst.Call) else ()
         parts = list(self._set_on(slot, way.function))
         told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)
         for key, value in parts:
@@ -310,26 +318,28 @@ class Heads:
             for value, told in self._held(node):
                 yield from self._find(value, way.told(told))
         else:
-            callee = self.facts.slots.callee(node)
-            if callee is None or callee.owner is not None:
-                self._ends.append((node, way))
-            if callee is None:
+            yield from self._given_by(node, way)
+            if self.facts.slots.callee(node) is None:
                 yield from self._put_elsewhere(node, way)
-            run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
-            for function in run:
-                for inner in function.nodes_of(cst.Return):
-                    if inner.value is not None:
-                        yield from self._find(inner.value, replace(way, function=function, calls=(*way.calls, node)))
+
+    def _given_by(self, node: cst.Call, way: _Way, place: int | None = None) -> Iterator[Head]:
+        """What a function gives back, or what it has at a place of a tuple."""
+        callee = self.facts.slots.callee(node)
+        if callee is None or callee.owner is not None:
+            self._ends.append((node, replace(way, part=place)))
+        run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
+        for function in run:
+            whole = (inner.value for inner in function.nodes_of(cst.Return) if inner.value is not None)
+            for value in whole if place is None else parts_given(function, place):
+                yield from self._find(value, replace(way, function=function, calls=(*way.calls, node)))
 
     def _put_elsewhere(self, call: cst.Call, way: _Way) -> Iterator[Head]:
         """What a function of another file, which nobody looks into for less, makes a text of: `question(text[:n])`."""
         there = run_elsewhere(self.anatomy, call) if call.args else None
         made = _made_of(there[0], there[1]) if there is not None else _NO_SLOTS
-        ends = len(self._ends)
         for slot, value in there[0].facts.slots.bindings(call, there[1]) if there is not None and made else ():
             if slot in made:
                 yield from self._find(value, way)
-        del self._ends[ends:]
 
     def _is_for_few(self, node: cst.BaseExpression, size: cst.BaseExpression) -> bool:
         """Whether it stands under `if most <= 3`, or where `most > 3` is not so: there is no room for a note then."""

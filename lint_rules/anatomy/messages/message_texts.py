@@ -76,11 +76,13 @@ def _given_back(anatomy: Anatomy) -> Iterator[MessageText]:
         for node in function.nodes_of(cst.Return)
         if node.value is not None and any(heads.within(node.value, function))
     ]
-    known = {each.owner: each for each in anatomy.said_of} if given else {}
+    known = anatomy.said_of if given else []
     for function, node in given:
-        told = known.get(function.qualname) or _said_of_base(anatomy, function)
-        if told is not None and node.value is not None:
-            yield MessageText(node, node.value, function, False, False, asked=told.asked, kept=told.kept)
+        of_base = _said_of_base(anatomy, function)
+        here = [each for each in known if each.owner == function.qualname]
+        for told in here or ([of_base] if of_base is not None else []):
+            if (content := told.of(node.value)) is not None:
+                yield MessageText(node, content, function, False, False, asked=told.asked, kept=told.kept)
 
 
 @once(circular=_NOT_SAID)
@@ -97,12 +99,24 @@ def _said_of_base(anatomy: Anatomy, function: Scope) -> Said | None:
 
 @record
 class Said:
-    """What the function `owner` of the file at `file` gives, a message or request of a file is made of."""
+    """What the function `owner` of the file at `file` gives, a message or request of a file is made of.
+
+    Or what it gives at the place `part` of a tuple.
+    """
 
     file: str
     owner: str
     asked: bool
     kept: bool
+    part: int | None = None
+
+    def of(self, value: cst.BaseExpression | None) -> cst.BaseExpression | None:
+        """That of a value that is given back."""
+        made = ex.inner(value) if value is not None else None
+        if self.part is None or made is None:
+            return value
+        parts = made.elements if isinstance(made, cst.Tuple) else ()
+        return parts[self.part].value if self.part < len(parts) else None
 
     @property
     def holder(self) -> str:
@@ -112,19 +126,19 @@ class Said:
 
 def said(anatomy: Anatomy) -> Iterator[Said]:
     """Of which methods, and functions of other files, a file puts the results into messages and requests."""
-    heads, seen = Heads(anatomy), set[cst.Call]()
+    heads, seen = Heads(anatomy), set[tuple[cst.Call, int | None]]()
 
     def leads(value: cst.BaseExpression, function: Scope) -> bool:
         return bool(heads.calls(value, function))
 
     for text in (*texts(anatomy), *_handed_elsewhere(anatomy, leads)):
         if text.tool is None and not text.changed and not text.answers:
-            for call in heads.calls(text.content, text.function) - seen:
-                seen.add(call)
+            for call, part in heads.calls(text.content, text.function) - seen:
+                seen.add((call, part))
                 method = anatomy.facts.slots.callee(call)
                 own = [(anatomy.module.path, method.qualname)] if method is not None else run_by(anatomy, call)
                 for path, name in own:
-                    yield Said(os.path.abspath(path), name, text.asked, text.kept)
+                    yield Said(os.path.abspath(path), name, text.asked, text.kept, part)
 
 
 def _cut_ones(anatomy: Anatomy) -> Iterator[MessageText]:

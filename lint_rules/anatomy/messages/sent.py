@@ -16,6 +16,8 @@ from lint_rules.anatomy.values.kinds import LLMCall
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, is_parameter, moved, root_object
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.elements import names_of_elements
+from lint_rules.syntax.walk import walk
 
 
 @dataclass(slots=True)
@@ -89,11 +91,21 @@ def sent_histories(anatomy: Anatomy, requests: Iterable[LLMCall] | None = None) 
                 continue
             found.add(slot)
             queue.extend(facts.assigned(slot))
-            added = (write for write in anatomy.writes.by_slot.get(slot, ()) if write.kind == "extend")
-            queue.extend(write.value for write in added if write.value is not None)
+            queue.extend(_put_into(anatomy, slot))
             if slot[0] == "var":
                 queue.extend(_handed(anatomy, slot))
     return found | _of_callers(anatomy, found)
+
+
+def _put_into(anatomy: Anatomy, slot: Slot) -> Iterator[cst.BaseExpression]:
+    """The lists whose messages are put into one, at once or one by one: `xs` of `for m in xs: sent.append({**m})`."""
+    for write in anatomy.writes.by_slot.get(slot, ()):
+        if write.value is not None and write.kind == "extend":
+            yield from sources(write.value) if isinstance(write.value, cst.List) else [write.value]
+        loop = anatomy.module.loop_around(write.node) if write.kind == "append" else None
+        if isinstance(loop, cst.For) and write.value is not None and anatomy.is_history(loop.iter):
+            read = (part.value for part in walk(write.value) if isinstance(part, cst.Name))
+            yield from [loop.iter] if not names_of_elements(loop).isdisjoint(read) else []
 
 
 def _of_callers(anatomy: Anatomy, lists: Iterable[Slot]) -> set[Slot]:

@@ -247,7 +247,10 @@ class Leftovers:
     # -- left by rounds ---------------------------------------------------------------------------------------
 
     def _is_last_text(self, part: cst.BaseExpression) -> bool:
-        """`reply.content` of a reply that each round sets, where only replies without calls leave the loop."""
+        """`reply.content` of a reply that each round sets, where only replies without calls leave the loop.
+
+        By itself, or by a name that it, or a part of it, gets behind the loop.
+        """
         pair = ex.member(part)
         if pair is None or pair[1] not in _TEXTS:
             return False
@@ -256,10 +259,9 @@ class Leftovers:
         if not self.leaves_without_calls:
             return False
         root = _root(pair[0])
-        slot = self.slots.of(root) if root is not None else None
-        if slot is None or Kind.HISTORY in self.facts.of(slot):
-            return False
-        return self._is_said_on(slot)
+        roots = map(_root, self._made_behind(root) or [root]) if root is not None else ()
+        slots = [slot for each in roots if each is not None and (slot := self.slots.of(each)) is not None]
+        return any(self._is_said_on(slot) for slot in slots if Kind.HISTORY not in self.facts.of(slot))
 
     def _is_said_on(self, slot: Slot | None) -> bool:
         """Whether rounds set something to what the model says, and none of these leaves the loop with it."""

@@ -6,7 +6,7 @@ Or nothing at all, where answers are yielded, printed or sent within the loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 
 import libcst as cst
@@ -52,8 +52,6 @@ def silences(anatomy: Anatomy) -> Iterator[Silence]:
         limits = Limits(anatomy, loop.node, loop.function)
         for way in limits.running_out():
             of_way = _Way(anatomy, loop, limits, way)
-            if any(map(of_way.asks, of_way.passed)):
-                continue
             for found in [*of_way.silences()] or of_way.quiet_end():
                 if found.node not in seen:
                     seen.add(found.node)
@@ -121,8 +119,25 @@ class _Way:
             points = graph.enclosing(node, self.module.parent)
             is_shared = not self.way.pure or not self.answered.isdisjoint(points)
             twin = self._twin(node, value) if not is_shared else None
-            if (is_shared or twin is not None) and not self._is_told(left, node if twin is not None else None):
-                yield Silence(node, left, self.loop, self.way, twin)
+            way = self._leading_to(points)
+            if (is_shared or twin is not None) and (not self._asking or self._hangs_on(left, way)):
+                if not self._is_told(left, way, node if twin is not None else None):
+                    yield Silence(node, left, self.loop, self.way, twin)
+
+    @cached_property
+    def _asking(self) -> set[Point]:
+        """Where the model is asked once more."""
+        return {*filter(self.asks, self.passed)}
+
+    def _leading_to(self, ends: list[Point]) -> set[Point]:
+        """The points on the way to what is handed out, where nobody asks the model on it."""
+        leads = partial(self.anatomy.flow(self.loop.function).reaches, avoiding=self._asking, exceptions=False)
+        return {point for point in self.passed - self._asking if point in ends or leads(point, ends)}
+
+    def _hangs_on(self, left: Leftover, way: set[Point]) -> bool:
+        """Whether it is what the rounds have left there that decides if the model is asked once more."""
+        tests = (point.statement.test for point in way if isinstance(point.statement, cst.If))
+        return any(self.slots.of(node) in left.names for test in tests for node in walk(test) if ex.reads_place(node))
 
     def _twin(self, end: cst.CSTNode, value: cst.BaseExpression) -> cst.Return | None:
         """The return inside the loop that hands out what the model says in the same form, with the same constants.
@@ -179,11 +194,10 @@ class _Way:
     def _handed_out(self) -> Iterator[cst.CSTNode]:
         """Where the loop yields something, or gives the model's text to somebody, not to a history."""
         facts, function = self.anatomy.facts, self.loop.function
-        stored = {stored.node for stored in self.anatomy.transcript.stored(function)}
         for node in self.module.nodes_inside(self.loop.node.body, function, cst.Yield, cst.Call):
             if isinstance(node, cst.Yield):
                 yield node
-            elif node not in stored and self.module.is_statement(node) and not self.anatomy.calls.asks(node):
+            elif node not in self._stored and self.module.is_statement(node) and not self.anatomy.calls.asks(node):
                 if any(Kind.MODEL_TEXT in facts.kinds(arg.value) for arg in node.args):
                     yield node
 
@@ -217,16 +231,16 @@ class _Way:
 
     # -- what tells -------------------------------------------------------------------------------------------
 
-    def _is_told(self, left: Leftover, end: cst.CSTNode | None) -> bool:
+    def _is_told(self, left: Leftover, way: set[Point], end: cst.CSTNode | None) -> bool:
         """Whether anything on the way out of a used-up loop tells it, or changes the value.
 
         What an answer passes as well tells nothing, unless it asks which of the two it was. `end` is what gives the
         leftover in the form of an answer: that tells nothing either.
         """
-        read = (node for point in self.passed for node in _nodes(point) if isinstance(node, (cst.Name, cst.Attribute)))
+        read = (node for point in way for node in _nodes(point) if isinstance(node, (cst.Name, cst.Attribute)))
         if any(self._is_tested(node, left) for node in read):
             return True
-        alone = self.passed - self.answered if self.way.pure else set[Point]()
+        alone = way - self.answered if self.way.pure else set[Point]()
         return any(self._tells_alone(point, left, end) for point in alone if end is None or point.statement is not end)
 
     def _tells_alone(self, point: Point, left: Leftover, end: cst.CSTNode | None) -> bool:
@@ -248,7 +262,8 @@ class _Way:
     def _tells(self, node: cst.CSTNode) -> bool:
         """A call or a text that only rounds come to that are used up: a warning, a message, a note that is kept."""
         if isinstance(node, cst.Call):
-            return (not is_logging(node) and ex.source(node) not in self._done) or ex.called_name(node) in _SEVERE
+            done = ex.source(node) in self._done or node in self._stored
+            return (not is_logging(node) and not done) or ex.called_name(node) in _SEVERE
         is_text = isinstance(node, (cst.SimpleString, cst.FormattedStringText))
         said = is_text and not isinstance(self.module.parent[node], cst.Index) and not self._is_logged(node)
         around = (outer for outer in self.module.ancestors(node) if said and isinstance(outer, cst.Call))
@@ -259,6 +274,11 @@ class _Way:
         """The calls of the loop, as code: what an answer passes as well tells nothing where rounds are used up."""
         inside = self.module.nodes_inside(self.loop.node.body, self.loop.function, cst.Call)
         return {ex.source(call) for call in inside}
+
+    @cached_property
+    def _stored(self) -> set[cst.CSTNode]:
+        """Where the function stores messages: the history of a reply tells no caller."""
+        return {stored.node for stored in self.anatomy.transcript.stored(self.loop.function)}
 
     def _is_logged(self, node: cst.CSTNode) -> bool:
         """Whether a text goes to a log that nobody reads: `print`, `logger.debug`."""
