@@ -28,6 +28,7 @@ from lint_rules.obligations.places import text_of, untrimmed
 from lint_rules.obligations.prompts import Prompts
 from lint_rules.obligations.written_out import compares, loop_over, written
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept, once
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.threads import IN_THREAD
@@ -45,6 +46,9 @@ _BESIDE = ("chat_history", "message_history")
 Source: LlamaIndex, chat engines (`chat`, `stream_chat`); Pydantic AI, `Agent.run`.
 """
 _SAYS: frozenset[Role | None] = frozenset({"user", "assistant"})
+
+
+_NO_SLOT: Slot | None = None
 
 
 @record
@@ -236,9 +240,16 @@ class Joins:
     def _messages(self, value: cst.BaseExpression) -> list[Message]:
         return [m for m in self.anatomy.transcript.messages.of(value) if m.role in _SAYS and m.content is not None]
 
-    def _wholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+    def _wholes(self, value: cst.BaseExpression, depth: int) -> list[_Part]:
         """The lists of which a value holds all, or the end."""
-        for part in ex.alternatives(value) if depth <= _DEEPEST else ():
+        return self._wholes_of((value, depth)) if depth <= _DEEPEST else []
+
+    @kept
+    def _wholes_of(self, asked: tuple[cst.BaseExpression, int]) -> list[_Part]:
+        return [*self._find_wholes(*asked)]
+
+    def _find_wholes(self, value: cst.BaseExpression, depth: int) -> Iterator[_Part]:
+        for part in ex.alternatives(value):
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
                 if not any(
                     compares(clause.test, set(ex.target_names(part.for_in.target))) for clause in part.for_in.ifs
@@ -414,17 +425,22 @@ class Joins:
         read = (n for n in function.nodes_of(cst.Attribute, cst.Subscript) if self.slots.of(n) == part)
         return next(read, None), part
 
-    def _parameter(self, value: cst.BaseExpression | None, function: Scope, depth: int = 0) -> Slot | None:
+    def _parameter(self, value: cst.BaseExpression | None, function: Scope) -> Slot | None:
         """The parameter that a value is, or may be, under whatever name: also what a helper gives back of it."""
-        queue = [value] if value is not None else []
+        return self._parameter_of((value, function)) if value is not None else None
+
+    @once(circular=_NO_SLOT)
+    def _parameter_of(self, asked: tuple[cst.BaseExpression, Scope]) -> Slot | None:
+        value, function = asked
+        queue = [value]
         for part in queue:
             here = untrimmed(text_of(part))
-            if len(queue) > _MOST * _DEEPEST or depth > _DEEPEST:
+            if len(queue) > _MOST * _DEEPEST:
                 break
             if isinstance(here, cst.Call) and (callee := self.slots.callee(here)) is not None:
                 given = dict(self.slots.bindings(here, callee))
                 back = (node.value for node in callee.nodes_of(cst.Return) if callee is not function)
-                queue += [given[p] for v in back if (p := self._parameter(v, callee, depth + 1)) in given]
+                queue += [given[p] for v in back if (p := self._parameter(v, callee)) in given]
             elif not isinstance(here, cst.Name):
                 queue += [each for each in ex.alternatives(here) if each is not here]
             for bound in self.anatomy.definitions(here) if isinstance(here, cst.Name) else ():

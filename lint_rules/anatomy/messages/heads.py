@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -71,8 +71,7 @@ class Head:
     noted: bool = False
 
 
-@record
-class _Way:
+class _Way(NamedTuple):
     """How a text has come to a place in a function; `seen` are the names on the way. `most`: so much of it is left.
 
     `callers`: it is followed to what is handed to the function. `part`: of what a call gives it is this one.
@@ -90,7 +89,7 @@ class _Way:
     part: int | None = None
 
     def told(self, told: bool) -> _Way:
-        return replace(self, marked=self.marked or told)
+        return self._replace(marked=self.marked or told)
 
 
 class Heads:
@@ -141,7 +140,7 @@ class Heads:
         self._steps += 1
         if way.depth > _DEEPEST or self._steps > _MOST_STEPS:
             return
-        further = replace(way, depth=way.depth + 1)
+        further = way._replace(depth=way.depth + 1)
         for part in ex.alternatives(node):
             head = _head(part)
             if head is not None:
@@ -150,7 +149,7 @@ class Heads:
                     if size is None or most is None or size < most:  # else so much is gone by the cut around it
                         yield Head(part, *head, way.function, way.marked, way.calls, way.each, way.noted)  # type: ignore[arg-type]
                         most = size if size is not None else most
-                    yield from self._find(head[0], replace(further, most=most))
+                    yield from self._find(head[0], further._replace(most=most))
             elif isinstance(part, (cst.BinaryOperation, cst.FormattedString, cst.ConcatenatedString)):
                 yield from self._joined(part, list(_pieces(part)), further)
             elif isinstance(part, cst.Await):
@@ -178,7 +177,7 @@ class Heads:
             behind = pieces[at + 1] if at + 1 < len(pieces) else None
             noted = way.noted or self._is_added_where_cut(whole, piece, behind)
             known = told or _is_foreign(behind) or self._tells_beside(pieces, at) or self._is_made_of(piece, sizes)
-            yield from self._find(piece, replace(way.told(known), noted=noted))
+            yield from self._find(piece, way.told(known)._replace(noted=noted))
 
     def _tells_beside(self, pieces: list[cst.CSTNode], at: int) -> bool:
         """Whether a piece of a text, or the lines next to it, say that something is missing."""
@@ -217,14 +216,14 @@ class Heads:
         slot = self.facts.slots.of(node)
         if slot is None or slot in way.seen or slot[0] != "var" or slot[1] is not way.function:
             return
-        way = replace(way, seen=way.seen | {slot})
+        way = way._replace(seen=way.seen | {slot})
         added = [
             node.value for node in way.function.nodes_of(cst.AugAssign) if self.facts.slots.of(node.target) == slot
         ]
         told = any(self._tells(part) or _is_foreign(part) for part in added)
         for value in [*self.facts.assigned(slot), *added]:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
-            yield from self._find(value, replace(way.told(told), noted=noted))
+            yield from self._find(value, way.told(told)._replace(noted=noted))
         for value, place in self.facts.unpacked(slot):
             given = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
             yield from self._given_by(given, way, place) if isinstance(given, cst.Call) else ()
@@ -235,17 +234,17 @@ class Heads:
                 yield from self._find(value, way.told(told or bool(words.NAMES_A_PART.search(key))))
         for call, bound in self._given(slot, way.calls):
             caller = self.module.scope_of[call].function
-            yield from self._find(bound, replace(way, function=caller, calls=way.calls[:-1]))
+            yield from self._find(bound, way._replace(function=caller, calls=way.calls[:-1]))
         if way.callers and not way.calls and is_parameter(slot):
             self._ends.append((slot, way))
-            yield from self._handed(slot, replace(way, depth=way.depth + 1))
+            yield from self._handed(slot, way._replace(depth=way.depth + 1))
 
     def _handed(self, slot: Slot, way: _Way) -> Iterator[Head]:
         """What the callers of its function hand to a parameter."""
         for site in self.anatomy.calls.sites.get(slot[1], ()):
             caller = self.module.scope_of[site.node].function
             for place, value in self.facts.slots.bindings(site.node, site.callee):
-                yield from self._find(value, replace(way, function=caller)) if place == slot else ()
+                yield from self._find(value, way._replace(function=caller)) if place == slot else ()
 
     def _set_on(self, slot: Slot, function: Scope) -> Iterator[tuple[str, cst.BaseExpression]]:
         """`result.output = text[:n]`, `result["truncated"] = True` of a result that is given back."""
@@ -263,16 +262,16 @@ class Heads:
 
     def _put(self, node: cst.BaseExpression, way: _Way) -> Iterator[Head]:
         """What is joined, dumped or given: the elements of a list, a comprehension, and what is appended to a name."""
-        way = replace(way, each=True)
+        way = way._replace(each=True)
         for part in ex.alternatives(node):
             slot = self.facts.slots.of(part)
             if isinstance(part, (cst.ListComp, cst.GeneratorExp)):
                 yield from self._find(part.elt, way)
             elif isinstance(part, (cst.List, cst.Tuple)):
                 for element in part.elements:
-                    yield from self._find(element.value, replace(way, each=False))
+                    yield from self._find(element.value, way._replace(each=False))
             elif slot is not None and slot not in way.seen and isinstance(part, cst.Name) and slot[1] is way.function:
-                inner = replace(way, seen=way.seen | {slot})
+                inner = way._replace(seen=way.seen | {slot})
                 yield from self._added(slot, inner)
                 for value in self.facts.assigned(slot):
                     yield from self._put(value, inner)
@@ -287,7 +286,7 @@ class Heads:
         for site in self.anatomy.calls.calls.get(way.function, ()) if way.depth <= _DEEPEST else ():
             for place, value in self.facts.slots.bindings(site.node, site.callee):
                 if self.facts.slots.of(value) == slot and place != slot and site.node not in way.calls:
-                    there = replace(way, function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
+                    there = way._replace(function=site.callee, calls=(*way.calls, site.node), depth=way.depth + 1)
                     yield from self._added(place, there)
 
     def _go_together(self, value: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -326,12 +325,12 @@ class Heads:
         """What a function gives back, or what it has at a place of a tuple."""
         callee = self.facts.slots.callee(node)
         if callee is None or callee.owner is not None:
-            self._ends.append((node, replace(way, part=place)))
+            self._ends.append((node, way._replace(part=place)))
         run = [callee, *self.module.overriding(callee)] if callee is not None and node not in way.calls else []
         for function in run:
             whole = (inner.value for inner in function.nodes_of(cst.Return) if inner.value is not None)
             for value in whole if place is None else parts_given(function, place):
-                yield from self._find(value, replace(way, function=function, calls=(*way.calls, node)))
+                yield from self._find(value, way._replace(function=function, calls=(*way.calls, node)))
 
     def _put_elsewhere(self, call: cst.Call, way: _Way) -> Iterator[Head]:
         """What a function of another file, which nobody looks into for less, makes a text of: `question(text[:n])`."""
