@@ -321,9 +321,6 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     by: set[_Picked] = set()
     gone: set[_Picked] = set()
     base = ex.receiver(call)
-    root = base
-    while isinstance(root, (cst.Attribute, cst.Call)):
-        root = root.func if isinstance(root, cst.Call) else root.value
     inner = [one for one in walk(call) if isinstance(one, cst.Call)]
     deletes = any(ex.called_name(one) == "delete" for one in inner)
     names = {arg.value for one in inner if _reads_member(anatomy, one) for arg in one.args}
@@ -344,7 +341,7 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
             if isinstance(node, (cst.Name, cst.Attribute)) and (row := _row(anatomy, node)) is not None:
                 is_made = isinstance(outer, cst.Call) and outer.func is node
                 (made if is_made else read).add(row)
-                if node is root and not deletes:  # `Message.objects.create(...)`
+                if isinstance(outer, cst.Attribute) and not deletes:  # `Message.objects.create(...)`
                     made.add(row)
     if (row := _row(anatomy, call.func)) is not None:
         made.add(row)
