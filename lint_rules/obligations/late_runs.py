@@ -264,8 +264,10 @@ class _Search:
         for there, function in queue:
             for here in there.calls.reachable(function) - seen:
                 seen.add(here)
+                saves = (save for save in there.storage.saves(here) if save.outside)
                 stores = (store_of(there, call, here) for call in here.nodes_of(cst.Call))
-                if stores_any(there, here) or there.stored_turns.of(here):
+                is_read = any(there.storage.is_read(save.place) for save in saves)
+                if (is_read and stores_any(there, here)) or there.stored_turns.of(here):
                     return True
                 if any(store is not None and store.grows for store in stores):
                     return True
