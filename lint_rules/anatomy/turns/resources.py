@@ -18,7 +18,7 @@ from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import TABLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
-from lint_rules.syntax.module import Scope, SourceModule, says_only
+from lint_rules.syntax.module import Scope, SourceModule, parameter_names, says_only
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import children, walk
 
@@ -237,8 +237,20 @@ def _touched(anatomy: Anatomy, here: Scope) -> Iterator[Touched]:
     texts = (text for node in here.nodes_of(cst.FormattedString) if node not in logs for text in _texts(node))
     ends = (node.right for node in here.nodes_of(cst.BinaryOperation) if isinstance(node.operator, cst.Divide))
     names = (ex.text(right) or "" for right in ends)  # `folder / "talk.json"`
-    yield Touched(outside=frozenset(filter(_is_key, (*texts, *names))))
+    yield Touched(outside=frozenset(filter(_is_key, (*texts, *names))), made=frozenset(_filled(anatomy, here)))
     yield Touched(inside=frozenset(lasting_places(anatomy, (node for node in here.nodes if node not in logs))))
+
+
+def _filled(anatomy: Anatomy, here: Scope) -> Iterator[str]:
+    """The classes of rows that a function loads, to put what it is handed into them: `row.content = text`."""
+    for node in here.nodes_of(cst.Assign):
+        target, value = node.targets[0].target, ex.inner(node.value)
+        given = isinstance(value, cst.Name) and value.value in parameter_names(here)
+        row = anatomy.facts.slots.of(target.value) if given and isinstance(target, cst.Attribute) else None
+        for loaded in anatomy.facts.assigned(row) if row is not None else ():
+            call = ex.inner(loaded.expression) if isinstance(loaded, cst.Await) else ex.inner(loaded)
+            if isinstance(call, cst.Call):
+                yield from (name for name in _handed(anatomy, call).read if name[:1].isupper())
 
 
 def lasting_places(
