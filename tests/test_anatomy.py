@@ -291,6 +291,20 @@ def test_a_chat_session_is_asked_and_a_bot_is_not(begun: str) -> None:
     assert "reaches a model" not in outline(asked.format("self.bot.send_message"))
 
 
+@pytest.mark.parametrize(
+    ("read", "is_chat"),
+    [
+        ("answer.candidates[0].content.parts", True),
+        ("[part for each in answer.candidates for part in each.content.parts]", True),
+        ("answer.candidates[0].name", False),
+        ("answer.choices[0].message", False),
+    ],
+)
+def test_a_chat_that_is_handed_over_is_known_by_its_replies(read: str, is_chat: bool) -> None:
+    text = outline(f"def f(chat, text):\n    answer = chat.send_message(text)\n    return {read}")
+    assert ("goes on with a chat session" in text) is is_chat
+
+
 def test_how_a_file_is_written_tells_not_which() -> None:
     source = (
         "def f(path, text):\n    open(path, mode='a', encoding='utf-8').write(text.encode('utf-8'))\n    get('a:b')"

@@ -180,8 +180,7 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
-    is_session = base is not None and (Kind.MODEL in facts.kinds(base) or facts.read_as_reply(call))
-    if name in words.SESSION_CALLS and is_session:
+    if name in words.SESSION_CALLS and base is not None and _is_session(call, base, facts):
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
     if not asks:
         return None
@@ -196,6 +195,13 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
     if facts.read_as_reply(call) and call.args:
         return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
+
+
+def _is_session(call: cst.Call, base: cst.BaseExpression, facts: Forms) -> bool:
+    """Whether a chat of Gemini is told something: one that is made here, or of whose reply the candidates are read."""
+    reply = facts.of(("call", call)).get(Kind.REPLY)
+    read = ex.member(reply.root.node) if reply is not None else None
+    return Kind.MODEL in facts.kinds(base) or (read is not None and read[1] == "candidates")
 
 
 @lru_cache(maxsize=4096)
