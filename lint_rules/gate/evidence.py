@@ -62,7 +62,7 @@ class Evidence(Signs):
     def calls(self) -> bool:
         """Whether any value can be known as tool calls, one of them, or a part of one."""
         return (
-            any(_is_part_of_call(base, name) for base, name in self.members(_PARTS_OF_CALLS | self.said_arguments))
+            any(self._is_part_of_call(base, name) for base, name in self.members(_PARTS_OF_CALLS | self.said_arguments))
             or any(_is_shown_call(shown) or _has_calls(shown) for shown in self.displays)
             or self._adds_arguments()
             or self._reads_answerable()
@@ -71,6 +71,17 @@ class Evidence(Signs):
             or self._annotates_with(words.CALL_TYPES)
             or self._hands_callback()
         )
+
+    def _is_part_of_call(self, base: ast.expr, name: str) -> bool:
+        if name == "arguments":
+            return _is_function(base) or (type(base) is ast.Name and base.id in self._functions)
+        return name in _CALL_MEMBERS or name == "function_calls" or words.says_arguments(name)
+
+    @cached_property
+    def _functions(self) -> set[str]:
+        """The names of what a call has under `function`, or of a copy of it: `wanted = call["function"].copy()`."""
+        bound = ((node.targets[0], node.value) for node in self.nodes[ast.Assign])
+        return {target.id for target, value in bound if type(target) is ast.Name and _is_function(value)}
 
     @cached_property
     def asks(self) -> bool:
@@ -88,7 +99,7 @@ class Evidence(Signs):
         if self.attributes.isdisjoint(known) and self.texts.isdisjoint(known):
             return False
         return (
-            any(_is_part(base, name) for base, name in self.members(known))
+            any(_is_part(base, name) or self._is_part_of_call(base, name) for base, name in self.members(known))
             or self._reads_ids()
             or self._adds_arguments()
             or self._reads_answerable()
@@ -257,17 +268,17 @@ def may_ask(name: str) -> bool:
 
 
 def _is_part(base: ast.expr, name: str) -> bool:
-    """Whether a member is a part of a message or call, by its name and what it is read of."""
-    return name == "choices" or (name in {"message", "delta"} and _is_choice(base)) or _is_part_of_call(base, name)
+    """Whether a member is a part of a reply, by its name and what it is read of."""
+    return name == "choices" or (name in {"message", "delta"} and _is_choice(base))
 
 
-def _is_part_of_call(base: ast.expr, name: str) -> bool:
-    if name in _CALL_MEMBERS or name == "function_calls":
-        return True
-    if name == "arguments":
-        pair = member(base)
-        return pair is not None and pair[1] in _CALL_OWNERS
-    return words.says_arguments(name)
+def _is_function(value: ast.expr) -> bool:
+    """`call["function"]`, `call.function`, and a copy."""
+    if type(value) is ast.Call and called_name(value) in {"copy", "dict", "deepcopy"}:
+        inside = value.func.value if type(value.func) is ast.Attribute else None
+        value = value.args[0] if value.args else inside or value
+    pair = member(value)
+    return pair is not None and pair[1] in _CALL_OWNERS
 
 
 def _is_choice(base: ast.expr) -> bool:

@@ -294,5 +294,5 @@ def _stale_rewrite(races: Races, rewrite: Rewrite) -> Draft:
     if rewrite.wait is not None:
         notes.insert(1, Note(rewrite.wait, "others run meanwhile"))
     cure = "hold one lock from the read to the write, or cut exactly what was read: `h[:len(read)] = [...]`"
-    fix = new_lock(races, rewrite.slot) if rewrite.slot is not None else None
+    fix = new_lock(races, rewrite.slot) if rewrite.slot is not None and not rewrite.emptied else None
     return Draft(rewrite.node, message, cure, beside(rewrite.node, notes), rewrite.confidence, fix)

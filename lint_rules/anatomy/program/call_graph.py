@@ -157,18 +157,19 @@ class CallGraph:
             seen = {function}
             queue = [function]
             while queue:
-                here = queue.pop()
-                new = {*(site.callee for site in self.calls[here]), *self._handed_over[here]} - seen
-                seen |= new
-                queue += new
+                for run in self._runs[queue.pop()]:
+                    if run not in seen:
+                        seen.add(run)
+                        queue.append(run)
             self._last = function, frozenset(seen)
         return self._last[1]
 
     @cached_property
-    def _handed_over(self) -> dict[Scope, list[Scope]]:
-        """By function: those that it hands to calls which may well run them: `return in_session(read)`."""
-        found: dict[Scope, list[Scope]] = defaultdict(list)
-        module = self.facts.module
+    def _runs(self) -> dict[Scope, list[Scope]]:
+        """By function: those that it calls, or hands to calls which may well run them: `return in_session(read)`."""
+        module, found = self.facts.module, defaultdict[Scope, list[Scope]](list)
+        for caller, sites in self.calls.items():
+            found[caller] += [site.callee for site in sites]
         lambdas = [function for function in module.functions if function.kind == "lambda"]
         for function in (*self.references, *lambdas):
             for call in self._handed_to(function):
