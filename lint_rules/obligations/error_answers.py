@@ -427,7 +427,7 @@ def _is_message(anatomy: Anatomy, call: cst.Call) -> bool:
 
 def _given_as(part: Place, value: cst.BaseExpression, source: _Source, text: ErrorText) -> ErrorText:
     """A text that is given on: as it was given, by itself, or as a part of something else."""
-    value = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+    value = ex.inner(value)
     as_given = part is None and (value is source.node or (isinstance(value, cst.Name) and value.value in source.whole))
     return text if as_given else replace(text, part=part, beside=frozenset())
 

@@ -156,7 +156,7 @@ class LateRequests:
 
     def _is_read_out(self, value: cst.BaseExpression) -> bool:
         """Whether a function of the project gives what it has read in rows, and no list of its own that has them."""
-        call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+        call = ex.inner(value)
         found = body(self._anatomy, call) if isinstance(call, cst.Call) else None
         if found is None or not self._anatomy.resources.of(call).read:  # type: ignore[arg-type]
             return False

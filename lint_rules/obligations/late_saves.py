@@ -168,7 +168,6 @@ class _Search:
     def given_back(self, node: cst.Assign, function: Scope) -> Iterator[LateReturn]:
         """A history that a turn is given, copies, and gives back longer: the error of a later request keeps the old."""
         turn, slots = ex.inner(node.value), self.anatomy.facts.slots
-        turn = turn.expression if isinstance(turn, cst.Await) else turn
         if not isinstance(turn, cst.Call) or not self.late.fails(turn):
             return
         bound = [

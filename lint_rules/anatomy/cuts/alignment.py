@@ -197,7 +197,7 @@ class Alignment:
 
     def _is_asked_for(self, value: cst.BaseExpression) -> bool:
         """Whether a value is what a model replies, also by a function that gets the list: `ask(llm, h)`."""
-        made = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+        made = ex.inner(value)
         if isinstance(made, cst.Call) and ex.called_name(made) not in _PICKERS and ex.receiver(made) is None:
             if Kind.REPLY in self.anatomy.facts.kinds(value):
                 return True

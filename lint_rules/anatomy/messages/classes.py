@@ -117,7 +117,7 @@ def given_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.Bas
 
 def _parts_apart(anatomy: Anatomy, slot: Slot) -> Iterator[tuple[Anatomy, cst.BaseExpression]]:
     for value, number in anatomy.facts.unpacked(slot):
-        call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+        call = ex.inner(value)
         there, callee = (body(anatomy, call) if isinstance(call, cst.Call) else None) or (anatomy, None)
         yield from ((there, part) for part in (parts_given(callee, number) if callee is not None else ()))
 

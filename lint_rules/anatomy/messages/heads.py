@@ -225,7 +225,7 @@ class Heads:
             noted = way.noted or any(self._is_added_where_cut(part, value, part) for part in added)
             yield from self._find(value, way.told(told)._replace(noted=noted))
         for value, place in self.facts.unpacked(slot):
-            given = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+            given = ex.inner(value)
             yield from self._given_by(given, way, place) if isinstance(given, cst.Call) else ()
         parts = list(self._set_on(slot, way.function))
         told = any(words.SAYS_HOW_MUCH.search(key) for key, _ in parts)

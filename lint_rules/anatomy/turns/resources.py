@@ -248,7 +248,7 @@ def _filled(anatomy: Anatomy, here: Scope) -> Iterator[str]:
         given = isinstance(value, cst.Name) and value.value in parameter_names(here)
         row = anatomy.facts.slots.of(target.value) if given and isinstance(target, cst.Attribute) else None
         for loaded in anatomy.facts.assigned(row) if row is not None else ():
-            call = ex.inner(loaded.expression) if isinstance(loaded, cst.Await) else ex.inner(loaded)
+            call = ex.inner(loaded)
             if isinstance(call, cst.Call):
                 yield from (name for name in _handed(anatomy, call).read if name[:1].isupper())
 
@@ -366,9 +366,15 @@ def _handed(anatomy: Anatomy, call: cst.Call) -> Touched:
     objects = frozenset(lasting_places(anatomy, [base], _is_of_library) if keyed and base is not None else ())
     put = objects if isinstance(anatomy.module.awaiting(call), cst.Expr) else frozenset[str]()
     objects, put = objects | named, put | named if _takes_row(anatomy, call) else put
-    picked = frozenset(by), frozenset(gone)
     return Touched(
-        frozenset(outside), frozenset(read), frozenset(made), frozenset(), frozenset(over), put, objects - put, *picked
+        frozenset(outside),
+        frozenset(read),
+        frozenset(made),
+        over=frozenset(over),
+        put=put,
+        got=objects - put,
+        by=frozenset(by),
+        gone=frozenset(gone),
     )
 
 

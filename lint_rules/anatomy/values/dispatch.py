@@ -38,9 +38,10 @@ def _requested(facts: Facts, top: Scope) -> frozenset[Slot]:
 
 def _requests(facts: Facts) -> Iterator[cst.BaseExpression]:
     read: dict[Slot, dict[str, cst.BaseExpression]] = {}
+    asked = _REQUESTED | facts.call_attributes
     for node in facts.module.nodes_of(cst.Attribute, cst.Subscript, cst.Call):
         pair = ex.member(node)
-        slot = facts.slots.of(pair[0]) if pair is not None and pair[1] in _REQUESTED | facts.call_attributes else None
+        slot = facts.slots.of(pair[0]) if pair is not None and pair[1] in asked else None
         if slot is not None and pair is not None:
             read.setdefault(slot, {}).setdefault(pair[1], pair[0])
             if pair[1] in _TOOL_KEYS and _selects(facts, node, facts.module.scope_of[node].function):

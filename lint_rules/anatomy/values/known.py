@@ -235,7 +235,7 @@ class Known:
         """
         found = []
         for value, place in self.unpacked(slot):
-            call = ex.inner(value.expression) if isinstance(value, cst.Await) else ex.inner(value)
+            call = ex.inner(value)
             callee = self.slots.callee(call) if isinstance(call, cst.Call) else None
             if callee is not None and isinstance(call, cst.Call):
                 found += [(part, callee, call) for part in parts_given(callee, place)]
