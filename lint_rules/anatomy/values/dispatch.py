@@ -134,6 +134,21 @@ def runs_tool_with(facts: Facts, call: cst.Call, function: Scope) -> Evidence | 
     return None
 
 
+def runs_chosen(facts: Facts, call: cst.Call, function: Scope) -> bool:
+    """Whether a parsed value is handed to a function that was picked out of a table: `TABLE[name](**given)`."""
+    return any(_is_picked(facts, user.func) for user in _users(facts, call, function) if user is not call)
+
+
+def _is_picked(facts: Facts, func: cst.BaseExpression) -> bool:
+    slot = facts.slots.of(func) if isinstance(func, cst.Name) else None
+    picked = [func, *(facts.assigned(slot) if slot is not None else ())]
+    parts = (ex.inner(part) for value in picked for part in ex.alternatives(value))
+    return any(
+        isinstance(part, cst.Subscript) or (isinstance(part, cst.Call) and ex.called_name(part) in {"get", "getattr"})
+        for part in parts
+    )
+
+
 def _got(function: Scope) -> set[str]:
     """The names of what a function got: its parameters, and parts unpacked from something."""
     got = {param.name.value for param in parameters(function)}
