@@ -7,13 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lint_rules.gate import mentions
-from lint_rules.noting import Project, is_project
+from lint_rules.noting import Project, is_project, noting
 from lint_rules.options import Neighbours, Options
 
 if TYPE_CHECKING:
     import ast
 
     from lint_rules.anatomy.dialect import Lowered
+    from lint_rules.anatomy.dialect.votes import Votes
     from lint_rules.gate.speaking import Gate
     from lint_rules.syntax.parse import Tree
 
@@ -112,8 +113,17 @@ def _exported(path: str, neighbours: Neighbours | None) -> Callable[[str], bool]
 def _lower(
     tree: ast.Module, source: bytes, path: str, neighbours: Neighbours | None, project: Project | None
 ) -> Lowered:
-    from lint_rules.anatomy.dialect import lower, may_tell
+    from lint_rules.anatomy.dialect import lower, may_tell, votes_of
+    from lint_rules.program.modules import forget_most
     from lint_rules.project import direct_importers
 
+    near = noting(neighbours) if neighbours is not None else None
+
+    def telling(place: str, source: bytes) -> Votes | None:
+        if near is None:
+            return None
+        return near.once(near.known.summaries, ("votes", place, source), partial(votes_of, place, source))
+
+    forget_most()
     importing = partial(direct_importers, project=project, tells=may_tell) if project is not None else None
-    return lower(tree, source, path, neighbours, importing)
+    return lower(tree, source, path, neighbours, telling, importing)

@@ -46,8 +46,8 @@ Told = TypeVar("Told")
 
 NEAR = 2
 """How many imports away from a file others are analysed for it, on demand."""
-MOST_KEPT = 2_000_000
-"""How long all files may be together that are kept for those that look at them next, in bytes."""
+MOST_KEPT = 1_000_000
+"""How long all files may be together that are kept for those that look at them next, in bytes: 300 MB of memory."""
 
 # -- the index of a file ------------------------------------------------------------------------------------------
 
@@ -104,12 +104,13 @@ def _let_go(known: Known, room: int, user: Noting | None = None) -> None:
 
     Half of the room is left then: what is kept has to be counted again each time.
     """
-    if sum(len(source) for _, source, *_ in known.analysed) <= room:
+    held = {key[:2]: len(key[1]) for key in known.analysed}
+    if sum(held.values()) <= room:
         return
     used = user.used if user is not None else {}
     left = room // 2
-    for (_, source, *_), (_, noted) in reversed(known.analysed.items()):
-        left -= len(source)
+    for key, (_, noted) in reversed(known.analysed.items()):
+        left -= held.pop(key[:2], 0)  # each file once, in whatever form
         if left >= 0:
             used.update({noted: None, **noted.used})
     for key, (found, noted) in [*known.analysed.items()]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from lint_rules.anatomy.dialect import lower
 from lint_rules.anatomy.dialect.parts import Parts
+from lint_rules.anatomy.dialect.votes import Votes, votes_of
 from lint_rules.check import Options, check_source
 from lint_rules.files import neighbours
 from lint_rules.finding import Finding
@@ -97,7 +99,8 @@ def findings(source: str, path: Path, *codes: str) -> list[Finding]:
 def test_what_classes_are_is_told_by_what_is_done_with_them() -> None:
     module = indexed("desk.py", program().encode())
     assert module is not None
-    parts = Parts(Values(Program(None)), [module])
+    values = Values(Program(None, module))
+    parts = Parts(values, module, [Votes(values, module)])
     assert {cls.name: words for cls, words in parts.words.items()} == {
         "Wish": {"ref": "id", "tool": "name", "options": "input"},
         "Turn": {"speaker": "role", "said": "content", "wishes": "tool_calls", "answers": "tool_call_id"},
@@ -108,7 +111,8 @@ def test_what_classes_are_is_told_by_what_is_done_with_them() -> None:
 def test_a_class_with_the_same_fields_that_nothing_is_done_with_is_neither() -> None:
     module = indexed("desk.py", (RECORDS + "\nTurn('alice', 'hello').speaker == 'bob'\n").encode())
     assert module is not None
-    assert Parts(Values(Program(None)), [module]).words == {}
+    values = Values(Program(None, module))
+    assert Parts(values, module, [Votes(values, module)]).words == {}
 
 
 def test_what_only_says_who_speaks_is_no_message() -> None:
@@ -122,7 +126,8 @@ class Desk:
 """
     module = indexed("desk.py", source.encode())
     assert module is not None
-    assert Parts(Values(Program(None)), [module]).words == {}
+    values = Values(Program(None, module))
+    assert Parts(values, module, [Votes(values, module)]).words == {}
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["one file", "two files"])
@@ -145,7 +150,7 @@ def test_nothing_but_words_changes() -> None:
     """Places and statements are those of the file."""
     source = program().encode()
     tree = ast.parse(source)
-    assert lower(tree, source, "desk.py", None).has_parts
+    assert lower(tree, source, "desk.py", None, partial(votes_of, find=None)).has_parts
     places = [(type(node), node.lineno, node.col_offset) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     assert places == [
         (type(node), node.lineno, node.col_offset) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)
@@ -274,7 +279,7 @@ def _in_kit(written: str) -> ast.AST:
         return ("kit.py", KIT.encode()) if module == "kit" else None
 
     tree = ast.parse(source)
-    assert lower(tree, source.encode(), "main.py", find).is_changed
+    assert lower(tree, source.encode(), "main.py", find, partial(votes_of, find=find)).is_changed
     function = tree.body[1]
     assert isinstance(function, ast.AsyncFunctionDef)
     assert isinstance(function.body[0], ast.Assign)
@@ -285,7 +290,7 @@ def test_what_a_file_does_itself_is_looked_at_there() -> None:
     """Only messages that it puts together are put where they are made."""
     source = KIT + "\n\ndef f(c, log):\n    put_down(log, step(c, log))\n"
     tree = ast.parse(source)
-    lower(tree, source.encode(), "kit.py", None)
+    lower(tree, source.encode(), "kit.py", None, partial(votes_of, find=None))
     assert ast.unparse(tree.body[-1]).endswith("put_down(log, step(c, log))")
 
 
@@ -305,7 +310,8 @@ class Outcome:
     )
     module = indexed("desk.py", program(records).encode())
     assert module is not None
-    parts = Parts(Values(Program(None)), [module])
+    values = Values(Program(None, module))
+    parts = Parts(values, module, [Votes(values, module)])
     outcome = next(cls for cls in module.classes if cls.name == "Outcome")
     assert parts.kind(outcome) == "message"
     assert parts.roles == {outcome: "tool"}
@@ -372,12 +378,13 @@ def _protocol(path: str, module: str) -> tuple[str, bytes] | None:
 
 def test_calls_are_what_is_run_by_name_and_answered_also_where_nothing_is_rendered() -> None:
     """A helper of another file looks the tool up; a reply is what holds calls and becomes a message."""
-    program = Program(_protocol)
     module = indexed("work.py", WORK.encode())
     assert module is not None
-    protocol = program.imported(module, "protocol")
+    program = Program(_protocol, module, WORK.encode())
+    protocol = votes_of("protocol.py", PROTOCOL.encode(), _protocol)
     assert protocol is not None
-    parts = Parts(Values(program), [module, protocol])
+    values = Values(program)
+    parts = Parts(values, module, [Votes(values, module), protocol])
     assert {cls.name: (parts.kind(cls), words) for cls, words in parts.words.items()} == {
         "Wish": ("call", {"ref": "id", "tool": "name", "options": "arguments"}),
         "Turn": ("message", {"speaker": "role", "said": "content", "wishes": "tool_calls", "answers": "tool_call_id"}),
@@ -387,7 +394,7 @@ def test_calls_are_what_is_run_by_name_and_answered_also_where_nothing_is_render
 
 def test_what_gets_a_history_and_gives_a_reply_asks_a_model() -> None:
     tree = ast.parse(WORK)
-    assert lower(tree, WORK.encode(), "work.py", _protocol).has_parts
+    assert lower(tree, WORK.encode(), "work.py", _protocol, partial(votes_of, find=_protocol)).has_parts
     called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     names = [func.attr for func in called if isinstance(func, ast.Attribute)]
     assert [str(name) for name in names if name == "chat"] == ["move"]
@@ -407,7 +414,8 @@ def link(nodes, edges: list[Edge]):
 """
     module = indexed("graph.py", source.encode())
     assert module is not None
-    assert Parts(Values(Program(None)), [module]).words == {}
+    values = Values(Program(None, module))
+    assert Parts(values, module, [Votes(values, module)]).words == {}
 
 
 def test_a_file_sees_no_more_of_its_project_than_the_bounds_say() -> None:

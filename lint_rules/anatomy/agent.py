@@ -24,9 +24,9 @@ from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, decorators, parameter_names
-from lint_rules.syntax.reaching import Definition, Reaching, reaching
+from lint_rules.syntax.reaching import Definition, Reaching
 from lint_rules.syntax.reexports import definitions, home
-from lint_rules.syntax.ways import Ways
+from lint_rules.syntax.ways import Ways, reaching_in, ways_through
 
 if TYPE_CHECKING:
     from lint_rules.anatomy.cuts.cuts import Cut
@@ -123,8 +123,6 @@ class Anatomy:
         self.said = said
         self.tells = tells
         self._said_of = said_of
-        self._ways: dict[Scope, Ways] = {}
-        self._reaching: dict[Scope, Reaching] = {}
         self._readers: dict[tuple[Scope, Slot], dict[cst.CSTNode, list[cst.Name]]] = {}
         self._neighbours: dict[tuple[str, str], Neighbour | None] = {}
 
@@ -133,8 +131,6 @@ class Anatomy:
 
         Nothing can be asked afterwards. Its module, and what lies nearby, others may share.
         """
-        for ways in self._ways.values():
-            ways.graph.close()
         vars(self).clear()
 
     @cached_property
@@ -394,14 +390,7 @@ class Anatomy:
 
     def ways(self, function: Scope) -> Ways:
         """The ways through a function, lambda or the module body, with what its tests have told on them."""
-        ways = self._ways.get(function)
-        if ways is None:
-            node = function.node
-            assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
-            graph = control_flow.build(node, yields=bool(function.nodes_of(cst.Yield)))
-            ways = self._ways[function] = Ways(self.module, function, graph)
-            ways.cut_contradictions()
-        return ways
+        return ways_through(self.module, function)
 
     def points(self, function: Scope, nodes: Iterable[cst.CSTNode]) -> list[control_flow.Point]:
         """The points of a function's statements that hold these nodes."""
@@ -420,10 +409,7 @@ class Anatomy:
 
     def reaching(self, function: Scope) -> Reaching:
         """Which definitions of its names reach which points of a function."""
-        found = self._reaching.get(function)
-        if found is None:
-            found = self._reaching[function] = reaching(self.flow(function))
-        return found
+        return reaching_in(self.module, function)
 
     def definitions(self, name: cst.Name) -> list[Definition]:
         """Which definitions may have given a name the value that it has where it stands."""

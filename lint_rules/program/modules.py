@@ -402,6 +402,8 @@ class Program:
         self._find = find
         self._own = own
         self._source = source
+        self.sources = {own.path: source} if own is not None else {}
+        """By path, of the files that were found."""
         self._far: dict[str, int] = {}
         self._imported: dict[tuple[str, str], Module | None] = {}
         self._found: dict[tuple[str, str], tuple[str, bytes] | None] = {}
@@ -430,6 +432,7 @@ class Program:
         if found[0] not in self._far and len(self._far) >= MOST_IMPORTED:
             return None
         self._far.setdefault(found[0], far)
+        self.sources.setdefault(*found)
         return found
 
     def definition(self, module: Module, name: str, hops: int = 3) -> Bound | None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, overload
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.graph import Graph
 from lint_rules.syntax.identity import ask_in_c
 from lint_rules.syntax.imports import Imports
 from lint_rules.syntax.positions import Positions
@@ -45,6 +46,7 @@ class Scope:
     attributes: set[str] = field(default_factory=set)
     methods: dict[str, Scope] = field(default_factory=dict)
     _of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] | None = None
+    _of_types: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = field(default_factory=dict)
     _named: dict[str, list[cst.Name]] | None = None
 
     def __repr__(self) -> str:
@@ -87,11 +89,12 @@ class Scope:
             self._of_type = defaultdict(list)
             for node in self.nodes:
                 self._of_type[type(node)].append(node)
-        lists = [self._of_type[kind] for kind in kinds if kind in self._of_type]
-        if len(lists) < 2:
-            return lists[0] if lists else []
-        wanted = frozenset(kinds)
-        return [node for node in self.nodes if type(node) in wanted]
+        there = [kind for kind in kinds if kind in self._of_type]
+        if len(there) < 2:
+            return self._of_type[there[0]] if there else []
+        if kinds not in self._of_types:
+            self._of_types[kinds] = [node for node in self.nodes if type(node) in there]
+        return self._of_types[kinds]
 
     def named(self, name: str) -> list[cst.Name]:
         """The places where a name stands, in source order. Only for the finished index of a file."""
@@ -200,6 +203,8 @@ class SourceModule:
         self.top = Scope("module", self.tree, "<module>", None)
         self.functions: list[Scope] = [self.top]
         self.classes: list[Scope] = []
+        self.graphs: list[Graph] = []
+        """What its functions were made into: their points hold each other."""
         self._of_type: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
         self._of_types: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = {}
         self._places: dict[type[cst.CSTNode], list[int]] = {}
@@ -209,7 +214,9 @@ class SourceModule:
         self._walk()
 
     def close(self) -> None:
-        """Unties classes and their methods, which hold each other. Nothing can be asked afterwards."""
+        """Unties what holds each other: classes and their methods, points. Nothing can be asked afterwards."""
+        for graph in self.graphs:
+            graph.close()
         for cls in self.classes:
             cls.methods.clear()
         vars(self).clear()

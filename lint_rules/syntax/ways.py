@@ -11,14 +11,17 @@ globals may be changed by others at any time: both sides are possible.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import libcst as cst
 
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.control_flow import build
 from lint_rules.syntax.graph import Graph, Kind, Point, solve
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.reaching import Reaching, reaching
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk, walk_scope
 
@@ -27,6 +30,8 @@ Facts = frozenset[tuple[str, "bool | str"]]
 Says = Callable[[cst.CSTNode], "bool | None"]
 """What the header of an `if`, `while` or `case` gives, as far as something else than the way tells."""
 Fails = Callable[[Point], bool]
+_Step = tuple[Point, Kind, Facts]
+_Ahead = tuple["cst.BaseExpression | None", "bool | None", list[_Step]]
 
 _NOTHING: Facts = frozenset()
 _MOST_STATES = 12
@@ -45,6 +50,24 @@ _READERS = _SIZES | {"getattr", "hasattr"}
 _IS, _IS_NOT = (cst.Equal, cst.Is), (cst.NotEqual, cst.IsNot)
 
 
+@kept
+def ways_through(module: SourceModule, function: Scope) -> Ways:
+    """The ways through a function, lambda or the module body, with what its tests have told on them."""
+    node = function.node
+    assert isinstance(node, (cst.FunctionDef, cst.Lambda, cst.Module))
+    graph = build(node, yields=bool(function.nodes_of(cst.Yield)))
+    module.graphs.append(graph)
+    ways = Ways(module, function, graph)
+    ways.cut_contradictions()
+    return ways
+
+
+@kept
+def reaching_in(module: SourceModule, function: Scope) -> Reaching:
+    """Which definitions of its names reach which points of a function."""
+    return reaching(ways_through(module, function).graph)
+
+
 class Ways:
     """The ways through one function."""
 
@@ -55,6 +78,7 @@ class Ways:
         self._changes: dict[Point, tuple[frozenset[str], Facts]] = {}
         self._tells: dict[tuple[cst.BaseExpression, bool], tuple[Facts, frozenset[str]]] = {}
         """What each side of a test tells, and of what."""
+        self._ahead: dict[tuple[Point, Facts], _Ahead] = {}
         self._outcomes: dict[tuple[cst.BaseExpression, Facts], bool | None] = {}
 
     def path(
@@ -87,7 +111,8 @@ class Ways:
                     return [*_back(came_from, here), target]
                 if target in avoiding:
                     continue
-                common[target] = common.get(target, known) & known
+                before = common.get(target, known)
+                common[target] = known if before is known else before & known
                 if states[target] >= _MOST_STATES:
                     known = common[target]
                 state = (target, known, True)
@@ -99,23 +124,30 @@ class Ways:
 
     def _steps(
         self, point: Point, facts: Facts, says: Says | None, either: Callable[[cst.BaseExpression], bool] | None
-    ) -> Iterator[tuple[Point, Kind, Facts]]:
+    ) -> Sequence[_Step]:
         """The ways on from a point, each with what is known behind it."""
-        after = self._after(point, facts)
-        node = point.statement
-        test = node.test if isinstance(node, (cst.If, cst.While)) else None
-        outcome = says(node) if says is not None and node is not None else None
+        if (point, facts) not in self._ahead:
+            self._ahead[point, facts] = self._behind(point, facts)
+        test, told, steps = self._ahead[point, facts]
+        outcome = says(point.statement) if says is not None and point.statement is not None else None
         if test is not None and outcome is None:
-            outcome = self.outcome(test, after)
+            outcome = told
             if outcome is None and either is not None and not either(test):
-                return
-        for target, kind in point.successors:
-            if (kind == "true" and outcome is False) or (kind == "false" and outcome is True):
-                continue
-            known = after
-            if test is not None and kind in {"true", "false"}:
-                known = self._learned(test, kind == "true", after)
-            yield target, kind, known
+                return ()
+        if outcome is None:
+            return steps
+        shut = "false" if outcome else "true"
+        return [step for step in steps if step[1] != shut]
+
+    def _behind(self, point: Point, facts: Facts) -> _Ahead:
+        """The test at a point, if one is there, what it gives on such a way, and each step with what it tells."""
+        after, node = self._after(point, facts), point.statement
+        test = node.test if isinstance(node, (cst.If, cst.While)) else None
+        if test is None:
+            return None, None, [(target, kind, after) for target, kind in point.successors]
+        learned = {kind: self._learned(test, kind == "true", after) for kind in ("true", "false")}
+        steps = [(target, kind, learned.get(kind, after)) for target, kind in point.successors]
+        return test, self.outcome(test, after), steps
 
     def cut_contradictions(self) -> None:
         """Takes those sides of tests out of the graph that no way can take, as all ways there have told the other."""

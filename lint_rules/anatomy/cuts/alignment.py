@@ -6,6 +6,7 @@ at all. Tests that count turns, log, or handle the reply that has just come are 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -21,6 +22,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.truth import evaluate
 from lint_rules.syntax.walk import walk
@@ -170,30 +172,37 @@ class Alignment:
         call = self.module.parent[arg] if isinstance(arg, cst.Arg) else None
         return self.slots.callee(call) if isinstance(call, cst.Call) else None
 
-    def _is_element(
-        self, node: cst.BaseExpression, function: Scope, lists: set[Slot], seen: frozenset[str] = frozenset()
-    ) -> bool:
-        """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these.
-
-        `seen` are the names that were followed to here.
-        """
-        names: set[str] = set()
-        for part in walk(node):
-            if isinstance(part, cst.Subscript) and lists & set(self.contents.lists_in(part.value)):
+    def _is_element(self, node: cst.BaseExpression, function: Scope, lists: set[Slot]) -> bool:
+        """Whether a message is taken from one of the lists: `h[0]`, a loop variable, a name for one of these."""
+        seen: set[str] = set()
+        queue = [node]
+        for value in queue:
+            parts = [*walk(value)]
+            if any(isinstance(part, cst.Subscript) and lists & {*self.contents.lists_in(part.value)} for part in parts):
                 return True
-            if isinstance(part, cst.Name):
-                names.add(part.value)
-        names -= seen
-        for loop in function.nodes_of(cst.For, cst.CompFor):
-            if names & set(ex.target_names(loop.target)) and lists & self._in(loop.iter):
+            names = {part.value for part in parts if isinstance(part, cst.Name)} - seen
+            seen |= names
+            taken = [each for name in names for each in self._taken_from(function).get(name, ())]
+            if any(lists & self._in(source) for source, _ in taken):
                 return True
-        for other in function.nodes_of(cst.Assign):
-            if names & set(ex.target_names(other.targets[0].target)):
-                if self._is_asked_for(other.value):
-                    continue  # what the model replies to the list is no message of it
-                if lists & self._in(other.value) or self._is_element(other.value, function, lists, seen | names):
-                    return True
+            queue += [source for source, gone_through in taken if not gone_through]
         return False
+
+    @kept
+    def _taken_from(self, function: Scope) -> dict[str, list[tuple[cst.BaseExpression, bool]]]:
+        """What each name of a function is bound to, and whether it is each of that in turn.
+
+        What the model replies to a list is no message of it.
+        """
+        found: dict[str, list[tuple[cst.BaseExpression, bool]]] = defaultdict(list)
+        for loop in function.nodes_of(cst.For, cst.CompFor):
+            for name in ex.target_names(loop.target):
+                found[name].append((loop.iter, True))
+        for node in function.nodes_of(cst.Assign):
+            if not self._is_asked_for(node.value):
+                for name in ex.target_names(node.targets[0].target):
+                    found[name].append((node.value, False))
+        return found
 
     def _is_asked_for(self, value: cst.BaseExpression) -> bool:
         """Whether a value is what a model replies, also by a function that gets the list: `ask(llm, h)`."""

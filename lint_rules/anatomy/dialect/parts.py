@@ -1,80 +1,61 @@
 """Which classes of a project are messages and tool calls, and what their fields are: told by what is done with them.
 
-A field is the `role` that is sent as one, the `arguments` with which the tool is run that another field names, the `id`
-under which a result is answered. What the program calls it tells nothing.
+What the program calls them tells nothing.
 """
 
 from __future__ import annotations
 
-import ast
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from lint_rules.anatomy import vocabulary as words
-from lint_rules.program.modules import ClassFrame, Frame, Module
-from lint_rules.program.values import ClassObject, Container, Instance, Values
-from lint_rules.syntax.memo import once
+from lint_rules.anatomy.dialect.votes import CALL, MESSAGE, Class, Field, Votes
+from lint_rules.program.modules import ClassFrame, Module, indexed
+from lint_rules.program.values import Container, Instance, Values
 
-MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
-CALL = frozenset({"id", "name", "arguments"})
 MOST_MADE = 2
 """How many calls are made of each other."""
 PARSED = "input"
 """What a provider calls arguments that are parsed already (Anthropic's tool_use blocks)."""
-_BLOCK = {"id": "id", "call_id": "id", "name": "name", "input": "arguments", "arguments": "arguments"}
-_READ = {
-    "id": "id",
-    "call_id": "id",
-    "name": "name",
-    "input": "arguments",
-    "arguments": "arguments",
-    "args": "arguments",
-}
-_PLAIN = frozenset({"loads", "dumps", "str", "dict", "list", "copy", "deepcopy", "tuple"})
-_TELLING = re.compile(
-    r"""['"](?:{quoted})['"]|{tags}|['".](?:{arguments})\b|\*\*[^\n]*\.""".format(
-        quoted="|".join(sorted(words.ROLES.union(MESSAGE))),
-        tags="|".join(sorted(words.CALL_TAGS)),
-        arguments="|".join(sorted(word for word, part in _READ.items() if part == "arguments")),
-    ).encode()
-)
-
-
-@lru_cache(maxsize=4096)
-def may_tell(source: bytes) -> bool:
-    """Whether anything in a module can be a vote for what `Parts` looks for."""
-    return _TELLING.search(source) is not None
 
 
 class Parts:
-    """What the fields of the classes of some modules stand for."""
+    """What the fields of the classes stand for that a module, and others of its project, say something of."""
 
-    def __init__(self, values: Values, modules: Iterable[Module]) -> None:
+    def __init__(self, values: Values, own: Module, told: Iterable[Votes]) -> None:
         self._values = values
-        self._votes: defaultdict[ClassFrame, Counter[tuple[str, str]]] = defaultdict(Counter)
-        self._roles: defaultdict[tuple[ClassFrame, str], set[str]] = defaultdict(set)
-        self._perhaps: defaultdict[ClassFrame, Counter[tuple[str, str]]] = defaultdict(Counter)
-        """Votes that count for what is answered."""
-        self._takers: dict[Frame, tuple[str, str, bool] | None] = {}
-        self._given: list[tuple[ClassFrame, dict[str, list[tuple[ClassFrame, str]]], bool]] = []
-        """What objects are made of: fields, each with those of other objects that it gets; whether it is an answer."""
-        self._fixed: defaultdict[ClassFrame, set[str]] = defaultdict(set)
-        """The roles under which objects are sent that have no field for it."""
-        self._texts: Counter[tuple[ClassFrame, str]] = Counter()
-        self._parsed: set[tuple[ClassFrame, str]] = set()
-        for module in modules:
-            for frame in module.frames:
-                for told in _telling(module, frame):
-                    _LOOKS[type(told)][1](self, told, frame)
-        self.roles: dict[ClassFrame, str] = {}
-        """The one role of a class of messages that has no field for it."""
-        self.replies: set[ClassFrame] = set()
-        """Classes whose objects are what a model gives back."""
-        self.words = self._settled()
+        self._frames = {Class.of(cls): cls for cls in own.classes}
+        self._sources: dict[str, bytes] = {}
+        self._votes: defaultdict[Class, Counter[tuple[str, str]]] = defaultdict(Counter)
+        self._roles: defaultdict[Field, set[str]] = defaultdict(set)
+        self._perhaps: defaultdict[Class, Counter[tuple[str, str]]] = defaultdict(Counter)
+        self._given: list[tuple[Class, dict[str, list[Field]], bool]] = []
+        self._fixed: defaultdict[Class, set[str]] = defaultdict(set)
+        self._texts: Counter[Field] = Counter()
+        self._parsed: set[Field] = set()
+        for each in told:
+            self._add(each)
+        self._alone: dict[Class, str] = {}
+        self._replied: set[Class] = set()
+        self.words = {self._frame(cls): chosen for cls, chosen in self._settled().items()}
         """By class: its own word for a field -> the provider's."""
+        self.roles = {self._frame(cls): role for cls, role in self._alone.items()}
+        """The one role of a class of messages that has no field for it."""
+        self.replies = {self._frame(cls) for cls in self._replied}
+        """Classes whose objects are what a model gives back."""
+
+    def _add(self, told: Votes) -> None:
+        self._sources |= told.sources
+        for votes, more in ((self._votes, told.votes), (self._perhaps, told.perhaps)):
+            for cls, counted in more.items():
+                votes[cls].update(counted)
+        for field, roles in told.roles.items():
+            self._roles[field] |= roles
+        for cls, roles in told.fixed.items():
+            self._fixed[cls] |= roles
+        self._given += told.given
+        self._texts.update(told.texts)
+        self._parsed |= told.parsed
 
     def kind(self, cls: ClassFrame) -> str | None:
         """`message`, `call`, `reply` or None."""
@@ -89,164 +70,13 @@ class Parts:
         said = all(known.get(name) in ("role", "content", "tool_calls") for name in self._values.fields(cls))
         return said and self._values.is_value(cls)
 
-    # -- votes ------------------------------------------------------------------------------------------------------
+    def _frame(self, cls: Class) -> ClassFrame:
+        if cls not in self._frames:
+            module = indexed(cls.path, self._sources[cls.path])
+            self._frames.update({Class.of(each): each for each in module.classes} if module is not None else {})
+        return self._frames[cls]
 
-    def _vote(self, value: ast.AST | None, frame: Frame, part: str) -> None:
-        for cls, name in self._fields_in(value, frame):
-            self._votes[cls][name, part] += 1
-            if part == "arguments" and isinstance(value, ast.Call) and _last(value.func) == "dumps":
-                self._parsed.add((cls, name))
-
-    def _fields_in(self, node: ast.AST | None, frame: Frame) -> list[tuple[ClassFrame, str]]:
-        """The fields of objects of the project that a value is, or is made of in one step."""
-        if isinstance(node, ast.Attribute):
-            return [(cls, node.attr) for cls in self._values.owners(node, frame)]
-        if isinstance(node, ast.BoolOp):
-            return self._fields_in(node.values[0], frame)
-        if isinstance(node, ast.IfExp):
-            return self._fields_in(node.body, frame) or self._fields_in(node.orelse, frame)
-        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-            return self._fields_in(node.generators[0].iter, frame)
-        if isinstance(node, ast.Call) and node.args:
-            return self._fields_in(node.args[0], frame)
-        return []
-
-    def _display(self, node: ast.Dict, frame: Frame) -> None:
-        """A message or call in the form in which it is sent."""
-        items = _items(node)
-        if "role" in items and not items.keys().isdisjoint({"content", "parts", "tool_calls"}):
-            for part in MESSAGE:
-                self._vote(items.get(part), frame, part)
-            role = items["role"]
-            if type(role) is ast.Constant and role.value in words.ROLES:
-                self._answer(items, frame, str(role.value))
-        function = items.get("function")
-        inner = _items(function) if type(function) is ast.Dict else {}
-        if {"name", "arguments"} <= inner.keys():
-            for key, value in {"id": items.get("id"), **inner}.items():
-                self._vote(value, frame, key)
-        tag = items.get("type")
-        if type(tag) is ast.Constant and tag.value in words.CALL_TAGS:
-            for key, part in _BLOCK.items():
-                self._vote(items.get(key), frame, part)
-        elif type(tag) is ast.Constant and tag.value in words.RESULT_TAGS:
-            answered = next((value for key, value in items.items() if key in words.ANSWERED), None)
-            shown = {"tool_call_id": answered, "content": items.get("content", items.get("output"))}
-            for part, value in shown.items():
-                self._vote(value, frame, part)
-            self._answer(shown, frame, "tool")
-
-    def _answer(self, items: Mapping[str, ast.expr | None], frame: Frame, role: str) -> None:
-        """What is sent with the id of a call and a content, always under one role."""
-        answering = {cls for cls, _ in self._fields_in(items.get("tool_call_id"), frame)}
-        for cls in answering & {cls for cls, _ in self._fields_in(items.get("content"), frame)}:
-            self._fixed[cls].add(role)
-
-    def _assignment(self, node: ast.Assign, frame: Frame) -> None:
-        """`message["tool_calls"] = ...`, where messages are sent as they are."""
-        for target in node.targets:
-            if type(target) is ast.Subscript and type(target.slice) is ast.Constant:
-                if target.slice.value in ("tool_calls", "tool_call_id"):
-                    self._vote(node.value, frame, str(target.slice.value))
-
-    def _call(self, node: ast.Call, frame: Frame) -> None:
-        self._run(node, frame)
-        if _last(node.func) == "loads" and node.args and type(node.args[0]) is ast.Attribute:
-            for owner, name in self._fields_in(node.args[0], frame):
-                self._perhaps[owner][name, "arguments"] += 1
-        cls = self._values.constructed(node, frame) if _may_construct(node) else None
-        if cls is None:
-            return
-        listed = self._values.constructor(cls)
-        field = dict(listed)
-        given = self._values.given(node, [name for name, _ in listed])
-        read = {field[name]: self._fields_in(value, frame) for name, value in given}
-        is_answer = any(
-            (type(value) is ast.Constant and value.value == "tool") or _is_outcome(value, frame) for _, value in given
-        )
-        self._given.append((cls, {name: fields for name, fields in read.items() if fields}, is_answer))
-        parts = {name: _told(value) for name, value in given}
-        is_call = {"name", "arguments"} <= {part for part in parts.values() if part is not None}
-        for name, value in given:
-            part = parts[name]
-            if (role := self._role(value, frame)) is not None:
-                self._roles[cls, field[name]].add(role)
-            elif part in CALL and is_call:
-                self._votes[cls][field[name], part] += 1
-                if part == "arguments" and isinstance(value, ast.Call) and _last(value.func) == "loads":
-                    self._parsed.add((cls, field[name]))
-            elif part == "text":
-                self._texts[cls, field[name]] += 1
-
-    def _run(self, call: ast.Call, frame: Frame) -> None:
-        """`tools[call.name](**call.arguments)`, the tool looked up before, too, or by a function that gets both."""
-        read = [(value, is_spread) for value, is_spread in _given(call) if type(value) is ast.Attribute]
-        if any(is_spread for _, is_spread in read) or len(read) == 1:
-            for value, is_spread in read:
-                for key in _looked_up_by(call, frame):
-                    if type(key) is ast.Attribute and key.attr != value.attr and _is_same(key.value, value.value):
-                        self._ran(key, value, frame, is_spread)
-        elif len(read) > 1:
-            for callee in self._values.callees(call, frame):
-                if (taken := self._taken(callee)) is not None:
-                    here = dict(self._values.given(call, callee.parameters))
-                    name, arguments = here.get(taken[0]), here.get(taken[1])
-                    if isinstance(name, ast.Attribute) and isinstance(arguments, ast.Attribute):
-                        if _is_same(name.value, arguments.value):
-                            self._ran(name, arguments, frame, taken[2])
-
-    def _ran(self, name: ast.Attribute, arguments: ast.Attribute, frame: Frame, is_spread: bool) -> None:
-        """What is run by one field of an object and gets the other: if that are keywords, a tool, else perhaps."""
-        if is_spread:
-            self._vote(name, frame, "name")
-            self._vote(arguments, frame, "arguments")
-            self._parsed.update(self._fields_in(arguments, frame))
-        else:
-            for part, value in (("name", name), ("arguments", arguments)):
-                for cls, field in self._fields_in(value, frame):
-                    self._perhaps[cls][field, part] += 1
-
-    def _taken(self, function: Frame) -> tuple[str, str, bool] | None:
-        """The parameters of a function by which it looks something up, and with which it runs that."""
-        if function not in self._takers:
-            names = set(function.parameters)
-            self._takers[function] = next(
-                (
-                    (key.id, value.id, is_spread)
-                    for call in function.nodes
-                    if type(call) is ast.Call
-                    for value, is_spread in _given(call)
-                    if type(value) is ast.Name and value.id in names
-                    for key in _looked_up_by(call, function)
-                    if type(key) is ast.Name and key.id in names and key.id != value.id
-                ),
-                None,
-            )
-        return self._takers[function]
-
-    def _comparison(self, node: ast.Compare, frame: Frame) -> None:
-        """`turn.kind == "assistant"`: which of its fields tells who speaks."""
-        sides = [node.left, *node.comparators]
-        parts = (part for side in sides for part in _alternatives(side))
-        roles = {role for part in parts if (role := self._role(part, frame)) is not None}
-        if not words.TELLING_ROLES.isdisjoint(roles):
-            for side in sides:
-                if type(side) is ast.Attribute and self._role(side, frame) is None:
-                    for cls, name in self._fields_in(side, frame):
-                        self._roles[cls, name] |= roles
-
-    def _role(self, node: ast.AST, frame: Frame) -> str | None:
-        """The role that a constant says, or a member of a class of the project: `"tool"`, `Role.TOOL`."""
-        if type(node) is ast.Constant and node.value in words.ROLES:
-            return str(node.value)
-        if type(node) is ast.Attribute and node.attr.lower() in words.ROLES:
-            if any(isinstance(thing, ClassObject) for thing in self._values.of(node.value, frame)):
-                return node.attr.lower()
-        return None
-
-    # -- what the votes tell ------------------------------------------------------------------------------------------
-
-    def _settled(self) -> dict[ClassFrame, dict[str, str]]:
+    def _settled(self) -> dict[Class, dict[str, str]]:
         for (cls, name), roles in self._roles.items():
             if not roles.isdisjoint(words.TELLING_ROLES) and (len(roles) > 1 or self._votes[cls]):
                 self._votes[cls][name, "role"] += len(roles)
@@ -258,7 +88,7 @@ class Parts:
             if "role" in parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
             elif len(self._fixed[cls]) == 1:
-                self.roles[cls] = next(iter(self._fixed[cls]))
+                self._alone[cls] = next(iter(self._fixed[cls]))
                 found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
             elif {"name", "arguments"} <= parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
@@ -271,9 +101,9 @@ class Parts:
                 found[cls][name] = PARSED
         return found
 
-    def _replies(self, found: dict[ClassFrame, dict[str, str]]) -> dict[ClassFrame, dict[str, str]]:
+    def _replies(self, found: dict[Class, dict[str, str]]) -> dict[Class, dict[str, str]]:
         """What a model gives back: objects with calls, and with what becomes the content of a message, if any."""
-        made: dict[ClassFrame, dict[str, str]] = {}
+        made: dict[Class, dict[str, str]] = {}
         contents = {
             source
             for cls, fields, _ in self._given
@@ -282,10 +112,10 @@ class Parts:
             for source in sources
         }
         for cls in {cls for cls, _ in contents if cls not in found}:
-            names = self._values.fields(cls)
+            names = self._values.fields(self._frame(cls))
             calls = [name for name in names if any(self._is_call(found.get(held)) for held in self._held(cls, name))]
             if calls:
-                self.replies.add(cls)
+                self._replied.add(cls)
                 made[cls] = {calls[0]: "tool_calls"} | {name: "content" for name in names if (cls, name) in contents}
         return made
 
@@ -309,7 +139,7 @@ class Parts:
                 if {"name", "arguments"} <= {part for _, part in parts} and not self._votes[cls]:
                     self._votes[cls].update(parts)
 
-    def _parts_of(self, fields: list[tuple[ClassFrame, str]]) -> set[str]:
+    def _parts_of(self, fields: list[Field]) -> set[str]:
         """Which part of a call it is that is read of other objects."""
         return {
             part
@@ -319,14 +149,14 @@ class Parts:
             if field == name and part in CALL
         }
 
-    def _is_record(self, cls: ClassFrame) -> bool:
+    def _is_record(self, cls: Class) -> bool:
         """Whether objects of a class only hold values, a role beside others: what does something is no message."""
-        values = {"property", "cached_property", "classmethod", "staticmethod"}
-        acting = (m for name, m in cls.methods.items() if not name.startswith("__") and m.decorators.isdisjoint(values))
-        return next(acting, None) is None and len(self._values.fields(cls)) > 1
+        frame, values = self._frame(cls), {"property", "cached_property", "classmethod", "staticmethod"}
+        methods = (m for name, m in frame.methods.items() if not name.startswith("__"))
+        return all(not m.decorators.isdisjoint(values) for m in methods) and len(self._values.fields(frame)) > 1
 
     @staticmethod
-    def _chosen(cls: ClassFrame, votes: Counter[tuple[str, str]]) -> dict[str, str]:
+    def _chosen(cls: Class, votes: Counter[tuple[str, str]]) -> dict[str, str]:
         """Each part to one field, each field one part: the most votes first."""
         chosen: dict[str, str] = {}
         for (name, part), _ in sorted(votes.items(), key=lambda item: (-item[1], item[0])):
@@ -334,11 +164,11 @@ class Parts:
                 chosen[name] = part
         return chosen
 
-    def _complete(self, cls: ClassFrame, chosen: dict[str, str], found: dict[ClassFrame, dict[str, str]]) -> None:
+    def _complete(self, cls: Class, chosen: dict[str, str], found: dict[Class, dict[str, str]]) -> None:
         """What only follows from what else is known: the field that holds calls, the one that holds the text."""
-        fields = [name for name in self._values.fields(cls) if name not in chosen]
+        fields = [name for name in self._values.fields(self._frame(cls)) if name not in chosen]
         parts = set(chosen.values())
-        if "role" in parts or cls in self.roles:
+        if "role" in parts or cls in self._alone:
             for name in fields:
                 if "tool_calls" not in parts and any(self._is_call(found.get(c)) for c in self._held(cls, name)):
                     chosen[name] = "tool_calls"
@@ -355,141 +185,10 @@ class Parts:
     def _is_call(chosen: dict[str, str] | None) -> bool:
         return chosen is not None and "arguments" in chosen.values()
 
-    def _held(self, cls: ClassFrame, name: str) -> Iterator[ClassFrame]:
-        for thing in self._values.attribute(cls, name):
+    def _held(self, cls: Class, name: str) -> Iterator[Class]:
+        for thing in self._values.attribute(self._frame(cls), name):
             if isinstance(thing, Container):
-                yield from (part.cls for part in thing.inside if isinstance(part, Instance))
-
-
-def _items(node: ast.Dict) -> dict[str, ast.expr]:
-    """The keys that are strings, and their values."""
-    pairs = zip(node.keys, node.values, strict=True)
-    return {k.value: v for k, v in pairs if isinstance(k, ast.Constant) and isinstance(k.value, str)}
-
-
-def _last(node: ast.AST) -> str:
-    """The name of a member that is read (`x.name`, `x["name"]`)."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-    return node.id if isinstance(node, ast.Name) and node.id in _PLAIN else ""
-
-
-def _reads(call: ast.Call) -> bool:
-    """Whether a constructor may get parts of another object."""
-    name = call.func.id if type(call.func) is ast.Name else getattr(call.func, "attr", "")
-    return name[:1].isupper() and len(call.args) + len(call.keywords) > 1
-
-
-def _given(call: ast.Call) -> list[tuple[ast.expr, bool]]:
-    """What a call gets; whether that is spread to keywords."""
-    return [(arg, False) for arg in call.args] + [(k.value, k.arg is None) for k in call.keywords]
-
-
-def _is_same(one: ast.AST, other: ast.AST) -> bool:
-    return ast.dump(one) == ast.dump(other)
-
-
-def _told(value: ast.AST) -> str | None:
-    """What an argument is by its own form: a role, a text, or a part of a call as a provider gives it."""
-    is_text = isinstance(value, ast.Call) and _last(value.func) == "str"
-    while isinstance(value, (ast.Call, ast.BoolOp)):
-        if isinstance(value, ast.BoolOp):
-            value = value.values[0]
-        elif value.args and _last(value.func) in _PLAIN:
-            value = value.args[0]
-        else:
-            break
-    while isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-        value = value.left
-    if isinstance(value, ast.JoinedStr):
-        return "text"
-    if isinstance(value, ast.Constant):
-        return None if not isinstance(value.value, str) else "role" if value.value in words.ROLES else "text"
-    name = _last(value)
-    if name in ("content", "text") or (is_text and name not in _READ):
-        return "text"
-    return _READ.get(name)
-
-
-def _looked_up_by(call: ast.Call, frame: Frame) -> Iterator[ast.AST]:
-    """By what the thing is looked up that a call runs, or of which it runs a method; also if that was done before."""
-    func = call.func
-    base = func.value if type(func) is ast.Attribute else func
-    looked: list[ast.AST] = [func, base]
-    if type(base) is ast.Name and (around := frame.lookup(base.id)) is not None:
-        looked += [bound.node for bound in around.bound[base.id] if bound.how == "value"]
-    for look in looked:
-        yield from _keys(look)
-
-
-def _is_outcome(value: ast.expr, frame: Frame) -> bool:
-    """Whether a value is what a tool gave that was looked up by one field of a call and got another as its keywords."""
-    made: list[ast.AST] = [value]
-    if type(value) is ast.Name and (around := frame.lookup(value.id)) is not None:
-        made += [bound.node for bound in around.bound[value.id] if bound.how == "value"]
-    return any(_runs_call(node, frame) for node in made)
-
-
-def _runs_call(node: ast.AST, frame: Frame) -> bool:
-    """`await tools[call.name](**call.arguments)`, also as a text."""
-    while isinstance(node, ast.Await) or (isinstance(node, ast.Call) and _last(node.func) in _PLAIN and node.args):
-        node = node.value if isinstance(node, ast.Await) else node.args[0]
-    if not isinstance(node, ast.Call):
-        return False
-    read = [given.value for given, is_spread in _given(node) if is_spread and type(given) is ast.Attribute]
-    keys = _looked_up_by(node, frame) if read else ()
-    return any(type(key) is ast.Attribute and any(_is_same(key.value, base) for base in read) for key in keys)
-
-
-def _keys(node: ast.AST) -> Iterator[ast.AST]:
-    """By what something is looked up: `x[k]`, `x.get(k)`, `getattr(x, k)`."""
-    if isinstance(node, ast.Subscript):
-        yield node.slice
-    elif isinstance(node, ast.Call):
-        yield from node.args
-
-
-def _alternatives(node: ast.AST) -> list[ast.expr] | list[ast.AST]:
-    return node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
-
-
-def _may_be_sent(node: ast.Dict) -> bool:
-    return any(type(key) is ast.Constant and key.value in _SENT for key in node.keys)
-
-
-def _may_be_put(node: ast.Assign) -> bool:
-    slices = (target.slice for target in node.targets if type(target) is ast.Subscript)
-    return any(type(part) is ast.Constant and part.value in MESSAGE for part in slices)
-
-
-def _may_construct(node: ast.Call) -> bool:
-    told = {_told(value) for value, _ in _given(node)}
-    return "role" in told or {"name", "arguments"} <= told or _reads(node)
-
-
-def _may_run(node: ast.Call) -> bool:
-    return any(type(value) is ast.Attribute for value, _ in _given(node)) or _may_construct(node)
-
-
-def _may_ask_role(node: ast.Compare) -> bool:
-    return any(type(side) is ast.Attribute for side in (node.left, *node.comparators))
-
-
-_SENT = frozenset({"role", "function", "type"})
-_LOOKS: dict[type, tuple[Callable[[Any], bool], Callable[[Parts, Any, Frame], None]]] = {
-    ast.Dict: (_may_be_sent, Parts._display),
-    ast.Assign: (_may_be_put, Parts._assignment),
-    ast.Call: (_may_run, Parts._call),
-    ast.Compare: (_may_ask_role, Parts._comparison),
-}
-
-
-_NOTHING: tuple[Any, ...] = ()
-
-
-@once(_NOTHING)
-def _telling(module: Module, frame: Frame) -> tuple[Any, ...]:
-    """What of a frame can be a vote, by its form alone: the module is asked for each file that imports it."""
-    return tuple(node for node in frame.nodes if (known := _LOOKS.get(type(node))) is not None and known[0](node))
+                for part in thing.inside:
+                    if isinstance(part, Instance):
+                        self._frames[Class.of(part.cls)] = part.cls
+                        yield Class.of(part.cls)

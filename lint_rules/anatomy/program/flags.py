@@ -78,7 +78,8 @@ class Flags:
         module, slots = self.anatomy.module, self.anatomy.facts.slots
         stored = (place for place, here in _stores(module.scope_of[claim].function) if here is claim)
         flags = {slot for place in stored if (slot := slots.of(place)) is not None}
-        begun = claim if self._is_behind(node, claim) else node
+        apart = any(module.inside(claim, part) != module.inside(node, part) for part in (test, test.body))
+        begun = claim if apart and self._is_behind(node, claim) else node
         away = not module.inside(begun, test.body)
         if not _decides(self.anatomy, test.test, flags, _said(claim), outcome=away):
             return False
