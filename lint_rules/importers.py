@@ -23,10 +23,10 @@ _PACKAGE = "__init__.py"
 class Given:
     """The files of one run: what each imports, and who imports it. Reads them all when the latter is asked first."""
 
-    def __init__(self, paths: Sequence[str] = ()) -> None:
-        """`paths` are those of the files that were given, as shown."""
+    def __init__(self, paths: Sequence[str] = (), processes: int = 1) -> None:
+        """`paths` are those of the files that were given, as shown; `processes` check them at once."""
         self.paths = paths
-        self.known = Known()
+        self.known = Known(processes)
         self._importing: dict[str, list[str]] = {}
 
     def __call__(self, path: str, module: str) -> tuple[str, bytes] | None:

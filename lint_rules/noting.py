@@ -10,11 +10,17 @@ if TYPE_CHECKING:
 
 Told = TypeVar("Told")
 
+MOST_KEPT = 3_000_000
+"""How long all files may be together that the processes of a run keep analysed, in bytes: each takes 300 times that."""
+
 
 class Known:
     """What was worked out of single files, for all that ask while nothing changes, each with what it rests on."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 1) -> None:
+        """`processes` work at once, each with its own."""
+        self.room = MOST_KEPT // processes
+        """How long all files may be together that are kept, in bytes."""
         self.summaries: dict[Any, tuple[Any, Noting]] = {}
         """Small: kept to the end of a run."""
         self.analysed: dict[Any, tuple[Any, Noting]] = {}

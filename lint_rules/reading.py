@@ -46,8 +46,6 @@ Told = TypeVar("Told")
 
 NEAR = 2
 """How many imports away from a file others are analysed for it, on demand."""
-MOST_KEPT = 1_000_000
-"""How long all files may be together that are kept for those that look at them next, in bytes: 300 MB of memory."""
 
 # -- the index of a file ------------------------------------------------------------------------------------------
 
@@ -91,7 +89,7 @@ def analysed(module: SourceModule, options: Options, neighbours: Neighbours | No
     room = 0
     try:
         yield anatomy
-        room = MOST_KEPT if isinstance(near, NotingProject) else 0
+        room = near.known.room if isinstance(near, NotingProject) else 0
     finally:
         anatomy.close()
         module.close()
@@ -266,7 +264,7 @@ def _summaries(
         is_new = (name, path, source) not in project.known.summaries
         found = project.once(project.known.summaries, (name, path, source), work)
         if is_new:
-            _let_go(project.known, MOST_KEPT, project)
+            _let_go(project.known, project.known.room, project)
         return found
 
     return (said(*file) for file in importing)

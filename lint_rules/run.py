@@ -269,15 +269,15 @@ def _check_in_processes(
 ) -> Iterator[Outcome]:
     from lint_rules.processes import Work, map_in_processes
 
-    begin = partial(_begin, _given.paths)
+    begin = partial(_begin, _given.paths, workers)
     work = Work(check_task, settle, _died, partial(_load_ahead, tasks, sizes), begin)
     return map_in_processes(work, tasks, sizes, workers)
 
 
-def _begin(paths: Sequence[str]) -> None:
+def _begin(paths: Sequence[str], processes: int = 1) -> None:
     """What each process does first: knows the files that were given, and looks for garbage rarely."""
     global _given
-    _given = Given(paths)
+    _given = Given(paths, processes)
     gc.set_threshold(*COLLECTIONS)
 
 

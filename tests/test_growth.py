@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lint_rules import reading
+from lint_rules import noting
 from lint_rules.check import check_source
 from lint_rules.importers import Given
 from lint_rules.syntax.module import SourceModule
@@ -77,13 +77,13 @@ PROJECT = {
 }
 
 
-@pytest.mark.parametrize("room", [0, reading.MOST_KEPT])
+@pytest.mark.parametrize("room", [0, noting.MOST_KEPT])
 def test_a_file_is_analysed_once_for_all_that_look_at_it(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it is checked, as those that import it see it, and for what it says of those: however many these are."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reading, "MOST_KEPT", room)
+    monkeypatch.setattr(noting, "MOST_KEPT", room)
     indexed: Counter[str] = Counter()
     make = SourceModule.__init__
 

@@ -97,7 +97,9 @@ class Ways:
         is. Of a test of which nothing is known both sides are followed, if it may come out `either` way: as all may
         without it.
         """
-        queue = deque((point, self._before.get(point, _NOTHING), False) for point in start)
+        goals = [point for point in self.graph.points if point in goal]
+        leading = self.graph.around(goals, before=True, avoiding=avoiding)
+        queue = deque((point, self._before.get(point, _NOTHING), False) for point in start if point in leading)
         came_from: dict[tuple[Point, Facts, bool], tuple[Point, Facts, bool] | None] = dict.fromkeys(queue)
         states: Counter[Point] = Counter()
         common: dict[Point, Facts] = {}
@@ -109,7 +111,7 @@ class Ways:
                     continue
                 if target in goal:
                     return [*_back(came_from, here), target]
-                if target in avoiding:
+                if target in avoiding or target not in leading:
                     continue
                 before = common.get(target, known)
                 common[target] = known if before is known else before & known

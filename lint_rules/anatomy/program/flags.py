@@ -12,6 +12,7 @@ from lint_rules.anatomy.program.concurrency import runs_per_event
 from lint_rules.anatomy.values.slots import Slot, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.conditions import passed
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk
 
@@ -162,7 +163,7 @@ def _ends(anatomy: Anatomy, function: Scope, claim: cst.CSTNode) -> bool:
         return _is_taken_out(anatomy, claim)
     base = _marked(anatomy, claim)
     slot = anatomy.facts.slots.of(base) if base is not None else None
-    return slot is None or any(slot == anatomy.facts.slots.of(place) for place in _given_back(anatomy))
+    return slot is None or slot in _given_back(anatomy, anatomy.module.top)
 
 
 def _is_taken_out(anatomy: Anatomy, put: cst.Call) -> bool:
@@ -207,8 +208,13 @@ def _values(anatomy: Anatomy, name: cst.Name) -> Iterable[cst.BaseExpression]:
     return anatomy.facts.assigned(slot) if slot is not None else ()
 
 
-def _given_back(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
-    """What something is taken out of, by its key; not what a loop clears of what is old."""
+@kept
+def _given_back(anatomy: Anatomy, top: Scope) -> frozenset[Slot | None]:
+    """What something is taken out of in a module, by its key; not what a loop clears of what is old."""
+    return frozenset(map(anatomy.facts.slots.of, _taken_out_of(anatomy)))
+
+
+def _taken_out_of(anatomy: Anatomy) -> Iterator[cst.BaseExpression]:
     module = anatomy.module
     for node in module.nodes_of(cst.Attribute, cst.Del, cst.Assign):
         if any(isinstance(outer, cst.For) for outer in _within(module, node, module.scope_of[node].function)):
