@@ -15,12 +15,13 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from lint_rules.anatomy import vocabulary as words
 from lint_rules.program.modules import ClassFrame, Frame, Module
 from lint_rules.program.values import Container, Function, Values
 from lint_rules.syntax.below import walk
+from lint_rules.syntax.memo import kept
 
 _SCHEMAS = words.SCHEMA_NAMES | {"parameters"}
 _SAID = ("content", "output", "result", "text")
@@ -61,7 +62,7 @@ class _Told:
         self._module = module
         self._values = values
         self._around = [module, *self._imported()]
-        self._declared: set[str] = {name for here in self._around for name in _names(here)}
+        self._declared: set[str] = {name for here in self._around for name in _names(here, here.top)}
 
     def frames(self) -> Iterator[tuple[Frame, frozenset[str] | None]]:
         """Each function once; of another file also those that give a tool of this one its result.
@@ -112,15 +113,15 @@ class _Told:
     def _by_declaration(self) -> Iterator[Frame]:
         """What stands beside a name and a description, or schema; and beside a name that a schema gives."""
         for here in self._around:
-            for node, frame in _made(here):
-                items = _items(node)
-                given = [*items.values(), *(node.args if type(node) is ast.Call else ())]
-                if (_declares(node, items) or _holds_schema(given, frame)) and not _decorates(here, node):
-                    yield from self._functions(given, frame)
-                elif type(node) is ast.Dict:  # `{"read": read_file}`
-                    yield from self._functions([v for k, v in items.items() if k in self._declared], frame)
-                elif self._declared.intersection(map(_text, (*node.args, *items.values()))):  # `add("read", read_file)`
-                    yield from self._functions((*node.args, *items.values()), frame)
+            for made in _made(here, here.top):
+                given = [*made.items.values(), *made.args]
+                if made.declares:
+                    yield from self._functions(given, made.frame)
+                elif type(made.node) is ast.Dict:  # `{"read": read_file}`
+                    named = [v for k, v in made.items.items() if k in self._declared]
+                    yield from self._functions(named, made.frame)
+                elif not self._declared.isdisjoint(map(_text, given)):  # `add("read", read_file)`
+                    yield from self._functions(given, made.frame)
 
     def _by_decorator(self) -> Iterator[Frame]:
         for frame in self._module.frames:
@@ -136,8 +137,8 @@ class _Told:
         own = {id(node) for made in self._functions([func], frame) for node in walk(made.node)}
         if not own:
             return ast.unparse(func).rpartition(".")[2] in words.TOOL_DECORATORS
-        made = (node for here in self._around for node, _ in _made(here) if id(node) in own)
-        return any("name" in (items := _items(node)) and _tells(items) for node in made)
+        made = (made for here in self._around for made in _made(here, here.top) if id(made.node) in own)
+        return any("name" in each.items and _tells(each.items) for each in made)
 
     def _by_class(self) -> Iterator[Frame]:
         for cls in self._module.classes:
@@ -176,16 +177,16 @@ class _Told:
                 yield from _items(node)
 
     def _offered(self) -> Iterator[Frame]:
-        for node, frame in _made(self._module):
-            offered = _items(node).get("tools") if type(node) is ast.Call else None
-            for value in [offered, *_bound(offered, frame)] if offered is not None else ():
+        for made in _made(self._module, self._module.top):
+            offered = made.items.get("tools") if type(made.node) is ast.Call else None
+            for value in [offered, *_bound(offered, made.frame)] if offered is not None else ():
                 listed = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
                 inside = [a for e in listed if type(e) is ast.Call for a in (*e.args, *_items(e).values())]
-                yield from self._functions([*listed, *inside], frame)
+                yield from self._functions([*listed, *inside], made.frame)
 
     def _by_name(self) -> Iterator[Frame]:
         """`TABLE[name](**arguments)`."""
-        for node, frame in _made(self._module):
+        for node, frame, *_ in _made(self._module, self._module.top):
             if type(node) is ast.Call and any(keyword.arg is None for keyword in node.keywords):
                 if any(map(_is_look_up, [node.func, *_bound(node.func, frame)])):
                     yield from self._functions([node.func], frame)
@@ -193,11 +194,11 @@ class _Told:
     def _named(self) -> Iterator[Frame]:
         """Functions that are called as a tool is, and those that choose one by its name."""
         for here in self._around if self._declared else ():
-            own = here is self._module or bool(_names(here))
+            own = here is self._module or bool(_names(here, here.top))
             for frame in here.frames:
                 if not isinstance(frame.node, _FUNCTIONS):
                     continue
-                chosen = self._declared.intersection(_compared(frame))
+                chosen = self._declared.intersection(_compared(here, frame))
                 if (own and frame.node.name in self._declared) or len(chosen) > (0 if here is self._module else 1):
                     yield frame
         for name in self._declared.intersection(self._module.top.bound):
@@ -212,8 +213,7 @@ class _Told:
 
     def _answers(self) -> Iterator[tuple[ast.expr, Frame]]:
         """What messages of the module say that answer a call."""
-        for node, frame in _made(self._module):
-            items = _items(node)
+        for _, frame, items, *_ in _made(self._module, self._module.top):
             if not _IDS.isdisjoint(items) or not _ANSWERS.isdisjoint({_text(items.get(k)) for k in ("role", "type")}):
                 yield from ((items[name], frame) for name in _SAID if name in items)
 
@@ -251,10 +251,26 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
 """What a text is made of, as far as one of its parts may be the whole text."""
 
 
-def _made(module: Module) -> Iterator[tuple[Any, Frame]]:
-    """The displays and calls of a module."""
-    for frame in module.frames:
-        yield from ((node, frame) for node in frame.nodes if type(node) in {ast.Call, ast.Dict})
+class _Made(NamedTuple):
+    """A display or call of a module: what it gets under names, what else, and whether it declares a tool by itself."""
+
+    node: Any
+    frame: Frame
+    items: dict[str, ast.expr]
+    args: list[ast.expr]
+    declares: bool
+
+
+@kept
+def _made(module: Module, top: Frame) -> list[_Made]:
+    """The displays and calls of a module: it is asked for each file that imports it, too."""
+    above = {id(each) for frame in module.frames for each in getattr(frame.node, "decorator_list", ())}
+    found = []
+    for node, frame in ((n, f) for f in module.frames for n in f.nodes if type(n) in {ast.Call, ast.Dict}):
+        items, args = _items(node), node.args if type(node) is ast.Call else []
+        declares = id(node) not in above and (_declares(node, items) or _holds_schema([*items.values(), *args], frame))
+        found.append(_Made(node, frame, items, args, declares))
+    return found
 
 
 def _items(node: ast.Call | ast.Dict) -> dict[str, ast.expr]:
@@ -302,18 +318,16 @@ def _holds_schema(given: Iterable[ast.AST], frame: Frame) -> bool:
     return False
 
 
-def _names(module: Module) -> Iterator[str]:
+@kept
+def _names(module: Module, top: Frame) -> frozenset[str]:
     """The names of tools to which a module gives a schema."""
-    for node, _ in _made(module):
-        items = _items(node)
+    found = set()
+    for node, _, items, args, _ in _made(module, top):
         if "name" in items and not _SCHEMAS.isdisjoint(items):
-            yield _text(items["name"]) or ""
-        elif type(node) is ast.Call and node.args and _declares(node, items):
-            yield _text(node.args[0]) or ""
-
-
-def _decorates(module: Module, node: ast.AST) -> bool:
-    return any(node in getattr(frame.node, "decorator_list", ()) for frame in module.frames)
+            found.add(_text(items["name"]) or "")
+        elif args and _declares(node, items):
+            found.add(_text(args[0]) or "")
+    return frozenset(found)
 
 
 def _takes(method: Frame) -> bool:
@@ -356,8 +370,13 @@ def _is_look_up(node: Any) -> bool:
     return type(node) is ast.Call and type(node.func) is ast.Attribute and node.func.attr == "get"
 
 
-def _compared(function: Frame) -> Iterator[str]:
-    """The strings with which a function compares what it gets, or what it takes out of that."""
+@kept
+def _compared(module: Module, function: Frame) -> frozenset[str]:
+    """The strings with which a function of a module compares what it gets, or what it takes out of that."""
+    return frozenset(_compares(function))
+
+
+def _compares(function: Frame) -> Iterator[str]:
     given = set(function.parameters)
     for node in function.nodes:
         if type(node) is ast.Compare and len(node.ops) == 1 and type(node.ops[0]) is ast.Eq:
