@@ -24,6 +24,7 @@ _MOST_NAMES = 4
 _HOLDING = frozenset({"update", "dict", "format", "partial", "setdefault", "model_copy", "copy"})
 """What gets keywords to hold them."""
 _NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
+_READ = "its result is read as a model's reply"
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
 
@@ -182,9 +183,10 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
     if name in words.SESSION_CALLS and base is not None and _is_session(call, base, facts):
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
-    if not asks:
-        return None
     sent = _sent(call, ("messages", "history", "conversation"), facts)
+    if not asks:
+        is_read = name in words.LANGCHAIN_CALLS and facts.read_as_reply(call) and call.args
+        return LLMCall(call, name, _READ, *sent) if is_read else None
     if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):
         return LLMCall(call, name, "is asked with a message history", *sent)
     handed = call.args if facts.has_bodies and not facts.module.is_statement(call) else ()
@@ -193,7 +195,7 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         sent = (key, body[key]) if key is not None else (None, None)
         return LLMCall(call, name, f"is asked with what has `{key or 'prompt'}` and a model's parameters", *sent)
     if facts.read_as_reply(call) and call.args:
-        return LLMCall(call, name, "its result is read as a model's reply", *sent)
+        return LLMCall(call, name, _READ, *sent)
     return None
 
 
