@@ -168,8 +168,8 @@ class _Way:
         outer = node if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
         named = [self.slots.of(target) for target in ex.targets(outer)] if outer is not None else []
         function = self.module.scope_of[call].function
-        asking = function.nodes_of(cst.If, cst.IfExp, cst.While, cst.Assert)
-        tests: list[cst.BaseExpression] = [each.test for each in asking]
+        tests: list[cst.BaseExpression] = [each.test for each in function.nodes_of(cst.If, cst.IfExp)]
+        tests += [each.test for each in function.nodes_of(cst.While, cst.Assert)]
         tests += [each.left for each in function.nodes_of(cst.BooleanOperation)]
         parts = (part for test in tests for part in walk(test))
         return any(part is call or (ex.reads_place(part) and self.slots.of(part) in named) for part in parts)
