@@ -103,7 +103,7 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
 
 
 def _goes_back(call: cst.Call, calls: list[cst.Call], node: cst.While, graph: CallGraph) -> bool:
-    """`talk.add(reply)`, where the loop asks with `talk.lines` or `talk.lines()`: an object of whatever file keeps it."""
+    """`talk.add(reply)`, where the loop asks with `talk.lines` or `talk.lines()`, whoever defines its class."""
     facts, base = graph.facts, ex.receiver(call)
     slot = facts.slots.of(base) if base is not None and facts.module.is_statement(call) else None
     if slot is None or _made_within(slot, node, graph) or is_logging(call):

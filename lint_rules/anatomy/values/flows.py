@@ -171,8 +171,6 @@ class Flows(Forms):
                 evidence = Evidence("has messages added to it", node, True, kinds[Kind.HISTORY])
                 self.learn(slot, Kind.HISTORY, evidence)
             self._learn_all(slot, kinds, node.value)
-            if slot is not None:
-                self._streamed(node.value, slot)
             if Kind.ARGUMENTS in kinds and slot is not None:  # pieces of a streamed input that are put together
                 evidence = Evidence("is a tool's input put together from pieces", node, True, kinds[Kind.ARGUMENTS])
                 self.learn(slot, Kind.ARGUMENTS_TEXT, evidence)
@@ -332,16 +330,6 @@ class Flows(Forms):
         self._replies.add(slot)
         for value in self.assigned(slot):
             self.learn(self.slots.of(value), Kind.REPLY, self.of(slot)[Kind.REPLY])
-            for part in ex.alternatives(value):  # `whole = bit if whole is None else whole + bit`
-                if isinstance(part, cst.BinaryOperation) and self.slots.of(part.left) == slot:
-                    self._streamed(part.right, slot)
-
-    def _streamed(self, bit: cst.BaseExpression, slot: Slot) -> None:
-        """What gives a reply bit by bit, if what these are added to is one."""
-        reply, each = self.of(slot).get(Kind.REPLY), self.slots.of(bit)
-        if reply is not None and reply.used and each is not None:
-            for stream in self.gone_through(each):
-                self.learn(self.slots.of(stream), Kind.REPLY, reply)
 
     def _member(self, node: cst.CSTNode, scope: Scope) -> None:
         pair = ex.member(node)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
-_BODIES = ("json", "data", "content", "body")
+BODIES = ("json", "data", "content", "body")
+"""The keywords by which a body is posted."""
 _MOST_NAMES = 4
 """How many names, and parameters, a body is followed through."""
 _HOLDING = frozenset({"update", "dict", "format", "partial", "setdefault", "model_copy", "copy"})
 """What gets keywords to hold them."""
 _NO_REQUESTS = frozenset({"dict", "print", "len", "super"})
-_READ = "its result is read as a model's reply"
 _STARTS = ("with_raw_response.", "with_streaming_response.")
 
 
@@ -84,7 +84,7 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
     """
     if not facts.has_bodies or ex.called_name(call)[:1].isupper():
         return None
-    posted = [given[keyword] for keyword in _BODIES if keyword in given]
+    posted = [given[keyword] for keyword in BODIES if keyword in given]
     spread = _spread(call, facts) if not posted else []
     for value in posted or spread or _handed(call, facts):
         for body in _bodies(value, facts):
@@ -147,7 +147,7 @@ def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
         for made in [value, *(facts.assigned(slot) if slot is not None else ())]:
             if isinstance(made, cst.Call) and facts.encoder(made) is None:
                 given = ex.keywords(made)
-                yield from (given[keyword] for keyword in _BODIES if keyword in given)
+                yield from (given[keyword] for keyword in BODIES if keyword in given)
                 if ex.called_name(made)[:1].isupper():
                     yield from ex.positional(made)
 
@@ -183,10 +183,9 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
     if name in words.SESSION_CALLS and base is not None and _is_session(call, base, facts):
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
-    sent = _sent(call, ("messages", "history", "conversation"), facts)
     if not asks:
-        is_read = name in words.LANGCHAIN_CALLS and facts.read_as_reply(call) and call.args
-        return LLMCall(call, name, _READ, *sent) if is_read else None
+        return None
+    sent = _sent(call, ("messages", "history", "conversation"), facts)
     if sent[1] is not None and Kind.HISTORY in facts.kinds(sent[1]):
         return LLMCall(call, name, "is asked with a message history", *sent)
     handed = call.args if facts.has_bodies and not facts.module.is_statement(call) else ()
@@ -195,7 +194,7 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         sent = (key, body[key]) if key is not None else (None, None)
         return LLMCall(call, name, f"is asked with what has `{key or 'prompt'}` and a model's parameters", *sent)
     if facts.read_as_reply(call) and call.args:
-        return LLMCall(call, name, _READ, *sent)
+        return LLMCall(call, name, "its result is read as a model's reply", *sent)
     return None
 
 
