@@ -33,11 +33,12 @@ def shorten(message):
 
 ## How it decides
 A copy of something known to be a message, a history or tool calls (also a parameter that is called messages, annotated
-as a list of dicts, and whose elements have a `content`) is followed through the function's control flow,
-through loop variables, keys, unpacking and helpers of the same file. A store counts when it reaches deeper than the
-copy is new, and somebody else (a caller, an object, later code) still holds the original. Replacing a top-level key
-of a copied message is harmless and silent, and so is a nested part that was replaced by a new object first, and an
-attribute of a message object that no request is made of (`message.step = 3`).
+as a list of dicts, and whose elements have a `content`) is followed through the function's control flow, through loop
+variables, keys, unpacking and helpers of the same file; one that `__init__` makes of what a caller still holds, also
+where another method alone goes on with it. A store counts when it reaches deeper than the copy is new, and somebody
+else (a caller, an object, later code) still holds the original. Replacing a top-level key of a copied message is
+harmless and silent, and so is a nested part that was replaced by a new object first, and an attribute of a message
+object that no request is made of (`message.step = 3`).
 
 ## Known problems
 What functions of other files do with a copy is not seen.

@@ -62,15 +62,16 @@ class Agent:
 ```
 
 ## How it decides
-A counter is an attribute or global that rounds raise by one and compare with a limit: in the head of their loop, or
-after they have set it back to zero elsewhere. A signature is what a comparison of tool calls keeps on the object, by
-assignment or in a set or list. The state counts as begun anew when anything outside the rounds and `__init__` assigns
-it, the object that holds it, or empties it: in the function before its loop, in another method, in a public method of
-an imported base class. What empties the history as well begins another conversation, and no turn.
+A counter is an attribute or global that rounds raise by one and compare with a limit: to end the rounds by that alone,
+in the head of their loop, in it or in a helper, or after they have set it back to zero elsewhere. A signature is what a
+comparison of tool calls keeps on the object, by assignment or in a set or list. The state counts as begun anew when
+anything outside the rounds and `__init__` assigns it, the object that holds it, or empties it: in the function before
+its loop, in another method, in a public method of an imported base class. What empties the history as well begins
+another conversation, and no turn.
 
 Silent: local state; a guard object that is made for the turn; state per session, under a key; caches of results;
-programs that make one agent for one run, here or in the files that run its method; budgets that are meant for the
-whole life, which are never set back.
+programs that make one agent for one run, here or in the files that run its method; budgets that are meant for the whole
+life, which end with an error, or which others read, too.
 
 ## Known problems
 Of one file alone (standard input, an editor, flake8) nobody knows whether an agent is made anew for each turn.

@@ -54,6 +54,8 @@ way of the used-up rounds one of them
 - still has the empty value (`""`, `[]`, `{}`) that it got before the loop, or is what the loop itself waits for (`while
   found is None and`), with something empty in its place (`found or {}`), or is an empty text of its own (`return ""`),
   where no caller of the file asks whether there is one;
+- is None, where a caller of the file takes a part of what it is given, calls a method of it, or goes through it, and
+  does not ask first whether there is any;
 - is the text of the last reply, which asked for tools, or that whole reply, where its callers are all in the file and
   read its text alone, or what rounds that went on have put there of the model's words beside their calls. Another text
   for want of one (`said or "Done."`) does not tell: there may be one, and no answer;
@@ -102,6 +104,12 @@ _HELP = "give the loop an `else:` that raises, or that asks the model for an ans
 def check(anatomy: Anatomy) -> Iterator[Draft]:
     for found in silences(anatomy):
         notes = [Note(found.way.node, "the rounds end here, without a word")]
+        if found.read is not None:
+            given = f"`{found.loop.function.name}` gives None"
+            message = f"when the rounds are used up, {given}, and who calls it takes that for an answer, unasked"
+            notes += [Note(found.node, "it is called here"), Note(found.read, "what it gives is looked into here")]
+            yield Draft(found.way.node, message, _HELP, tuple(notes), fix=repair(anatomy, found.loop.node, found.way))
+            continue
         if found.left is None:
             message = "when the rounds are used up, no word follows: the user waits for an answer, and is told nothing"
             notes = [Note(found.node, "what the model says goes out here")]

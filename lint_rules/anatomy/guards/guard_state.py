@@ -10,12 +10,14 @@ import libcst as cst
 from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.guards.guards import Guard, Guards
 from lint_rules.anatomy.messages.growth import SETUPS
+from lint_rules.anatomy.rounds.limits import Limits
 from lint_rules.anatomy.rounds.rounds import RoundLoop
 from lint_rules.anatomy.turns.lasting import Lasting
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
+from lint_rules.syntax.walk import nodes_below
 
 _ORDER = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.Equal, cst.NotEqual)
 _LOOPS = (cst.For, cst.While)
@@ -124,23 +126,29 @@ class GuardStates:
             if ex.integer(node.value) != 1 or not self._in_rounds(node, loop, region):
                 continue
             test = self._compared(slot, loop, region)
-            if test is None or not (self._is_set_back(node, slot) or self._counts_rounds(test, loop)):
+            if test is None or not (self._is_set_back(node, slot) or self._bounds_turn(test, slot, loop, region)):
                 continue
             if not self._begun_anew(slot, loop, region):
                 yield GuardState("counter", node, slot, test, loop, self._made(slot))
 
     def _compared(self, slot: Slot, loop: RoundLoop, region: set[Scope]) -> cst.CSTNode | None:
         for node in self.module.nodes_of(cst.Comparison):
-            inside = self._in_rounds(node, loop, region) or self._counts_rounds(node, loop)
+            inside = self._in_rounds(node, loop, region) or self.module.inside(node, loop.node)
             if inside and isinstance(node.comparisons[0].operator, _ORDER):
                 sides = (node.left, node.comparisons[0].comparator)
                 if any(self.facts.slots.of(side) == slot for side in sides):
                     return node
         return None
 
-    def _counts_rounds(self, test: cst.CSTNode, loop: RoundLoop) -> bool:
-        """`while self.rounds < self.most:`"""
-        return isinstance(loop.node, cst.While) and self.module.inside(test, loop.node.test)
+    def _bounds_turn(self, test: cst.CSTNode, slot: Slot, loop: RoundLoop, region: set[Scope]) -> bool:
+        """Whether a test alone ends the rounds, as an answer does: with no error, nor by a total that others read."""
+        decisions = Limits(self.anatomy, loop.node, loop.function).decisions
+        ends = [decision.node for decision in decisions if decision.limit is test]
+        if not ends or any(isinstance(end, cst.If) and _is_mixed_or_raises(end) for end in ends):
+            return False
+        places = (node for node in self.module.nodes_of(cst.Attribute, cst.Name) if self.facts.slots.of(node) == slot)
+        reads = (node for node in places if not isinstance(self.module.parent[node], cst.AssignTarget))
+        return all(self.module.scope_of[node].function in {*region, loop.function} for node in reads)
 
     def _is_set_back(self, counted: cst.AugAssign, slot: Slot) -> bool:
         """Whether the other outcome sets it back: of one round, either the one or the other runs. Not a day's quota."""
@@ -253,6 +261,10 @@ class GuardStates:
             if isinstance(node.value, cst.Call) and self.facts.slots.constructed(node.value) is slot[1]:
                 return node
         return None
+
+
+def _is_mixed_or_raises(end: cst.If) -> bool:
+    return isinstance(ex.inner(end.test), cst.BooleanOperation) or bool(nodes_below(end.body, cst.Raise))
 
 
 def _prefixes(slot: Slot) -> Iterator[Slot]:

@@ -2,7 +2,7 @@
 
 What a function of another file does is asked there. Where nobody knows it (a parameter, a method that subclasses
 define), what is done with it tells: it is handed a history, and what it gives is read as a reply and stored there, or
-kept as said by the model.
+kept as said by the model; or it posts a body, or is called like what asks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from lint_rules.anatomy.messages.classes import run_elsewhere
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
 from lint_rules.anatomy.values.kinds import Evidence, Kind, LLMCall
+from lint_rules.anatomy.values.llm_calls import BODIES
 from lint_rules.anatomy.values.slots import Slot, made_in, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.module import Scope, parameters
@@ -51,6 +52,8 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         if found is None or (request is None and _is_left_open(*found)):
             is_said = facts.slots.of(call) in facts.said
             request = _by_use(anatomy, call, carried, is_said) if carried and (answers or is_said) else None
+            if request is None and (answers or (streams and _is_added_up(anatomy, call))) and _has_form(call):
+                request = _answering(anatomy, call) if not _is_defined(anatomy, call) else None
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])
             yield request
@@ -199,9 +202,25 @@ def _by_use(anatomy: Anatomy, call: cst.Call, carried: set[Slot], is_said: bool)
     return _answering(anatomy, call)
 
 
+def _has_form(call: cst.Call) -> bool:
+    """Whether a call whose result is read as a reply posts a body, or is called like what asks."""
+    return ex.called_name(call) in words.ASKING or not ex.keywords(call).keys().isdisjoint(BODIES)
+
+
+def _is_added_up(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether the pieces that a call gives become one: `whole = piece if whole is None else whole + piece`."""
+    loop, slots = anatomy.module.awaiting(call), anatomy.facts.slots
+    piece = slots.of(loop.target) if isinstance(loop, cst.For) and loop.iter is call else None
+    function = anatomy.module.scope_of[call].function
+    added = [node.right for node in function.nodes_of(cst.BinaryOperation)]
+    added += [node.value for node in function.nodes_of(cst.AugAssign)]
+    return piece is not None and any(slots.of(part) == piece for part in added)
+
+
 def _answering(anatomy: Anatomy, call: cst.Call) -> LLMCall:
     sent = next((arg.value for arg in call.args if Kind.HISTORY in anatomy.facts.kinds(arg.value)), None)
-    return LLMCall(call, ex.called_name(call), "answers the history that it is handed", None, sent)
+    how = "answers the history that it is handed" if sent is not None else "gives what is read as a model's reply"
+    return LLMCall(call, ex.called_name(call), how, None, sent)
 
 
 def _is_stored(anatomy: Anatomy, call: cst.Call, carried: set[Slot]) -> bool:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from lint_rules.anatomy.messages.writes import GROWING, Writes
 from lint_rules.anatomy.program.call_graph import CallGraph
+from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.rounds.waits import Flow, Waits, is_input
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.syntax import expressions as ex
@@ -18,6 +19,7 @@ from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
 _ANSWERS = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.REPLY, Kind.MODEL_TEXT})
+_MESSAGES = frozenset({Kind.MESSAGE, Kind.REPLY})
 _TOOL_KINDS = (Kind.CALLS, Kind.CALL, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT)
 
 
@@ -95,8 +97,21 @@ def _goes_round(node: cst.While | cst.For, function: Scope, graph: CallGraph, wr
            and not _made_within(w.slot, node, graph) for w in writes.by_function[function]):  # fmt: skip
         return True
     return isinstance(node, cst.While) and (
-        any(_stores(call, node, graph, writes) for call in calls) or _comes_back_changed(node, function, graph)
+        any(_stores(call, node, graph, writes) or _goes_back(call, calls, node, graph) for call in calls)
+        or _comes_back_changed(node, function, graph)
     )
+
+
+def _goes_back(call: cst.Call, calls: list[cst.Call], node: cst.While, graph: CallGraph) -> bool:
+    """`talk.add(reply)`, where the loop asks with `talk.lines` or `talk.lines()`, whoever defines its class."""
+    facts, base = graph.facts, ex.receiver(call)
+    slot = facts.slots.of(base) if base is not None and facts.module.is_statement(call) else None
+    if slot is None or _made_within(slot, node, graph) or is_logging(call):
+        return False
+    if not any(_MESSAGES & facts.kinds(arg.value).keys() for arg in call.args):
+        return False
+    sent = (part for asking in calls if graph.asks(asking) for arg in asking.args for part in walk(arg.value))
+    return any(isinstance(part, cst.Attribute) and facts.slots.of(part.value) == slot for part in sent)
 
 
 def _comes_back_changed(node: cst.While, function: Scope, graph: CallGraph) -> bool:

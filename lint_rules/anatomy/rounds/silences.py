@@ -33,7 +33,8 @@ class Silence:
     """`node` hands out `left`, which holds no answer when `way` has led there from `loop`.
 
     `twin` is another return that hands out an answer in the same form; None where answers pass `node` as well. Where
-    `left` is None, `node` hands out answers within the loop, and behind it comes nothing.
+    `left` is None, `node` hands out answers within the loop, and behind it comes nothing; or, with `read`, it is the
+    call for which nothing is given back then, and `read` takes that for an answer.
     """
 
     node: cst.CSTNode
@@ -41,6 +42,7 @@ class Silence:
     loop: RoundLoop
     way: Exhaustion
     twin: cst.Return | None = None
+    read: cst.CSTNode | None = None
 
 
 def silences(anatomy: Anatomy) -> Iterator[Silence]:
@@ -52,7 +54,7 @@ def silences(anatomy: Anatomy) -> Iterator[Silence]:
         limits = Limits(anatomy, loop.node, loop.function)
         for way in limits.running_out():
             of_way = _Way(anatomy, loop, limits, way)
-            for found in [*of_way.silences()] or of_way.quiet_end():
+            for found in [*of_way.silences()] or [*of_way.quiet_end()] or of_way.unready():
                 if found.node not in seen:
                     seen.add(found.node)
                     yield found
@@ -167,6 +169,7 @@ class _Way:
         named = [self.slots.of(target) for target in ex.targets(outer)] if outer is not None else []
         function = self.module.scope_of[call].function
         tests: list[cst.BaseExpression] = [each.test for each in function.nodes_of(cst.If, cst.IfExp)]
+        tests += [each.test for each in function.nodes_of(cst.While, cst.Assert)]
         tests += [each.left for each in function.nodes_of(cst.BooleanOperation)]
         parts = (part for test in tests for part in walk(test))
         return any(part is call or (ex.reads_place(part) and self.slots.of(part) in named) for part in parts)
@@ -228,6 +231,36 @@ class _Way:
         read = (part for part in walk(node) if isinstance(part, (cst.Name, cst.Attribute)))
         answered = self.anatomy.points(self.loop.function, again)
         return not self.answered.isdisjoint(answered) and not any(map(self.leftovers.is_set_at_end, read))
+
+    def unready(self) -> Iterator[Silence]:
+        """A call that is given nothing then, though answers are given back, where its file takes an answer for sure."""
+        given = [node for node in self.loop.function.nodes_of(cst.Return) if not _gives_none(node)]
+        ends = (point.statement for point in self.passed)
+        if self.loop.function.is_generator or not given or any(end in given for end in ends):
+            return
+        if any(map(self._may_tell, self.passed)):
+            return
+        for site in self.anatomy.calls.sites[self.loop.function]:
+            read = self._looks_into(site.node) if not self._is_asked_for(site.node) else None
+            if read is not None:
+                yield Silence(site.node, None, self.loop, self.way, read=read)
+                return
+
+    def _looks_into(self, call: cst.Call) -> cst.CSTNode | None:
+        """Where a part of what a call gives is taken, a method of it called, or all of it gone through: not of None."""
+        bound = self.module.awaiting(call)
+        if not isinstance(bound, cst.Assign):
+            return bound if _takes_part(bound, call) else None
+        target = ex.targets(bound)[0]
+        if isinstance(target, (cst.Tuple, cst.List)):
+            return bound
+        slot = self.slots.of(target) if isinstance(target, cst.Name) else None
+        for name in self.anatomy.facts.names.get(slot, ()) if slot is not None else ():
+            parent = self.module.parent[name]
+            if _takes_part(parent, name) and isinstance(name, cst.Name):
+                if any(each.point.statement is bound for each in self.anatomy.definitions(name)):
+                    return parent
+        return None
 
     # -- what tells -------------------------------------------------------------------------------------------
 
@@ -316,6 +349,17 @@ class _Way:
             or (isinstance(part, cst.Assign) and self.slots.of(part.targets[0].target) in left.names)
             for part in parts
         )
+
+
+def _gives_none(node: cst.Return) -> bool:
+    return node.value is None or ex.dotted(node.value) == "None"
+
+
+def _takes_part(outer: cst.CSTNode, value: cst.CSTNode) -> bool:
+    """`value.text`, `value[0]`, `for each in value`."""
+    if isinstance(outer, (cst.For, cst.CompFor)):
+        return ex.inner(outer.iter) is value
+    return isinstance(outer, (cst.Attribute, cst.Subscript)) and ex.inner(outer.value) is value
 
 
 def _nodes(point: Point) -> Iterator[cst.CSTNode]:

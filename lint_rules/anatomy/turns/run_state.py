@@ -63,12 +63,19 @@ class RunStates:
         swapping = {module.scope_of[node].function for node in module.nodes_of(cst.Try) if node.finalbody is not None}
         telling = self._statements
         for function in module.functions:
-            if function.kind == "function" and function.is_async:
+            if function not in swapping and function not in telling:
+                continue
+            if function.kind == "function" and (function.is_async or function in self._in_threads):
                 found = [*self._first(self._swaps(function))] if function in swapping else []
                 found += self._first(self._told(function)) if function in telling else ()
                 if found and not self.races.is_setup(function):
                     yield from found
         yield from self._entries()
+
+    @cached_property
+    def _in_threads(self) -> set[Scope]:
+        """The functions that several threads are seen to run at once, on objects that they share."""
+        return {here for _, reach in self.unguarded.repeating() for here, thread in reach.items() if thread}
 
     @staticmethod
     def _first(found: Iterator[RunState]) -> Iterator[RunState]:

@@ -358,6 +358,11 @@ class StoredTurns:
         named = (value for call in self._module.nodes_of(cst.Call) for value in self._naming(call))
         return frozenset(part for value in named for part in walk(value) if isinstance(part, cst.Name))
 
+    def tells_apart(self, call: cst.Call) -> bool:
+        """Whether a call names the conversation that it goes on with, by what is not the same for all: text, global."""
+        slots = (self._facts.slots.of(value) for value in self._naming(call) if ex.text(value) is None)
+        return any(slot is None or slot[:2] != ("var", self._module.top) for slot in slots)
+
     def _named(self, call: cst.Call, function: Scope) -> Slot | None:
         """Where what names the conversation lives with which a call goes on that the provider keeps."""
         for value in self._naming(call):

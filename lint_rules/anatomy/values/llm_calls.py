@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _COUNTS = re.compile(r"count|token|estimate|check|valid|format|save|store|log", re.IGNORECASE)
 """Names of functions that get messages and a model and do not ask it."""
-_BODIES = ("json", "data", "content", "body")
+BODIES = ("json", "data", "content", "body")
+"""The keywords by which a body is posted."""
 _MOST_NAMES = 4
 """How many names, and parameters, a body is followed through."""
 _HOLDING = frozenset({"update", "dict", "format", "partial", "setdefault", "model_copy", "copy"})
@@ -83,7 +84,7 @@ def _by_body(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms)
     """
     if not facts.has_bodies or ex.called_name(call)[:1].isupper():
         return None
-    posted = [given[keyword] for keyword in _BODIES if keyword in given]
+    posted = [given[keyword] for keyword in BODIES if keyword in given]
     spread = _spread(call, facts) if not posted else []
     for value in posted or spread or _handed(call, facts):
         for body in _bodies(value, facts):
@@ -146,7 +147,7 @@ def _handed(call: cst.Call, facts: Forms) -> Iterator[cst.BaseExpression]:
         for made in [value, *(facts.assigned(slot) if slot is not None else ())]:
             if isinstance(made, cst.Call) and facts.encoder(made) is None:
                 given = ex.keywords(made)
-                yield from (given[keyword] for keyword in _BODIES if keyword in given)
+                yield from (given[keyword] for keyword in BODIES if keyword in given)
                 if ex.called_name(made)[:1].isupper():
                     yield from ex.positional(made)
 

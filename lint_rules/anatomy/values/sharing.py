@@ -26,6 +26,7 @@ from lint_rules.anatomy.values.copies import (
     path_of,
 )
 from lint_rules.anatomy.values.kinds import Kind
+from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.values.trails import MUTATORS, Trails
 from lint_rules.syntax import control_flow
 from lint_rules.syntax import expressions as ex
@@ -53,6 +54,7 @@ class Stores:
         self.facts = anatomy.facts
         self._flow = anatomy.flow
         self._calls = anatomy.calls
+        self._writes = anatomy.writes
         self._copies: dict[Scope, Copies] = {}
         self._returned: dict[Scope, Part] = {}
         self._editing: dict[Scope, bool] = {}
@@ -64,8 +66,9 @@ class Stores:
         """Every shared store of the file; a store that several copies reach comes once for each."""
         self._entered.clear()
         for function in self.facts.module.functions:
-            if function.kind not in {"class", "lambda"} and function in self._copying:
-                yield from self._run(function, {}, 0)
+            fields = self._fields(function) if function.owner in self._kept else {}
+            if function.kind not in {"class", "lambda"} and (function in self._copying or fields):
+                yield from self._run(function, fields, 0)
 
     def into(self, function: Scope, name: str, copy: Copy) -> Iterator[SharedStore]:
         """The stores that `function` itself does into what `name` holds at its start, taken for `copy`.
@@ -99,6 +102,39 @@ class Stores:
         for node in forms_of_copies(module):
             if self._of(module.scope_of[node].function).may_make(node):
                 yield node.value if type(node) is cst.Assign else node
+
+    def _fields(self, method: Scope) -> State:
+        """What the object of a method has shared with others since it was made, if nobody else changes it there."""
+        own, found = self.facts.module.self_name(method), State()
+        for slot, init, ref in self._kept[method.owner] if own is not None and method.owner is not None else ():
+            writers = {write.function for write in self._writes.by_slot[slot]}
+            if method is not init and writers <= {init, method}:
+                found[own, slot[2]] = ref  # type: ignore[index]
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Scope | None, list[tuple[Slot, Scope, Ref]]]:
+        """By class, the attributes that `__init__` alone sets, to a copy of what it is handed and others hold, too."""
+        found: dict[Scope | None, list[tuple[Slot, Scope, Ref]]] = {}
+        for init, made in self._copying.items():
+            copies = self._of(init)
+            for node in init.nodes_of(cst.Assign) if init.name == "__init__" else ():
+                slot, value = self.facts.slots.of(node.targets[0].target), ex.inner(node.value)
+                ref = copies.part(value, {}).get(()) if value in made else None
+                if slot is None or ref is None or slot[0] != "attr" or self.facts.assigned(slot) != [node.value]:
+                    continue
+                if self._is_held_by_callers(init, ref.copy.source):
+                    found.setdefault(init.owner, []).append((slot, init, ref))
+        return found
+
+    def _is_held_by_callers(self, function: Scope, source: cst.BaseExpression) -> bool:
+        """Whether a caller of this file still holds what it hands to a parameter."""
+        slot = self.facts.slots.of(source)
+        return any(
+            parameter == slot and self._of(site.caller).is_kept(value, site.node)
+            for site in self._calls.sites[function]
+            for parameter, value in self.facts.slots.bindings(site.node, function)
+        )
 
     def _may_find(self, function: Scope, initial: State, depth: int) -> bool:
         """A cheap look before the data-flow: whether it could find a store."""
