@@ -116,6 +116,12 @@ _SAYS = {
         "append the whole answer once, after the loop",
         "the loop over the stream",
     ),
+    How.PER_ROUND: (
+        "each round appends all that was collected so far to {h}: the model finds what earlier rounds told it once more"
+        " in each",
+        "begin the collection anew in each round",
+        "the loop of rounds",
+    ),
     How.AGAIN: (
         "this message is in {h} already: the model reads it twice",
         "keep one of both places",
