@@ -166,6 +166,7 @@ from lint_rules.anatomy.turns.detached import Detached, detached_names
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.obligations.digests import Digest, lost_digests
+from lint_rules.obligations.emptied import Emptied, emptied_stores
 from lint_rules.obligations.handover import Unhanded, unhanded_turns
 from lint_rules.obligations.late_runs import LateRun, late_runs
 from lint_rules.obligations.late_saves import LateReturn, LateSave, late_returns, late_saves
@@ -200,6 +201,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from map(_kept_old, late_returns(anatomy))
     yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
     yield from map(_unseen, untracked_growths(anatomy))
+    yield from map(_emptied, emptied_stores(anatomy))
     for digest in lost_digests(anatomy):
         yield _digest(anatomy, digest)
 
@@ -310,6 +312,16 @@ def _kept_old(found: LateReturn) -> Draft:
     )
     cure = f"add each message to `{history}` as it comes, or give back what there is when a request fails"
     return Draft(found.node, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
+
+
+def _emptied(found: Emptied) -> Draft:
+    message = (
+        "the stored history is emptied here, and what stays of it is put back message by message: an error or a"
+        " cancellation in between loses the rest for good"
+    )
+    cure = "write the new history as a whole (in one transaction, say), or put the old one back when that fails"
+    notes = (Note(found.load, "what is stored is loaded here"), Note(found.save, "put back here"))
+    return Draft(found.clear, message, cure, notes)
 
 
 def _told_late(found: LateRun) -> Draft:
