@@ -23,21 +23,19 @@ from lint_rules.anatomy.cuts.fates import Fates
 from lint_rules.anatomy.messages.classes import FoundClass, class_places, named_bases, named_classes, run_elsewhere
 from lint_rules.anatomy.messages.message_texts import Said
 from lint_rules.anatomy.messages.messages import ROLES, Role
-from lint_rules.anatomy.messages.sent import what_is_sent
 from lint_rules.anatomy.program.behind import Behind
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.rounds.quiet_ends import ends_for_nothing
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
-from lint_rules.anatomy.turns.reply_places import ReplyPlaces, is_read
+from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import TOLD, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.finding import Span
 from lint_rules.syntax import expressions as ex
-from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
 
@@ -233,7 +231,7 @@ class _Handing:
         behind = Behind(anatomy, call, function)
         fate = self._fates.of(call, function)
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
-        told = [*_arguments(anatomy, call, behind), *self._calls(call, function), *self._turn(call, function)]
+        told = [*_arguments(anatomy, call, behind), *self._calls(call, function), *_turns(anatomy, call)]
         told += [_Told(None, "result", frozenset())] if given else []
         if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
@@ -263,42 +261,6 @@ class _Handing:
             if not Rest(self._anatomy, self._identity, self._stored_calls, whole, call).is_seen_to():
                 yield _Told(arg.keyword.value if arg.keyword is not None else place, "calls", frozenset())
 
-    def _turn(self, call: cst.Call, function: Scope) -> Iterator[_Told]:
-        """The answer of a model that is handed on with the question, each for itself: `record(asked=text, said=reply)`."""
-        given = [arg for arg in call.args if not arg.star and isinstance(arg.value, (cst.Name, cst.Attribute))]
-        asks = self._anatomy.turns.requests(function) if len(given) > 1 else []
-        if not asks or call in asks:
-            return
-        questions, answers = self._questions(function), self._answers(function)
-        asked = [arg for arg in given if is_read(arg.value, questions) and not is_read(arg.value, answers)]
-        for place, arg in enumerate(call.args):
-            if asked and arg in given and is_read(arg.value, answers):
-                yield _Told(arg.keyword.value if arg.keyword is not None else place, "turn", frozenset())
-
-    @kept
-    def _answers(self, function: Scope) -> set[str]:
-        """The names of a function that hold what a model has answered there."""
-        places, asks = ReplyPlaces(self._anatomy), self._anatomy.turns.requests(function)
-        return set().union(*(places.derived(function, ask) for ask in asks))
-
-    @kept
-    def _questions(self, function: Scope) -> set[str]:
-        """The names of a function that hold what its messages of the user say, or of which that is made."""
-        anatomy = self._anatomy
-        made = [one.message for one in anatomy.transcript.stored(function)]
-        sent = (part for part in self._sent if anatomy.module.scope_of[part].function is function)
-        made += [message for part in sent for message in anatomy.transcript.messages.of(part)]
-        told = (message for message in made if message is not None and message.role == "user")
-        said = [message.content for message in told if message.content is not None]
-        slots = [slot for value in said if (slot := anatomy.facts.slots.of(value)) is not None]
-        said += [value for slot in slots for value in anatomy.facts.assigned(slot)]
-        return {name for value in said if (name := ex.dotted(value)) is not None}
-
-    @cached_property
-    def _sent(self) -> list[cst.BaseExpression]:
-        """The expressions by which what is sent is made."""
-        return [node for node in what_is_sent(self._anatomy).nodes if isinstance(node, cst.BaseExpression)]
-
     @cached_property
     def _identity(self) -> Identity:
         return Identity(self._anatomy.facts)
@@ -306,6 +268,11 @@ class _Handing:
     @cached_property
     def _stored_calls(self) -> StoredCalls:
         return StoredCalls(self._anatomy, self._identity)
+
+
+def _turns(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
+    for place, arg in answers_beside_questions(anatomy, call):
+        yield _Told(arg.keyword.value if arg.keyword is not None else place, "turn", frozenset())
 
 
 def _offers_tools(anatomy: Anatomy, place: cst.CSTNode) -> bool:
