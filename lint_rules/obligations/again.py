@@ -297,7 +297,7 @@ class Again:
 def _fails_with_tool(anatomy: Anatomy, call: cst.Call) -> bool:
     """Whether a function of the project runs the tool call that it is handed, and an error of the tool leaves it.
 
-    `run(**call.args)`, `TOOLS[call.name](call)`: what the model wrote decides which tool that is, and with what it runs.
+    `run(**call.args)`, `TOOLS[call.name](call)`: what the model wrote decides which tool that is, and what it gets.
     """
     there, function = body(anatomy, call) or (anatomy, None)
     if function is None or function.kind != "function":

@@ -82,9 +82,7 @@ class LateRequests:
         names = self.held(function, past=past)
         return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
 
-    def held(
-        self, function: Scope, places: Iterable[Slot] = (), past: Iterable[cst.BaseExpression] = ()
-    ) -> set[str]:
+    def held(self, function: Scope, places: Iterable[Slot] = (), past: Iterable[cst.BaseExpression] = ()) -> set[str]:
         """The names of a function that hold what tools gave it, or what is at some places, in whatever that was put.
 
         Not those into which it is put by one of the expressions `past` alone.

@@ -17,6 +17,8 @@ from lint_rules.anatomy.messages.classes import body, class_names, classes_of, g
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.storage import Storage
+from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
@@ -67,6 +69,15 @@ class Transfer:
 def _tells(shown: Callable[[Kind], list[Evidence]]) -> bool:
     """Whether a value is a part of a history; the figures of a run have `tool_calls`, too, and prove nothing."""
     return any(not fact.root.reason.startswith("its `tool_calls`") for kind in _KINDS for fact in shown(kind))
+
+
+def _is_given_again(storage: Storage, saver: Scope) -> bool:
+    """Whether another function of the file gives what one saves; not those that the saver runs itself."""
+    module, calls = storage.module, storage.anatomy.calls
+    own, places = calls.reachable(saver), [save.place for save in storage.saves(saver)]
+    others = (here for here in module.functions if here not in own and here.nodes_of(cst.Return))
+    return any(saver not in (run := calls.reachable(here)) and storage.is_read(place, within=run)
+               for here in others for place in places)  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -215,11 +226,17 @@ class Storing:
         for _, origin, outside, _ in run[0].saved_by(run[1], 1) if run is not None else ():
             value = run[2].get(origin.name) if run is not None else None
             held = self._held(value) if value is not None and outside else None
-            if held is None and value is not None and outside and self._is_of_history(value):
-                held = ex.source(value, 40)
+            if held is None and value is not None and outside:
+                held = ex.source(value, 40) if self._is_of_history(value) else self._turn_of(call, value)
             if held is not None:
                 return Transfer(call, "store", held)
         return None
+
+    def _turn_of(self, call: cst.Call, value: cst.BaseExpression) -> str | None:
+        """The answer that a call gets beside the question, if it saves that, and another function gives it again."""
+        answers = [arg.value for _, arg in answers_beside_questions(self.anatomy, call)]
+        run = self.anatomy.storage.run(call) if value in answers else None
+        return ex.source(answers[0], 40) if run is not None and _is_given_again(run[0], run[1]) else None
 
     def _is_of_history(self, value: cst.BaseExpression) -> bool:
         """Whether a value is an object of a class of another file that keeps a history in an attribute."""

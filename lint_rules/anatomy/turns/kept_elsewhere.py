@@ -171,7 +171,7 @@ class KeptElsewhere:
         """The list that a model is asked with, of the object of a package that a call hands a message.
 
         `talk.add_message(reply)`, and `model.invoke(talk.messages)`: what the object does nobody can read, but its
-        name says that it stores, and what it stores is sent. So for a class of the project that hands it on to its base.
+        name says that it stores, and what it stores is sent. So for a class of the project that hands it to its base.
         """
         base = ex.receiver(call)
         slot = self.facts.slots.of(base) if base is not None else None

@@ -18,7 +18,7 @@ from lint_rules.syntax.module import Scope, SourceModule
 
 
 def answers_beside_questions(anatomy: Anatomy, call: cst.Call) -> Iterator[tuple[int, cst.Arg]]:
-    """The arguments of a call, with their places, that hold what a model has answered, where others hold the question."""
+    """The arguments of a call, with their places, that hold what a model has answered; others hold the question."""
     given = [arg for arg in call.args if not arg.star and isinstance(arg.value, (cst.Name, cst.Attribute))]
     function = anatomy.module.scope_of[call].function
     asks = anatomy.turns.requests(function) if len(given) > 1 and function.kind == "function" else []
