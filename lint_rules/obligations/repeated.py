@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
@@ -144,7 +145,9 @@ class Repeated:
         Text that is put beside something else may be told anew on purpose.
         """
         told = self._collected(stored)
-        if told is None or not any(self._is_reply_in(loop, other, stored) for other in self.places.all):
+        if told is None or self._is_chosen(stored, loop, told):
+            return False
+        if not any(self._is_reply_in(loop, other, stored) for other in self.places.all):
             return False
         avoiding = AnyOf(avoiding, self.again.renewed([told], grown=False), self.again.emptied([told]))
         return any(
@@ -152,6 +155,14 @@ class Repeated:
             and self.again.follows(node, stored.node, avoiding, exceptions=False)
             for node in self._growths(loop, {told} - {stored.slot})
         )
+
+    def _is_chosen(self, stored: Stored, loop: Loop, told: Slot) -> bool:
+        """Whether a test picks the turns in which a message is stored: the last event of a stream, say.
+
+        Not one of what was collected, or of tool calls, as there are in each round.
+        """
+        guards = self.again.guards(stored.node, loop)
+        return any(not (self.again.parts(g.test) <= {told} or tells_calls(self.facts, g.test)) for g in guards)
 
     def _collected(self, stored: Stored) -> Slot | None:
         """The text or list of the function that is all that a message says: `text`, or `"\\n".join(parts)`."""
@@ -163,8 +174,8 @@ class Repeated:
         return slot if slot is not None and slot[:2] == ("var", self.function) else None
 
     def _is_reply_in(self, loop: Loop, other: Stored, stored: Stored) -> bool:
-        """Whether what a model says in a round goes into the history that a message of the round goes into."""
-        said = other.role == "assistant" or other.calls is not None
+        """Whether what a model says in a round goes into the history that another message of the round goes into."""
+        said = (other.role == "assistant" or other.calls is not None) and other.node is not stored.node
         return said and other.slot == stored.slot and self.module.inside(other.node, loop.body)
 
     # -- attempts ---------------------------------------------------------------------------------------------
