@@ -20,6 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
@@ -142,11 +143,12 @@ class Storage:
                 yield from self._assigned(node, function)
         yield from (save for _, save in self.renewals(function))
 
-    def renewals(self, function: Scope) -> Iterator[tuple[cst.Call, Save]]:
+    @kept
+    def renewals(self, function: Scope) -> list[tuple[cst.Call, Save]]:
         """What takes away all that lies in a place, with what is put there behind it: the whole is written over."""
-        for call in function.nodes_of(cst.Call):
-            if (cleared := self._cleared(call, function)) is not None:
-                yield from ((call, save) for save in self._renewed(call, cleared, function))
+        cleared = ((call, self._cleared(call, function)) for call in function.nodes_of(cst.Call))
+        found = ((call, place) for call, place in cleared if place is not None)
+        return [(call, save) for call, place in found for save in self._renewed(call, place, function)]
 
     def _cleared(self, call: cst.Call, function: Scope) -> Place | None:
         """The place of which a call takes away all that lies there: rows, entries of a list."""
