@@ -13,12 +13,14 @@ from functools import cached_property
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.messages.classes import body
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.messages.writes import GROWING
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Graph, Point
+from lint_rules.syntax.memo import once
 from lint_rules.syntax.module import Scope, SourceModule
 from lint_rules.syntax.walk import walk, walk_scope
 from lint_rules.syntax.ways import Ways
@@ -101,17 +103,19 @@ class Again:
     def _fails(self, point: Point) -> bool:
         if point not in self._failing:
             self._failing[point] = any(
-                type(node) is cst.Await or (type(node) is cst.Call and self._is_risky(node))
+                type(node) is cst.Await or (type(node) is cst.Call and self.is_risky(node))
                 for part in point.expressions()
                 for node in walk_scope(part)
             )
         return self._failing[point]
 
-    def _is_risky(self, call: cst.Call) -> bool:
+    def is_risky(self, call: cst.Call) -> bool:
+        """Whether a call is likely to fail, as what a model writes or names decides about it."""
         facts = self.anatomy.facts
         if facts.decoder(call) or facts.encoder(call) or self.anatomy.calls.asks(call):
             return True
-        return any(kind in facts.kinds(arg.value) for arg in call.args for kind in _ARGUMENTS)
+        kinds = {kind for arg in call.args for kind in facts.kinds(arg.value)}
+        return not kinds.isdisjoint(_ARGUMENTS) or (Kind.CALL in kinds and _fails_with_tool(self.anatomy, call))
 
     def failed(self, node: cst.CSTNode) -> list[Point]:
         """Where an error of `node` goes."""
@@ -287,6 +291,28 @@ class Again:
                     if isinstance(first, cst.Name) and first.value == node.value:
                         return True
         return False
+
+
+@once(circular=False)
+def _fails_with_tool(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a function of the project runs the tool call that it is handed, and an error of the tool leaves it.
+
+    `run(**call.args)`, `TOOLS[call.name](call)`: what the model wrote decides which tool that is, and what it gets.
+    """
+    there, function = body(anatomy, call) or (anatomy, None)
+    if function is None or function.kind != "function":
+        return False
+    slots = there.facts.slots
+    given = {slot for slot, value in slots.bindings(call, function) if Kind.CALL in anatomy.facts.kinds(value)}
+    chosen = (
+        inner
+        for inner in function.nodes_of(cst.Call)
+        if any(arg.star == "**" and slots.names_any(arg.value, given) for arg in inner.args)
+        or (isinstance(inner.func, cst.Subscript) and slots.names_any(inner.func, given))
+    )
+    again = Again(there, function)
+    failed = [point for inner in chosen for point in again.failed(inner)]
+    return again.graph.raises in failed or again.leads(failed, {again.graph.raises}, exceptions=False)
 
 
 class _Outside(Container[Point]):

@@ -84,11 +84,14 @@ class _Search:
 
     def of(self, function: Scope) -> Iterator[Unhanded]:
         lists: dict[Slot, list[Stored]] = {}
+        begun: set[Slot] = set()  # `new = [reply]`
         for one in self.anatomy.transcript.stored(function):
             if one.slot is not None and one.kind in GROWING and (self._is_reply(one) or one.answers):
                 lists.setdefault(one.slot, []).append(one)
+            elif one.slot is not None and one.kind == "rebind" and self._is_reply(one):
+                begun.add(one.slot)
         for slot, stored in lists.items():
-            if any(map(self._is_reply, stored)) and self._reaches_model(function):
+            if (slot in begun or any(map(self._is_reply, stored))) and self._reaches_model(function):
                 loads = self._waits(slot, function)
                 handovers = self._handovers(slot, function) if loads is not None else []
                 if loads:
@@ -389,7 +392,10 @@ class _Search:
             return
         loops = self._loops_over(slot, handovers)
         ends.update(self.anatomy.points(function, loops))
-        around, given_back = self._around(function, handovers, stored, loops), self._given_back(function, slot)
+        around, given_back = (
+            self._around(function, handovers, stored, loops),
+            self._given_back(function, slot, handovers),
+        )
         around |= self._if_longer(function, handovers, slot)
         barred = ends | around | given_back | (told or set())
         path = again.path(starts, {flow.exit}, barred, exceptions=False)
@@ -575,8 +581,11 @@ class _Search:
         ]
         return {point for each in about for point in self.anatomy.flow(function).at(each)}
 
-    def _given_back(self, function: Scope, slot: Slot) -> set[Point]:
-        """Where a caller gets the list, alone or in an object that is made of it, or some function that may keep it."""
+    def _given_back(self, function: Scope, slot: Slot, handovers: list[cst.CSTNode]) -> set[Point]:
+        """Where a caller gets the list, alone or in an object that is made of it, or some function that may keep it.
+
+        What it is put into at a hand-over has it only there.
+        """
         parent, packed = self.anatomy.module.parent, {slot, *self._packed(function, slot)}
         ways_out = [node for node in function.nodes if isinstance(node, (cst.Return, cst.Raise, cst.Yield))]
         handed = [
@@ -586,7 +595,9 @@ class _Search:
             if type(name) is cst.Name and self.anatomy.facts.slots.of(name) in packed
             if not (isinstance(parent[name], cst.Subscript) and ex.slice_of(parent[name]) is None)  # `new[-1].content`
         ]
-        return set(self.anatomy.points(function, [*handed, *self.late.given_back(function)]))
+        calls = (node for node in handovers if isinstance(node, cst.Call))
+        put = [arg.value for call in calls for arg in call.args]
+        return set(self.anatomy.points(function, [*handed, *self.late.given_back(function, put)]))
 
     def _packed(self, function: Scope, slot: Slot) -> Iterator[Slot]:
         """The names of objects and displays that a list is put into: `result = Result(done, messages=messages)`."""

@@ -77,20 +77,29 @@ class LateRequests:
         found = run_elsewhere(there, call) if handed and call not in there.facts.calls else None
         return found is not None and any(self.results(found[0], here) for here in found[0].calls.may_run(found[1]))
 
-    def given_back(self, function: Scope) -> list[cst.Return]:
-        """Where a function gives back what tools gave it, in whatever that was put."""
-        names = self.held(function)
+    def given_back(self, function: Scope, past: Iterable[cst.BaseExpression] = ()) -> list[cst.Return]:
+        """Where a function gives back what tools gave it, in whatever that was put; not by what is put at `past`."""
+        names = self.held(function, past=past)
         return [node for node in function.nodes_of(cst.Return) if node.value is not None and reads(node.value, names)]
 
-    def held(self, function: Scope, places: Iterable[Slot] = ()) -> set[str]:
-        """The names of a function that hold what tools gave it, or what is at some places, in whatever that was put."""
+    def held(self, function: Scope, places: Iterable[Slot] = (), past: Iterable[cst.BaseExpression] = ()) -> set[str]:
+        """The names of a function that hold what tools gave it, or what is at some places, in whatever that was put.
+
+        Not those into which it is put by one of the expressions `past` alone.
+        """
         anatomy, derived = self._anatomy, ReplyPlaces(self._anatomy).derived
-        asks, results = anatomy.turns.requests(function), self.results(anatomy, function)
+        asks, past = anatomy.turns.requests(function), [*past]
+        results = [
+            each
+            for each in self.results(anatomy, function)
+            if not any(anatomy.module.inside(value, each[0]) for value in past)
+        ]
+        others = [*asks, *past]
         slots = [*places, *(slot for _, slot in results if slot is not None)]
         names = {str(slot[2]) for slot in slots if slot[0] == "var"}
         for node in [node for node, _ in results if node not in asks]:
-            names |= derived(function, node, put=True, others=asks)
-        return names | derived(function, function.node, put=True, others=asks, known=names) if names else names
+            names |= derived(function, node, put=True, others=others)
+        return names | derived(function, function.node, put=True, others=others, known=names) if names else names
 
     def told_alike(self, function: Scope, told: list[cst.CSTNode]) -> list[cst.CSTNode]:
         """Where what is told at some places is told anything, by one function or object, or in one list or table."""

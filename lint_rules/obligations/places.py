@@ -36,6 +36,7 @@ class How(Enum):
 
     PER_CALL = "once for each tool call"
     PER_CHUNK = "once for each piece of the stream"
+    PER_ROUND = "with all that earlier rounds have said"
     AGAIN = "a second time"
     SENT = "beside the history that holds it"
     SAVED = "beside the history that was loaded with it"

@@ -11,12 +11,13 @@ from collections.abc import Container, Iterator
 
 import libcst as cst
 
+from lint_rules.anatomy.calls.call_tests import tells_calls
 from lint_rules.anatomy.calls.remaining_calls import one_call_known
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, root_object
 from lint_rules.obligations.again import Loop
-from lint_rules.obligations.places import Double, How, Places
+from lint_rules.obligations.places import Double, How, Places, text_of, untrimmed
 from lint_rules.obligations.steady import Steady
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.graph import AnyOf, Point
@@ -77,7 +78,7 @@ class Repeated:
                     return How.PER_CHUNK
         if stored.role != "tool" and self._is_retry(stored, loop, renewed):
             return How.RETRY
-        return None
+        return How.PER_ROUND if self._is_told_all(stored, loop, renewed) else None
 
     def _comes_back(self, stored: Stored, avoiding: Container[Point]) -> bool:
         return self.again.follows(stored.node, stored.node, avoiding)
@@ -120,18 +121,62 @@ class Repeated:
         piece = {self.facts.slots.of(loop.target)} if isinstance(loop.target, cst.Name) else set()
         if slots & piece:
             return False
+        return any(True for _ in self._growths(loop, slots - {stored.slot}))
+
+    def _growths(self, loop: Loop, slots: set[Slot]) -> Iterator[cst.CSTNode]:
+        """Where a loop adds something to one of some texts and lists."""
         for node in walk(loop.body):
             if isinstance(node, cst.AugAssign) and self.facts.slots.of(node.target) in slots:
-                return True
-            if type(node) is cst.Call and ex.called_name(node) == "append":
+                yield node
+            elif type(node) is cst.Call and ex.called_name(node) in {"append", "extend"}:
                 base = ex.receiver(node)
-                if base is not None and self.facts.slots.of(base) in slots - {stored.slot}:
-                    return True
-        return False
+                if base is not None and self.facts.slots.of(base) in slots:
+                    yield node
 
     def _is_conditional(self, stored: Stored, loop: cst.For, slots: set[Slot]) -> bool:
         """Whether the message is stored in some turns only: under a condition on more than its own text."""
         return any(not self.again.parts(guard.test) <= slots for guard in self.again.guards(stored.node, loop))
+
+    # -- the rounds of a turn ---------------------------------------------------------------------------------
+
+    def _is_told_all(self, stored: Stored, loop: Loop, avoiding: Container[Point]) -> bool:
+        """Whether a message is all that the rounds have collected so far, and the history has the rest of it already.
+
+        Text that is put beside something else may be told anew on purpose.
+        """
+        told = self._collected(stored)
+        if told is None or self._is_chosen(stored, loop, told):
+            return False
+        if not any(self._is_reply_in(loop, other, stored) for other in self.places.all):
+            return False
+        avoiding = AnyOf(avoiding, self.again.renewed([told], grown=False), self.again.emptied([told]))
+        return any(
+            self.again.follows(stored.node, node, avoiding, exceptions=False)
+            and self.again.follows(node, stored.node, avoiding, exceptions=False)
+            for node in self._growths(loop, {told} - {stored.slot})
+        )
+
+    def _is_chosen(self, stored: Stored, loop: Loop, told: Slot) -> bool:
+        """Whether a test picks the turns in which a message is stored: the last event of a stream, say.
+
+        Not one of what was collected, or of tool calls, as there are in each round.
+        """
+        guards = self.again.guards(stored.node, loop)
+        return any(not (self.again.parts(g.test) <= {told} or tells_calls(self.facts, g.test)) for g in guards)
+
+    def _collected(self, stored: Stored) -> Slot | None:
+        """The text or list of the function that is all that a message says: `text`, or `"\\n".join(parts)`."""
+        content = stored.message.content if stored.message is not None else None
+        value = untrimmed(text_of(content)) if content is not None else None
+        if isinstance(value, cst.Call) and ex.called_name(value) == "join" and len(value.args) == 1:
+            value = value.args[0].value
+        slot = self.facts.slots.of(value) if isinstance(value, cst.Name) else None
+        return slot if slot is not None and slot[:2] == ("var", self.function) else None
+
+    def _is_reply_in(self, loop: Loop, other: Stored, stored: Stored) -> bool:
+        """Whether what a model says in a round goes into the history that another message of the round goes into."""
+        said = (other.role == "assistant" or other.calls is not None) and other.node is not stored.node
+        return said and other.slot == stored.slot and self.module.inside(other.node, loop.body)
 
     # -- attempts ---------------------------------------------------------------------------------------------
 

@@ -11,11 +11,14 @@ from typing import Literal
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
+from lint_rules.anatomy.cuts.handed import Handed
 from lint_rules.anatomy.frameworks import SESSION_KEEPERS
 from lint_rules.anatomy.messages.classes import body, class_names, classes_of, given_when_made, method_of
 from lint_rules.anatomy.program.handlers import is_logging
 from lint_rules.anatomy.turns.keepers import Keepers, may_fail
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, holds
+from lint_rules.anatomy.turns.storage import Storage
+from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.kinds import Evidence, Kind
 from lint_rules.anatomy.values.slots import Slot
 from lint_rules.anatomy.vocabulary import DECODERS
@@ -34,6 +37,7 @@ _LOADS = re.compile(r"^_?(a|async_)?(load|read|get|fetch|restore|retrieve|list|o
 _WRITTEN = frozenset({Kind.MODEL_TEXT, Kind.ARGUMENTS_TEXT, Kind.REPLY})
 _ON_LISTS = frozenset({"append", "extend", "insert", "add", "update", "set", "put", "get", "list"})
 """Methods that lists, dicts and queues have, too."""
+_PUTS_BEHIND = frozenset({"append", "appendleft", "insert", "extend"})
 _OF_CONTAINERS = frozenset(name for kind in (list, dict, set, str, deque) for name in dir(kind))
 _DUMPS = frozenset({"to_dict", "model_dump", "dict", "json", "model_dump_json", "to_json", "copy", "items", "values"})
 _WRITES = re.compile(r"\s*(insert|update|replace|upsert)\b", re.IGNORECASE)
@@ -65,6 +69,15 @@ class Transfer:
 def _tells(shown: Callable[[Kind], list[Evidence]]) -> bool:
     """Whether a value is a part of a history; the figures of a run have `tool_calls`, too, and prove nothing."""
     return any(not fact.root.reason.startswith("its `tool_calls`") for kind in _KINDS for fact in shown(kind))
+
+
+def _is_given_again(storage: Storage, saver: Scope) -> bool:
+    """Whether another function of the file gives what one saves; not those that the saver runs itself."""
+    module, calls = storage.module, storage.anatomy.calls
+    own, places = calls.reachable(saver), [save.place for save in storage.saves(saver)]
+    others = (here for here in module.functions if here not in own and here.nodes_of(cst.Return))
+    return any(saver not in (run := calls.reachable(here)) and storage.is_read(place, within=run)
+               for here in others for place in places)  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -213,11 +226,17 @@ class Storing:
         for _, origin, outside, _ in run[0].saved_by(run[1], 1) if run is not None else ():
             value = run[2].get(origin.name) if run is not None else None
             held = self._held(value) if value is not None and outside else None
-            if held is None and value is not None and outside and self._is_of_history(value):
-                held = ex.source(value, 40)
+            if held is None and value is not None and outside:
+                held = ex.source(value, 40) if self._is_of_history(value) else self._turn_of(call, value)
             if held is not None:
                 return Transfer(call, "store", held)
         return None
+
+    def _turn_of(self, call: cst.Call, value: cst.BaseExpression) -> str | None:
+        """The answer that a call gets beside the question, if it saves that, and another function gives it again."""
+        answers = [arg.value for _, arg in answers_beside_questions(self.anatomy, call)]
+        run = self.anatomy.storage.run(call) if value in answers else None
+        return ex.source(answers[0], 40) if run is not None and _is_given_again(run[0], run[1]) else None
 
     def _is_of_history(self, value: cst.BaseExpression) -> bool:
         """Whether a value is an object of a class of another file that keeps a history in an attribute."""
@@ -398,12 +417,28 @@ class Storing:
         ]
         given_back = {each.owner for each in known if each.part is None}
         found: set[Slot] = {("return", function) for function in functions if function.qualname in given_back}
-        given = (each for each in known if each.part is not None and not each.inside)
+        found.update(self._put_into(each for each in known if each.part is not None and not each.inside))
+        turns = self._put_into((each for each in handed if each.what == "turn"), in_order=True)
+        found.update(("return", function) for function in self._reading_again({*found, *turns}))
+        found.update(self._bound_to({*found, *turns, *self._holders}))
+        return found
+
+    def _put_into(self, given: Iterable[Handed], *, in_order: bool = False) -> set[Slot]:
+        """The names of functions that hold what other files hand to them, and attributes of their objects.
+
+        `in_order`: of those that put it behind what is there; what lies under its question is looked up, and no talk.
+        """
+        found: set[Slot] = set()
         for slot in {slot for each in given for slot in self.anatomy.contents.arrives(each) if slot[0] == "var"}:
-            names = self._places.derived(slot[1], slot[1].node, known={slot[2]}, put=True)
-            found.update(("var", slot[1], name) for name in names)
-        found.update(("return", function) for function in self._reading_again(found))
-        found.update(self._bound_to({*found, *self._holders}))
+            function, own = slot[1], self.anatomy.module.self_name(slot[1])
+            names = self._places.derived(function, function.node, known={slot[2]}, put=True)
+            adds = (call for call in function.nodes_of(cst.Call) if ex.called_name(call) in _PUTS_BEHIND)
+            if in_order and not any(holds([arg.value], call, names) for call in adds for arg in call.args):
+                continue
+            for name in names:
+                owner, _, attribute = name.partition(".")
+                is_own = owner == own and function.owner is not None
+                found.add(("attr", function.owner, attribute) if is_own and attribute else ("var", function, name))
         return found
 
     def _bound_to(self, held: Iterable[Slot]) -> Iterator[Slot]:

@@ -1,9 +1,9 @@
 """# double-history-append (AGL605)
 
 ## What it does
-Reports a message that is stored in the history twice, or sent twice: the whole reply once for each of its tool calls,
-a growing answer once for each piece of a stream, a question once for each attempt, the same message by two places, or
-a question that is put into the history and then sent beside it once more.
+Reports a message that is stored in the history twice, or sent twice: the whole reply once for each of its tool calls, a
+growing answer once for each piece of a stream, what was collected so far once in each round, a question once for each
+attempt, the same message by two places, or a question that is put into the history and then sent beside it once more.
 
 ## Why is this bad
 The model reads everything it said twice and takes it for what was meant. A reply with tool calls that stands there
@@ -57,11 +57,15 @@ taken out of the history. A message is the same by whatever names its parts go, 
 made of its content. Paths go through `finally` and handlers, and agree with their tests: what one test has told, and
 what a flag was set to, holds at the next. Helpers of the file are read with the arguments of their call. Loops count
 when they go over tool calls, over the pieces of a reply, or come back after a failed request only: a prompt that each
-attempt puts together of the same values is the same prompt. `@retry` functions count when they store what they got
-before they ask, and so does a function that is called again where its request has failed. A list that is added to
-another, at once or one by one, is reported where it holds all that the other one held (loaded from it by a method of
-its class, or of its store; `all_messages()` of a run of Pydantic AI that was given the other one, `to_input_list()` of
-the Agents SDK, a chat of Gemini), or messages that were appended to both before.
+attempt puts together of the same values is the same prompt. And in rounds, where a reply goes into the same history, a
+message is reported that is nothing but a text or list of the function which the rounds make longer, and which nobody
+begins anew; what stands beside something else may be told again on purpose. What a call hands to an object of a package
+is stored in the list of that object with which a model is asked (`talk.add_message(reply)`, `talk.messages`). `@retry`
+functions count when they store what they got before they ask, and so does a function that is called again where its
+request has failed. A list that is added to another, at once or one by one, is reported where it holds all that the
+other one held (loaded from it by a method of its class, or of its store; `all_messages()` of a run of Pydantic AI that
+was given the other one, `to_input_list()` of the Agents SDK, a chat of Gemini), or messages that were appended to both
+before.
 
 A message is sent beside a history where one list, or one request, holds all that the history does, and the message as
 well: `[*history, message]`, a list that the history was put into, a chain that gets both, a text in which both are
@@ -115,6 +119,12 @@ _SAYS = {
         "each piece of the stream appends the text so far to {h}: the model finds one more copy of its answer a piece",
         "append the whole answer once, after the loop",
         "the loop over the stream",
+    ),
+    How.PER_ROUND: (
+        "each round appends all that was collected so far to {h}: the model finds what earlier rounds told it once more"
+        " in each",
+        "begin the collection anew in each round",
+        "the loop of rounds",
     ),
     How.AGAIN: (
         "this message is in {h} already: the model reads it twice",

@@ -18,6 +18,7 @@ Reports messages of a turn that never reach the history with which the next turn
 - messages that are put in place into the list of a plain JSON column (SQLAlchemy), which the commit does not write;
 - a history that is replaced by the new messages of one turn (Pydantic AI's `new_messages()`, `messages` of
   Swarm's response);
+- a store that is emptied before what stays of it is put back, message by message;
 - older messages that give way to what a model makes of them (a summary), where that may be empty, or the text of an
   error, and nothing asks for it; or that are left out as well where the summary has failed or came back empty; so for
   the summary itself, which the next one takes the place of;
@@ -84,11 +85,12 @@ For waiting messages: the list holds replies, or what a run of an agent gives on
 is stored at one place at least that they reach. A list that was loaded counts where it goes back to the same store,
 file or table; one that lives on in a store of the project does not wait. So for one that comes in a tuple. A way out
 counts when it passes by each of these, and does not give the list to the caller. An error that leaves the function
-counts where it is raised there or is one of a request, also in a function of the project that runs the rounds, or
-while the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they come. Where
-the list goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the answer, is
-looked for in its place: a way out counts when a tool has run, and it is told nothing. Not reported is that only the
-user's words are lost, nor the text of a stream that was not read to its end.
+counts where it is raised there or is one of a request, also in a function of the project that runs the rounds, or while
+the pieces of an answer come in, and follows a tool run; the messages are kept nowhere else as they come. In a handler,
+a tool counts as well that the model has chosen, where the function that runs it lets its errors out. Where the list
+goes nowhere, what a history or a store that lasts is told of the turn, of its results or of the answer, is looked for
+in its place: a way out counts when a tool has run, and it is told nothing. Not reported is that only the user's words
+are lost, nor the text of a stream that was not read to its end.
 
 For a talk in a file or table: a `while` loop takes turns, each with tools, and writes behind them what another function
 reads. The rounds write nothing there themselves, and no `finally` or handler on the way does, nor `atexit`. Reported is
@@ -120,6 +122,11 @@ keep the messages. A list that is emptied and filled again is another one in its
 between the request and the loss, also in the helper, by which it returns or raises; a text that the program makes of
 the messages themselves where the model gives none.
 
+For a store that is emptied: a key, rows, or an object that is awaited and that no file of the project has made. What is
+put back was loaded from there before, and in several steps, so that an error or the end of the task may come between.
+Silent: a transaction or pipeline; rows that are deleted and inserted under one commit; what was loaded is stored
+somewhere else first, or is put back in a handler.
+
 For a column: the row comes from a query, its class has the column with a type of which SQLAlchemy sees no changes in
 place (`JSON`, `ARRAY`, `PickleType`; not within `MutableList.as_mutable`), and a path leads from the append to a
 commit. Silent: `flag_modified` on the way, also in a helper; a new list that was put there in the same transaction; a
@@ -140,9 +147,8 @@ The request is recognised in the calls of OpenAI (chat completions, responses), 
 LiteLLM, Ollama, LangChain and of wrappers that take `messages=`.
 
 ## Known problems
-A caller in another file, which may store the reply, is not seen: the method that asks would be reported. Messages
-deleted by a clean-up, and a list rebound to new messages in other ways, are not seen, nor are rows of a table that give
-way to a summary.
+A caller in another file, which may store the reply, is not seen: the method that asks would be reported. A list rebound
+to new messages in other ways is not seen, nor are rows of a table that give way to a summary.
 
 ## Fix safety
 There is no fix: where the message belongs depends on what the path means.
@@ -166,6 +172,7 @@ from lint_rules.anatomy.turns.detached import Detached, detached_names
 from lint_rules.anatomy.turns.forgotten import Forgotten, forgotten_replies
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.obligations.digests import Digest, lost_digests
+from lint_rules.obligations.emptied import Emptied, emptied_stores
 from lint_rules.obligations.handover import Unhanded, unhanded_turns
 from lint_rules.obligations.late_runs import LateRun, late_runs
 from lint_rules.obligations.late_saves import LateReturn, LateSave, late_returns, late_saves
@@ -200,6 +207,7 @@ def check(anatomy: Anatomy) -> Iterator[Draft]:
     yield from map(_kept_old, late_returns(anatomy))
     yield from map(_told_late, late_runs(anatomy, {unhanded.function for unhanded in waiting}))
     yield from map(_unseen, untracked_growths(anatomy))
+    yield from map(_emptied, emptied_stores(anatomy))
     for digest in lost_digests(anatomy):
         yield _digest(anatomy, digest)
 
@@ -310,6 +318,16 @@ def _kept_old(found: LateReturn) -> Draft:
     )
     cure = f"add each message to `{history}` as it comes, or give back what there is when a request fails"
     return Draft(found.node, message, cure, (Note(found.turn, "the turn, in which a request may fail"),))
+
+
+def _emptied(found: Emptied) -> Draft:
+    message = (
+        "the stored history is emptied here, and what stays of it is put back message by message: an error or a"
+        " cancellation in between loses the rest for good"
+    )
+    cure = "write the new history as a whole (in one transaction, say), or put the old one back when that fails"
+    notes = (Note(found.load, "what is stored is loaded here"), Note(found.save, "put back here"))
+    return Draft(found.clear, message, cure, notes)
 
 
 def _told_late(found: LateRun) -> Draft:

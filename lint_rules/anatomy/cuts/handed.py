@@ -29,6 +29,7 @@ from lint_rules.anatomy.rounds.quiet_ends import ends_for_nothing
 from lint_rules.anatomy.turns.begun_anew import is_begun_anew
 from lint_rules.anatomy.turns.callers import run_by
 from lint_rules.anatomy.turns.hooks import span_of
+from lint_rules.anatomy.turns.told_turns import answers_beside_questions
 from lint_rules.anatomy.values.constants import constant
 from lint_rules.anatomy.values.identity import Identity
 from lint_rules.anatomy.values.kinds import TOLD, Kind
@@ -42,6 +43,7 @@ What = Literal[
     "history",
     "message",
     "calls",
+    "turn",
     "content",
     "role",
     "number",
@@ -61,14 +63,15 @@ class Handed:
 
     `part` is the place or keyword of the argument, the name of the attribute, or None for what a function gives back,
     and for its object; `inside` the attribute of the argument that is meant. `what` it is: a list of messages, one
-    message, all the `calls` of one that is stored with them and that nobody sees to else, the `content` of one, a role,
-    a `number`, a `document` that holds a list, an `instance` of the class `cls` (the module as the file at `path`
-    imports it, and the name there), a `value` of these `kinds`; with messages of these `roles`.
-    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or
-    who reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is
-    `used` as a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what
-    they are. Its calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of
-    rounds ends there and is `quiet` about it.
+    message, all the `calls` of one that is stored with them and that nobody sees to else, what a model has answered,
+    beside the question (a `turn`), the `content` of a message, a role, a `number`, a `document` that holds a list, an
+    `instance` of the class `cls` (the module as the file at `path` imports it, and the name there), a `value` of these
+    `kinds`; with messages of these `roles`.
+    It is `kept` when the function has ended, and errors of the classes `taken` end there, and leave it as it is; or who
+    reads what is yielded may have `left`. A document is begun `anew` where there is none. What comes back is `used` as
+    a list of messages, `sent` to a model that is offered tools, or `mended`: somebody looks there at what they are. Its
+    calls and results may stand `beside` the content of its messages. Where nothing comes back, a loop of rounds ends
+    there and is `quiet` about it.
     """
 
     file: str
@@ -229,7 +232,7 @@ class _Handing:
         behind = Behind(anatomy, call, function)
         fate = self._fates.of(call, function)
         given = anatomy.contents.history(call) is not None or (fate is not None and fate[0] == "sent")
-        told = [*_arguments(anatomy, call, behind), *self._calls(call, function)]
+        told = [*_arguments(anatomy, call, behind), *self._calls(call, function), *_turns(anatomy, call)]
         told += [_Told(None, "result", frozenset())] if given else []
         if any(_is_document(anatomy, target) for target in _bound(anatomy, call)):
             told.append(_Told(None, "document", frozenset(), anew=_is_begun_anew(anatomy, call)))
@@ -266,6 +269,11 @@ class _Handing:
     @cached_property
     def _stored_calls(self) -> StoredCalls:
         return StoredCalls(self._anatomy, self._identity)
+
+
+def _turns(anatomy: Anatomy, call: cst.Call) -> Iterator[_Told]:
+    for place, arg in answers_beside_questions(anatomy, call):
+        yield _Told(arg.keyword.value if arg.keyword is not None else place, "turn", frozenset())
 
 
 def _offers_tools(anatomy: Anatomy, place: cst.CSTNode) -> bool:

@@ -7,6 +7,7 @@ the history: it reads the same table, key, file or attribute.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -28,15 +29,16 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope
+from lint_rules.syntax.module import Scope, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import children
+from lint_rules.syntax.walk import children, walk
 
 _AROUND = (
     cst.Await, cst.StarredElement, cst.List, cst.Element, cst.CompFor, cst.ListComp, cst.BinaryOperation, cst.Subscript,
 )  # fmt: skip
 """Around a call, where what it gives becomes a list, or a part of one."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
+_ADDS = re.compile(r"_?a?(add|append|save|store|put|push|record)(_|$)")
 _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 
 
@@ -151,6 +153,8 @@ class KeptElsewhere:
         kept = store_of(self.anatomy, call, function)
         if kept is not None:
             return kept.slot if kept.grows and (kept.told or kept.slot in self._asked_with) else None
+        if (part := self._sent_part(call)) is not None:
+            return part
         saved = self._resources.of(call)
         if (
             saved.lies_outside
@@ -162,6 +166,17 @@ class KeptElsewhere:
         ):
             return ("outside", min(saved.filled))
         return None
+
+    def _sent_part(self, call: cst.Call) -> Slot | None:
+        """The list that a model is asked with, of the object of a package that a call hands a message.
+
+        `talk.add_message(reply)`, and `model.invoke(talk.messages)`: what the object does nobody can read, but its
+        name says that it stores, and what it stores is sent. So for a class of the project that hands it to its base.
+        """
+        base = ex.receiver(call)
+        slot = self.facts.slots.of(base) if base is not None else None
+        part = next((sent for sent in self._sent_slots if sent[:2] == ("member", slot)), None) if slot else None
+        return part if part is not None and _is_kept_by_package(self.anatomy, call) else None
 
     def _only_looks_up(self, call: cst.Call, touched: Touched) -> bool:
         """Whether what a call gives is used, and its body writes nothing where it names keys or files."""
@@ -359,6 +374,21 @@ class KeptElsewhere:
         asks = (call for function in functions for call in self.anatomy.turns.requests(function))
         handed = {value for call in asks if call not in self.facts.calls for value in self._histories_of(call)}
         return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
+
+
+def _is_kept_by_package(anatomy: Anatomy, call: cst.Call) -> bool:
+    """Whether a method stores what it gets, by its name, in an object of a package, or is one that hands it to such."""
+    there, method = body(anatomy, call) or (anatomy, None)
+    if method is None:
+        return _ADDS.match(ex.called_name(call)) is not None
+    own, given = there.module.self_name(method), {parameter.name.value for parameter in parameters(method)}
+    handing = (
+        inner
+        for inner in method.nodes_of(cst.Call)
+        if (base := ex.receiver(inner)) is not None and ex.dotted(base) in {own, "super()"}
+        if any(isinstance(part, cst.Name) and part.value in given for arg in inner.args for part in walk(arg.value))
+    )
+    return any(body(there, inner) is None and _is_kept_by_package(there, inner) for inner in handing)
 
 
 def _handed_parts(value: cst.CSTNode) -> Iterator[cst.CSTNode]:

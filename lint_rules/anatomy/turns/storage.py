@@ -20,6 +20,7 @@ from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot, is_method, is_parameter
 from lint_rules.anatomy.vocabulary import DECODERS, ENCODERS
 from lint_rules.syntax import expressions as ex
+from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, SourceModule, parameters, says_only
 from lint_rules.syntax.reaching import Definition
 from lint_rules.syntax.record import record
@@ -52,6 +53,8 @@ _GUARDED = re.compile(r"begin\s+(immediate|exclusive)|\bfor\s+update\b|\bseriali
 _FINDS = frozenset({"find_one", "lrange"})
 """Give what lies under a key, and never what is at hand. Source: PyMongo, redis-py."""
 _CLEARS = frozenset({"delete", "delete_many", "delete_one"})
+_EMPTIES = frozenset({"clear", "aclear"})
+_ADDS = re.compile(r"a?(add|append|extend|put|insert)(_|$)")
 _MAKES = frozenset({"create", "acreate", "bulk_create", "abulk_create", "get_or_create", "update_or_create"})
 """Make rows of the class that they are called on. Source: Django, QuerySet."""
 _COMMITS = frozenset({"commit", "flush", "save", "asave"})
@@ -136,10 +139,16 @@ class Storage:
                     for place, origin, outside, there in other.saved_by(callee, depth + 1):
                         if origin.name in given:
                             yield Save(node, place.put(forms), given[origin.name], outside, there)
-                if (cleared := self._cleared(node, function)) is not None:
-                    yield from self._renewed(node, cleared, function)
             elif type(node) is cst.Assign:
                 yield from self._assigned(node, function)
+        yield from (save for _, save in self.renewals(function))
+
+    @kept
+    def renewals(self, function: Scope) -> list[tuple[cst.Call, Save]]:
+        """What takes away all that lies in a place, with what is put there behind it: the whole is written over."""
+        cleared = ((call, self._cleared(call, function)) for call in function.nodes_of(cst.Call))
+        found = ((call, place) for call, place in cleared if place is not None)
+        return [(call, save) for call, place in found for save in self._renewed(call, place, function)]
 
     def _cleared(self, call: cst.Call, function: Scope) -> Place | None:
         """The place of which a call takes away all that lies there: rows, entries of a list."""
@@ -148,6 +157,8 @@ class Storage:
         if statement is not None and deleted is not None:
             key = tuple(self.form(value, function) for value in _bound(call))
             return Place(("table", deleted.group(1).lower()), key, _conditions(statement))
+        if base is not None and ex.called_name(call) in _EMPTIES and self._is_awaited(call):
+            return Place(("whole", self.form(base, function)), ()) if not call.args else None
         if base is None or ex.called_name(call) not in _CLEARS:
             return None
         if call.args:
@@ -155,10 +166,14 @@ class Storage:
         return self._rows(call, function)
 
     def _renewed(self, clear: cst.Call, place: Place, function: Scope) -> Iterator[Save]:
-        """What is put, part by part, where all was taken away before: the whole is written over."""
+        """What is put, part by part, where all was taken away before."""
         for call in function.nodes_of(cst.Call):
             if self.module.before(clear, call) and self._adds(call, place, function):
                 yield from (Save(call, place, value, True) for value in self._taken_apart(call, function))
+
+    def _is_awaited(self, call: cst.Call) -> bool:
+        """Whether an object that is no list does something that takes time, and nobody of the project says how."""
+        return isinstance(self.module.parent[call], cst.Await) and self.callee(call.func) is None
 
     def _adds(self, call: cst.Call, place: Place, function: Scope) -> bool:
         """Whether a call puts something in a place, beside what is there."""
@@ -170,6 +185,8 @@ class Storage:
             return base is not None and named[0] in self.anatomy.resources.handed(call).made
         if base is None or (self.form(base, function),) != named or ex.called_name(call) in _CLEARS:
             return False
+        if place.resource[0] == "whole":
+            return bool(call.args) and self._is_awaited(call) and _ADDS.match(ex.called_name(call)) is not None
         given = ex.positional(call)  # a key and a part, or parts that hold their key
         return len(given) == 1 or (bool(given) and self.form(given[0], function) == place.key[0])
 
@@ -348,6 +365,11 @@ class Storage:
             forms = tuple(self.form(value, function) for value in (values[:1] if finds else values))
             outside = finds or isinstance(self.module.parent[node], cst.Await)
             return Load(node, Place(("keyed", self.form(base, function)), forms), outside)
+        if base is not None and not node.args and _LOADS.search(name) and self._is_awaited(node):
+            whole = Place(("whole", self.form(base, function)), ())
+            emptied = (self._cleared(call, function) for call in function.nodes_of(cst.Call) if not call.args)
+            known = any(place is not None and whole.is_rewritten_at(place) for place in emptied)
+            return Load(node, whole, True) if known else None
         rows = self._rows(node, function) if base is not None else None
         return Load(node, rows, True) if rows is not None else None
 

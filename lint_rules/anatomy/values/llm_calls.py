@@ -235,7 +235,8 @@ def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str 
     if "input" in keywords and given and type(given[0]) is cst.Dict:  # the parts of a prompt
         parts = (value for value in ex.dict_items(given[0]).values() if Kind.HISTORY in facts.kinds(value))
         return None, next(parts, None)
-    if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
+    listed = given and "input" in keywords and type(given[0]) is cst.Attribute and given[0].attr.value == "messages"
+    if not listed and (len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber))):
         return None, None
     return None, given[0]
 
