@@ -19,7 +19,7 @@ from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.foreign_stores import Store, kept_by_package, store_of
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.substituted import sent_by, substituted
@@ -148,7 +148,7 @@ class KeptElsewhere:
 
     def place(self, call: cst.Call, function: Scope, *, with_calls: bool = True) -> Slot | None:
         """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
-        kept = store_of(self.anatomy, call, function)
+        kept = self._store(call)
         if kept is not None:
             return kept.slot if kept.grows and (kept.told or kept.slot in self._asked_with) else None
         saved = self._resources.of(call)
@@ -163,6 +163,11 @@ class KeptElsewhere:
             return ("outside", min(saved.filled))
         return None
 
+    def _store(self, call: cst.Call) -> Store | None:
+        """The history of an object of another file, or of a package, that a call gives or grows."""
+        function = self.anatomy.module.scope_of[call].function
+        return store_of(self.anatomy, call, function) or kept_by_package(self.anatomy, call, function)
+
     def _only_looks_up(self, call: cst.Call, touched: Touched) -> bool:
         """Whether what a call gives is used, and its body writes nothing where it names keys or files."""
         found = body(self.anatomy, call)
@@ -175,8 +180,7 @@ class KeptElsewhere:
     def _asked_with(self) -> set[Slot]:
         """What objects of other files keep that a model is asked with here."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
-        scopes = self.anatomy.module.scope_of
-        given = (store_of(self.anatomy, call, scopes[call].function) for call in loads)
+        given = map(self._store, loads)
         return self._sent_slots | {store.slot for store in given if store is not None and not store.grows}
 
     @cached_property
@@ -189,7 +193,7 @@ class KeptElsewhere:
         """The stores of which a call gives the history, as slots."""
         outside = (load.touched.names for load in self._loads if load.call is call)
         found: set[Slot] = {("outside", name) for names in outside for name in names}
-        kept = store_of(self.anatomy, call, self.anatomy.module.scope_of[call].function)
+        kept = self._store(call)
         return frozenset(found | ({kept.slot} if kept is not None and not kept.grows else set()))
 
     def sent_by(self, call: cst.Call) -> set[Slot]:

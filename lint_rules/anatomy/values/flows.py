@@ -328,8 +328,14 @@ class Flows(Forms):
         if slot in self._replies:
             return
         self._replies.add(slot)
+        reply = self.of(slot)[Kind.REPLY]
         for value in self.assigned(slot):
-            self.learn(self.slots.of(value), Kind.REPLY, self.of(slot)[Kind.REPLY])
+            for part in ex.alternatives(value):
+                self.learn(self.slots.of(part), Kind.REPLY, reply)
+                pieces = (self.slots.of(piece) for piece in sources(part)) if type(part) is cst.BinaryOperation else ()
+                streams = (stream for piece in pieces if piece not in (None, slot) for stream in self.gone_through(piece))
+                for stream in streams:  # `whole = whole + piece`
+                    self.learn(self.slots.of(stream), Kind.REPLY, reply)
 
     def _member(self, node: cst.CSTNode, scope: Scope) -> None:
         pair = ex.member(node)

@@ -193,7 +193,8 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         sent = (key, body[key]) if key is not None else (None, None)
         return LLMCall(call, name, f"is asked with what has `{key or 'prompt'}` and a model's parameters", *sent)
     if facts.read_as_reply(call) and call.args:
-        return LLMCall(call, name, "its result is read as a model's reply", *sent)
+        whole = _given_alone(call) if sent[1] is None else None
+        return LLMCall(call, name, "its result is read as a model's reply", sent[0], sent[1] or whole)
     return None
 
 
@@ -237,6 +238,14 @@ def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str 
     if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
         return None, None
     return None, given[0]
+
+
+def _given_alone(call: cst.Call) -> cst.BaseExpression | None:
+    """`talk.lines()` of `model.stream(await talk.lines())`: all that a request gets, if somebody gives it here."""
+    given = ex.positional(call)
+    value = ex.inner(given[0]) if len(given) == len(call.args) == 1 else None
+    asked = ex.inner(value.expression) if isinstance(value, cst.Await) else value
+    return asked if isinstance(asked, cst.Call) and ex.receiver(asked) is not None and not asked.args else None
 
 
 def _held(
