@@ -329,13 +329,15 @@ class Flows(Forms):
             return
         self._replies.add(slot)
         reply = self.of(slot)[Kind.REPLY]
-        for value in self.assigned(slot):
-            for part in ex.alternatives(value):
-                self.learn(self.slots.of(part), Kind.REPLY, reply)
-                pieces = (self.slots.of(piece) for piece in sources(part)) if type(part) is cst.BinaryOperation else ()
-                streams = (stream for piece in pieces if piece not in (None, slot) for stream in self.gone_through(piece))
-                for stream in streams:  # `whole = whole + piece`
-                    self.learn(self.slots.of(stream), Kind.REPLY, reply)
+        for part in (part for value in self.assigned(slot) for part in ex.alternatives(value)):
+            for given in (part, *self._added_up(part)):
+                self.learn(self.slots.of(given), Kind.REPLY, reply)
+
+    def _added_up(self, whole: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """The streams of whose pieces a sum is made: `whole + piece`, where a loop goes through one."""
+        for piece in sources(whole) if type(whole) is cst.BinaryOperation else ():
+            slot = self.slots.of(piece)
+            yield from self.gone_through(slot) if slot is not None else ()
 
     def _member(self, node: cst.CSTNode, scope: Scope) -> None:
         pair = ex.member(node)
