@@ -101,6 +101,23 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
                 yield from ((("call", call), kind, evidence) for kind in given if kind in _PARTS)
 
 
+def models_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
+    """Models that are asked here by a method of theirs, and made in other files: `get_model().invoke(text)`."""
+    facts = anatomy.facts
+    asking = [call for call in anatomy.module.nodes_of(cst.Call) if ex.called_name(call) in words.LANGCHAIN_CALLS]
+    bases = [base for call in asking if (base := ex.receiver(call)) is not None]
+    for base in (base for base in bases if Kind.MODEL not in facts.kinds(base)):
+        for part in (base, *facts.values_of(base)):
+            slot, whole = facts.slots.of(part), ex.inner(part)
+            found = run_elsewhere(anatomy, whole) if isinstance(whole, cst.Call) else None
+            given = (found[0], ("return", found[1])) if found is not None else None
+            if given is None and not isinstance(whole, cst.Call):
+                given = anatomy.imported_value(ex.dotted(whole) or "")
+            if slot is not None and given is not None and Kind.MODEL in given[0].facts.of(given[1]):
+                said = f"is made in `{os.path.basename(given[0].module.path)}`"
+                yield slot, Kind.MODEL, Evidence(said, part)
+
+
 def parts_handed(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
     """What the functions of a file are handed in others: `answer(reply.tool_calls)`."""
     for each in anatomy.told:

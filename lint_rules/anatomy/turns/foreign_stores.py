@@ -63,13 +63,14 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
 def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
     """What a call does if it is one of a method that nobody here has written, on an object that outlives the run.
 
-    Alone it keeps what it gets, else it gives what is kept. Whether that is a history, those know who put messages
-    there, or ask a model with it.
+    Alone it keeps what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
     """
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     place = _outlasting(anatomy, slot, function) if slot is not None else None
-    if place is None or base is None or anatomy.facts.slots.callee(call) is not None or any(classes_of(anatomy, place)):
+    if place is None or slot in anatomy.writes.by_slot or anatomy.facts.slots.callee(call) is not None:
+        return None  # a list, or a method of this file
+    if any(classes_of(anatomy, place)):
         return None
     return Store(place, isinstance(anatomy.module.awaiting(call), cst.Expr), told=False)
 

@@ -179,7 +179,9 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return LLMCall(call, name, "takes `messages=` and the model to ask", *_sent(call, ("messages",), facts))
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
-        return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
+        sent = _sent(call, ("input",), facts)
+        whole = next((v for v in ex.positional(call)[:1] if type(v) is not cst.Dict), None)
+        return LLMCall(call, name, "asks a LangChain chat model", sent[0], sent[1] or whole)
     if name in words.SESSION_CALLS and base is not None and _is_session(call, base, facts):
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
     if not asks:
