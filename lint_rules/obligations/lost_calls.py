@@ -209,8 +209,10 @@ class _Finder:
         return (result.message is not None and bool(result.message.answers)) or self._reads_calls
 
     def _is_asked_again(self, result: Stored) -> bool:
-        """Whether the request whose reply has the calls is made once more with what they have given."""
-        return any(self._leads(ask, result.node, ()) and self._leads(result.node, ask, ()) for ask in self.asks)
+        """Whether the request whose reply has the calls is made once more with what they have given, in its list."""
+        slots = self.facts.slots
+        asks = (ask for ask in self.asks if any(slots.of(arg.value) == result.slot for arg in ask.args))
+        return any(self._leads(ask, result.node, ()) and self._leads(result.node, ask, ()) for ask in asks)
 
     @cached_property
     def _reads_calls(self) -> bool:

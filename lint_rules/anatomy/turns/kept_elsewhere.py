@@ -166,7 +166,10 @@ class KeptElsewhere:
     def _store(self, call: cst.Call) -> Store | None:
         """The history of an object of another file, or of a package, that a call gives or grows."""
         function = self.anatomy.module.scope_of[call].function
-        return store_of(self.anatomy, call, function) or kept_by_package(self.anatomy, call, function)
+        known = store_of(self.anatomy, call, function)
+        if known is not None or self._resources.of(call).lies_outside:
+            return known
+        return kept_by_package(self.anatomy, call, function)
 
     def _only_looks_up(self, call: cst.Call, touched: Touched) -> bool:
         """Whether what a call gives is used, and its body writes nothing where it names keys or files."""
