@@ -135,15 +135,16 @@ class Anatomy:
 
     @cached_property
     def facts(self) -> Facts:
-        from lint_rules.anatomy.messages.wrappers import no_requests, parts_elsewhere, parts_handed, wrapped_requests
+        from lint_rules.anatomy.messages import wrappers as w
 
         facts = vars(self)["facts"] = Facts(self.module, self.vocabulary)  # those that look elsewhere ask it already
         known = set(vars(self))
         try:
-            unasked, more = [*no_requests(self)], True
+            unasked, more = [*w.no_requests(self)], True
             while more:
                 more = facts.learn_wrapped(
-                    [*wrapped_requests(self)], lambda: [*parts_elsewhere(self), *parts_handed(self)]
+                    [*w.wrapped_requests(self)],
+                    lambda: [*w.parts_elsewhere(self), *w.parts_handed(self), *w.models_elsewhere(self)],
                 )
                 for early in vars(self).keys() - known:  # what was built of it before all requests were known
                     del vars(self)[early]

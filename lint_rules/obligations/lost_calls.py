@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from enum import Enum
 from functools import cached_property
+from typing import cast
 
 import libcst as cst
 
@@ -17,6 +18,7 @@ from lint_rules.anatomy.agent import Anatomy
 from lint_rules.anatomy.calls.call_tests import denies_calls, is_about_part, speaks_of_calls
 from lint_rules.anatomy.messages.sent import sent_histories
 from lint_rules.anatomy.messages.transcript import Stored
+from lint_rules.anatomy.rounds.executions import call_loops, runs_tool
 from lint_rules.anatomy.rounds.offers import may_call_tools
 from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.slots import Slot
@@ -27,7 +29,7 @@ from lint_rules.syntax.graph import Point
 from lint_rules.syntax.memo import kept
 from lint_rules.syntax.module import Scope, parameter_names, parameters
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import walk
+from lint_rules.syntax.walk import children, walk
 
 _SERVER_KEEPS = ("previous_response_id", "conversation", "thread_id")
 _GROWERS = frozenset({"append", "extend", "insert", "add"})
@@ -35,6 +37,9 @@ _READERS = frozenset({"print", "len", "pprint", "str", "repr", "list", "isinstan
 _OF_TEXTS = frozenset(dir(str)).difference(dir(list), dir(dict), dir(object))
 """Methods that texts have, and lists and dicts have not."""
 _SPOKEN = frozenset({Kind.MESSAGE, Kind.REPLY})
+_SAID = frozenset({Kind.HISTORY, Kind.MESSAGE, Kind.REPLY, Kind.MODEL_TEXT})
+_NAMED = frozenset({Kind.CALL, Kind.FUNCTION})
+_CALLED = _NAMED | {Kind.CALLS, Kind.ARGUMENTS, Kind.ARGUMENTS_TEXT}
 
 
 class How(Enum):
@@ -67,11 +72,39 @@ def lost_calls(anatomy: Anatomy) -> Iterator[LostCall]:
         return
     for function in anatomy.module.functions:
         if function.kind in {"function", "module"}:
-            results = [s for s in anatomy.transcript.stored(function) if s.answers and s.slot is not None]
+            stored = (s for s in anatomy.transcript.stored(function) if s.slot is not None)
+            results = [s for s in stored if s.answers or (s.slot in sent and tells_outcome(anatomy, s))]
             for lost in _Finder(anatomy, function).of(results, sent) if results else ():
                 if lost.stored.node not in told:
                     told.add(lost.stored.node)
                     yield lost
+
+
+def tells_outcome(anatomy: Anatomy, stored: Stored) -> bool:
+    """Whether a message says what a tool call of a reply has given, in words of the program, and not what was called.
+
+    Its arguments are in none of these words then, nor is the call itself.
+    """
+    facts, content = anatomy.facts, stored.message.content if stored.message is not None else None
+    if content is None or stored.calls is not None or not any(call_loops(facts, stored.function)):
+        return False
+    queue, seen, runs = [cast(cst.CSTNode, content)], set[Slot](), False
+    for part in queue:
+        kinds = facts.kinds(part).keys() if isinstance(part, cst.BaseExpression) else frozenset[Kind]()
+        pair = ex.member(part)
+        if isinstance(part, cst.Call) and runs_tool(facts, anatomy.transcript, part):
+            runs = True
+        elif pair is not None and pair[1] == "name" and not _NAMED.isdisjoint(facts.kinds(pair[0])):
+            continue
+        elif not _CALLED.isdisjoint(kinds):
+            return False
+        elif _SAID.isdisjoint(kinds):
+            slot = facts.slots.of(part) if isinstance(part, cst.Name) else None
+            if slot is not None and slot not in seen and slot[:2] == ("var", stored.function):
+                seen.add(slot)
+                queue += (*facts.assigned(slot), *facts.appended(slot))
+            queue += children(part)
+    return runs
 
 
 @kept
@@ -119,29 +152,29 @@ class _Finder:
         asks = (call for call in function.nodes_of(cst.Call) if anatomy.calls.asks(call))
         self.asks = [call for call in asks if not self._asks_apart(call)]
         self._histories: dict[Slot | None, _History] = {}
+        self._results: list[Stored] = []
 
     def of(self, results: list[Stored], sent: set[Slot]) -> Iterator[LostCall]:
         """What is lost of lists in `sent`, and of records that hold results, but of replies only those with text."""
         never: dict[Scope, LostCall] = {}
+        self._results = results
         for result in results:
-            if not self._is_structured(result):
+            if not self._is_structured(result) or not (result.answers or self._is_asked_again(result)):
                 continue
             history = self._histories.get(result.slot)
             if history is None:
                 history = self._histories[result.slot] = self._history(result.slot)
-            records = result.slot in sent or bool(
-                self.asks
-            )  # what only puts messages into another form keeps no record
+            records = result.slot in sent or self.asks  # what only puts messages into another form keeps no record
             found = list(self._with_text_only(result, history)) if records else []
             if result.slot in sent:
                 found = [*self._rebuilt(result, history), *found]
-            yield from found
+            yield from found if result.answers else ()  # words of the program may go with those of the reply
             if not found and result.slot in sent and not history.handed and not self._may_precede(history, result):
                 never.update({lost.stored.function: lost for lost in self._never(result)})
         yield from never.values()  # of the results of one function, the last: one message is missing before all
 
     def _history(self, slot: Slot | None) -> _History:
-        places = [s for s in self.anatomy.transcript.stored(self.function) if s.slot == slot and not s.answers]
+        places = [s for s in self.anatomy.transcript.stored(self.function) if s.slot == slot and s not in self._results]
         carriers = [s for s in places if self.carriers.may_carry(s)]
         apart = {s.node for s in carriers if s.calls is not None}  # calls that are stored by themselves
         carrying = {s.node for s in carriers}  # also when a place does so at times only
@@ -174,6 +207,12 @@ class _Finder:
         Programs that take calls out of the model's text need nothing but the text.
         """
         return (result.message is not None and bool(result.message.answers)) or self._reads_calls
+
+    def _is_asked_again(self, result: Stored) -> bool:
+        """Whether the request whose reply has the calls is made once more with what they have given, in its list."""
+        slots = self.facts.slots
+        asks = (ask for ask in self.asks if any(slots.of(arg.value) == result.slot for arg in ask.args))
+        return any(self._leads(ask, result.node, ()) and self._leads(result.node, ask, ()) for ask in asks)
 
     @cached_property
     def _reads_calls(self) -> bool:

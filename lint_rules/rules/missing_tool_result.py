@@ -58,7 +58,8 @@ def run(client, messages, tools, allowed):
 
 ## How it decides
 A path question on the control-flow graph. Where a loop over the calls of a reply, or a function that gets one call,
-answers on one path, the rule looks for the step after which no answer can follow any more; likewise between the place
+answers on one path (also by a function of another file that gets the call, or its id, and gives the result back), the
+rule looks for the step after which no answer can follow any more; likewise between the place
 where a reply with calls is stored (also by the function that asks for it) and the next request, or the end of the last
 round. Then it asks whether the conversation goes on from there: the model is asked again, the caller gets the answers,
 or the history outlives the function. Tests that tell calls from other parts of a reply are understood. An error counts

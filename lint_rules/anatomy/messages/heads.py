@@ -471,15 +471,30 @@ class Heads:
             return False
         if self._is_said(head) or self._is_text_given_back(head) or self._is_shown(head):
             return True
-        return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
+        return any(map(self._makes_text, values))
 
     def _is_text_given_back(self, head: Head) -> bool:
-        """Whether it is what a function gives back that gives texts: it says so, or another of its ways does."""
-        node = head.function.node
-        told = ex.dotted(node.returns.annotation) if isinstance(node, cst.FunctionDef) and node.returns else None
-        given = [self._values(r.value) for r in head.function.nodes_of(cst.Return) if r.value is not None]
+        """Whether it is what a function gives back that gives texts: it says so, or another of its ways does.
+
+        Alone, or in one place of a tuple.
+        """
+        node, returned = head.function.node, [r.value for r in head.function.nodes_of(cst.Return) if r.value]
+        told = node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None
+        place = next((at for value in returned if (at := self._place_in(value, head)) is not None), None)
+        if place is not None:
+            returned = [*parts_given(head.function, place)]
+            parts = told.slice if isinstance(told, cst.Subscript) else ()
+            part = parts[place].slice if place < len(parts) else None
+            told = part.value if isinstance(part, cst.Index) else None
+        given = [self._values(value) for value in returned]
         is_given = any(part is head.node for values in given for value in values for part in ex.alternatives(value))
-        return is_given and (told == "str" or any(isinstance(v, _STRINGS) for values in given for v in values))
+        is_text = told is not None and ex.dotted(told) == "str"
+        return is_given and (is_text or any(isinstance(v, _STRINGS) for values in given for v in values))
+
+    def _place_in(self, value: cst.BaseExpression, head: Head) -> int | None:
+        """The place of a tuple in which a head stands, if it is one of those."""
+        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else []
+        return next((at for at, part in enumerate(parts) if self.module.inside(head.node, part)), None)
 
     def _is_shown(self, head: Head) -> bool:
         """Whether so many characters are put into a text: of a list there would be fewer."""
@@ -526,7 +541,7 @@ class Heads:
             return True
         if head.node is content and isinstance(self.module.parent[head.node], cst.Arg):
             return True
-        return any(self._makes_text(part) for value in values for part in ex.alternatives(value))
+        return any(map(self._makes_text, values))
 
     def _is_limit(self, size: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a length is somebody's choice: no place in the text, which has been looked for."""
@@ -594,6 +609,8 @@ class Heads:
 
     def _makes_text(self, value: cst.BaseExpression) -> bool:
         value = ex.inner(value)
+        if isinstance(value, (cst.BooleanOperation, cst.IfExp)):
+            return any(map(self._makes_text, ex.alternatives(value)))
         if isinstance(value, cst.BinaryOperation):
             return self._makes_text(value.left) or self._makes_text(value.right)
         if isinstance(value, cst.Attribute):

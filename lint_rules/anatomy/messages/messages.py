@@ -222,8 +222,9 @@ class Messages:
         return [replace(message, node=node) for message in self.of(base, arguments, depth + 1)]
 
     def made_elsewhere(self, call: cst.Call) -> bool:
-        """Whether a function of another file answers calls that it is given, one by one or together."""
-        given = any(not _OF_REPLIES.isdisjoint(self.facts.kinds(arg.value)) for arg in call.args)
+        """Whether a function of another file answers calls that it gets, one by one or together, or parts of one."""
+        parts = (part for arg in call.args for part in (arg.value, *(ex.member(arg.value) or ())[:1]))
+        given = any(not _OF_REPLIES.isdisjoint(self.facts.kinds(part)) for part in parts)
         return given and bool(self._answers_elsewhere(call) or self._answers_elsewhere(call, listed=True))
 
     def _answers_elsewhere(self, call: cst.Call, *, listed: bool = False) -> list[Message]:

@@ -52,7 +52,7 @@ def wrapped_requests(anatomy: Anatomy) -> Iterator[LLMCall]:
         if found is None or (request is None and _is_left_open(*found)):
             is_said = facts.slots.of(call) in facts.said
             request = _by_use(anatomy, call, carried, is_said) if carried and (answers or is_said) else None
-            if request is None and (answers or (streams and _is_added_up(anatomy, call))) and _has_form(call):
+            if request is None and answers and _has_form(call):
                 request = _answering(anatomy, call) if not _is_defined(anatomy, call) else None
         if request is not None:
             asked.update([ex.source(call, _LONGEST)] if found is None else [])
@@ -102,6 +102,23 @@ def parts_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
                 yield ("call", call), Kind.HISTORY, evidence
             elif takes_part:
                 yield from ((("call", call), kind, evidence) for kind in given if kind in _PARTS)
+
+
+def models_elsewhere(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
+    """Models that are asked here by a method of theirs, and made in other files: `get_model().invoke(text)`."""
+    facts = anatomy.facts
+    asking = [call for call in anatomy.module.nodes_of(cst.Call) if ex.called_name(call) in words.LANGCHAIN_CALLS]
+    bases = [base for call in asking if (base := ex.receiver(call)) is not None]
+    for base in (base for base in bases if Kind.MODEL not in facts.kinds(base)):
+        for part in (base, *facts.values_of(base)):
+            slot, whole = facts.slots.of(part), ex.inner(part)
+            found = run_elsewhere(anatomy, whole) if isinstance(whole, cst.Call) else None
+            given = (found[0], ("return", found[1])) if found is not None else None
+            if given is None and not isinstance(whole, cst.Call):
+                given = anatomy.imported_value(ex.dotted(whole) or "")
+            if slot is not None and given is not None and Kind.MODEL in given[0].facts.of(given[1]):
+                said = f"is made in `{os.path.basename(given[0].module.path)}`"
+                yield slot, Kind.MODEL, Evidence(said, part)
 
 
 def parts_handed(anatomy: Anatomy) -> Iterator[tuple[Slot, Kind, Evidence]]:
@@ -205,16 +222,6 @@ def _by_use(anatomy: Anatomy, call: cst.Call, carried: set[Slot], is_said: bool)
 def _has_form(call: cst.Call) -> bool:
     """Whether a call whose result is read as a reply posts a body, or is called like what asks."""
     return ex.called_name(call) in words.ASKING or not ex.keywords(call).keys().isdisjoint(BODIES)
-
-
-def _is_added_up(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether the pieces that a call gives become one: `whole = piece if whole is None else whole + piece`."""
-    loop, slots = anatomy.module.awaiting(call), anatomy.facts.slots
-    piece = slots.of(loop.target) if isinstance(loop, cst.For) and loop.iter is call else None
-    function = anatomy.module.scope_of[call].function
-    added = [node.right for node in function.nodes_of(cst.BinaryOperation)]
-    added += [node.value for node in function.nodes_of(cst.AugAssign)]
-    return piece is not None and any(slots.of(part) == piece for part in added)
 
 
 def _answering(anatomy: Anatomy, call: cst.Call) -> LLMCall:

@@ -60,6 +60,21 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
     return _done_to(anatomy, call, slot, place, depth) if place is not None else None
 
 
+def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
+    """What a call does if it is one of a method that nobody here has written, on an object that outlives the run.
+
+    Alone it keeps what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
+    """
+    base = ex.receiver(call)
+    slot = anatomy.facts.slots.of(base) if base is not None else None
+    place = _outlasting(anatomy, slot, function) if slot is not None else None
+    if place is None or slot in anatomy.writes.by_slot or anatomy.facts.slots.callee(call) is not None:
+        return None  # a list, or a method of this file
+    if any(classes_of(anatomy, place)):
+        return None
+    return Store(place, isinstance(anatomy.module.awaiting(call), cst.Expr), told=False)
+
+
 def _handed_list(anatomy: Anatomy, call: cst.Call) -> Iterator[Store]:
     """A history that a function of another file gets, and into which it puts what else it gets: `note(talk, reply)`."""
     there, callee = run_elsewhere(anatomy, call) or (anatomy, None)

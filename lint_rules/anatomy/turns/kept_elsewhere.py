@@ -7,7 +7,6 @@ the history: it reads the same table, key, file or attribute.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from lint_rules.anatomy.messages.classes import body, run_elsewhere
 from lint_rules.anatomy.messages.messages import ROLES, Message
 from lint_rules.anatomy.messages.transcript import Stored
 from lint_rules.anatomy.program.handlers import is_logging
-from lint_rules.anatomy.turns.foreign_stores import store_of
+from lint_rules.anatomy.turns.foreign_stores import Store, kept_by_package, store_of
 from lint_rules.anatomy.turns.reply_places import ReplyPlaces, reads
 from lint_rules.anatomy.turns.resources import Touched
 from lint_rules.anatomy.turns.substituted import sent_by, substituted
@@ -29,16 +28,15 @@ from lint_rules.anatomy.values.slots import Slot, is_parameter
 from lint_rules.anatomy.vocabulary import TELLING_ROLES
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax.memo import kept, once
-from lint_rules.syntax.module import Scope, parameters
+from lint_rules.syntax.module import Scope
 from lint_rules.syntax.record import record
-from lint_rules.syntax.walk import children, walk
+from lint_rules.syntax.walk import children
 
 _AROUND = (
     cst.Await, cst.StarredElement, cst.List, cst.Element, cst.CompFor, cst.ListComp, cst.BinaryOperation, cst.Subscript,
 )  # fmt: skip
 """Around a call, where what it gives becomes a list, or a part of one."""
 _NO_SLOTS: frozenset[Slot] = frozenset()
-_ADDS = re.compile(r"_?a?(add|append|save|store|put|push|record)(_|$)")
 _WHOLE = frozenset({Kind.MESSAGE, Kind.REPLY})
 
 
@@ -150,11 +148,10 @@ class KeptElsewhere:
 
     def place(self, call: cst.Call, function: Scope, *, with_calls: bool = True) -> Slot | None:
         """Where a call puts what it gets, if a history is read from there; `with_calls`: one that has its calls."""
-        kept = store_of(self.anatomy, call, function)
+        kept = self._store(call)
         if kept is not None:
-            return kept.slot if kept.grows and (kept.told or kept.slot in self._asked_with) else None
-        if (part := self._sent_part(call)) is not None:
-            return part
+            known = kept.told or kept.slot in self._asked_with
+            return (kept.slot if known else self._sent_part(kept.slot)) if kept.grows else None
         saved = self._resources.of(call)
         if (
             saved.lies_outside
@@ -167,16 +164,17 @@ class KeptElsewhere:
             return ("outside", min(saved.filled))
         return None
 
-    def _sent_part(self, call: cst.Call) -> Slot | None:
-        """The list that a model is asked with, of the object of a package that a call hands a message.
+    def _store(self, call: cst.Call) -> Store | None:
+        """The history of an object of another file, or of a package, that a call gives or grows."""
+        function = self.anatomy.module.scope_of[call].function
+        known = store_of(self.anatomy, call, function)
+        if known is not None or self._resources.of(call).lies_outside:
+            return known
+        return kept_by_package(self.anatomy, call, function)
 
-        `talk.add_message(reply)`, and `model.invoke(talk.messages)`: what the object does nobody can read, but its
-        name says that it stores, and what it stores is sent. So for a class of the project that hands it to its base.
-        """
-        base = ex.receiver(call)
-        slot = self.facts.slots.of(base) if base is not None else None
-        part = next((sent for sent in self._sent_slots if sent[:2] == ("member", slot)), None) if slot else None
-        return part if part is not None and _is_kept_by_package(self.anatomy, call) else None
+    def _sent_part(self, keeper: Slot) -> Slot | None:
+        """The part of an object with which a model is asked: `model.invoke(talk.messages)`."""
+        return next((sent for sent in self._sent_slots if sent[:2] == ("member", keeper)), None)
 
     def _only_looks_up(self, call: cst.Call, touched: Touched) -> bool:
         """Whether what a call gives is used, and its body writes nothing where it names keys or files."""
@@ -190,8 +188,7 @@ class KeptElsewhere:
     def _asked_with(self) -> set[Slot]:
         """What objects of other files keep that a model is asked with here."""
         loads = (call for call in self.anatomy.module.nodes_of(cst.Call) if self._gives_history(call))
-        scopes = self.anatomy.module.scope_of
-        given = (store_of(self.anatomy, call, scopes[call].function) for call in loads)
+        given = map(self._store, loads)
         return self._sent_slots | {store.slot for store in given if store is not None and not store.grows}
 
     @cached_property
@@ -204,7 +201,7 @@ class KeptElsewhere:
         """The stores of which a call gives the history, as slots."""
         outside = (load.touched.names for load in self._loads if load.call is call)
         found: set[Slot] = {("outside", name) for names in outside for name in names}
-        kept = store_of(self.anatomy, call, self.anatomy.module.scope_of[call].function)
+        kept = self._store(call)
         return frozenset(found | ({kept.slot} if kept is not None and not kept.grows else set()))
 
     def sent_by(self, call: cst.Call) -> set[Slot]:
@@ -374,21 +371,6 @@ class KeptElsewhere:
         asks = (call for function in functions for call in self.anatomy.turns.requests(function))
         handed = {value for call in asks if call not in self.facts.calls for value in self._histories_of(call)}
         return handed | {request.history for request in self.facts.calls.values() if request.history is not None}
-
-
-def _is_kept_by_package(anatomy: Anatomy, call: cst.Call) -> bool:
-    """Whether a method stores what it gets, by its name, in an object of a package, or is one that hands it to such."""
-    there, method = body(anatomy, call) or (anatomy, None)
-    if method is None:
-        return _ADDS.match(ex.called_name(call)) is not None
-    own, given = there.module.self_name(method), {parameter.name.value for parameter in parameters(method)}
-    handing = (
-        inner
-        for inner in method.nodes_of(cst.Call)
-        if (base := ex.receiver(inner)) is not None and ex.dotted(base) in {own, "super()"}
-        if any(isinstance(part, cst.Name) and part.value in given for arg in inner.args for part in walk(arg.value))
-    )
-    return any(body(there, inner) is None and _is_kept_by_package(there, inner) for inner in handing)
 
 
 def _handed_parts(value: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -328,8 +328,18 @@ class Flows(Forms):
         if slot in self._replies:
             return
         self._replies.add(slot)
-        for value in self.assigned(slot):
+        given = [part for value in self.assigned(slot) for part in ex.alternatives(value)]
+        for value in (*given, *self._added_up(slot, given)):
             self.learn(self.slots.of(value), Kind.REPLY, self.of(slot)[Kind.REPLY])
+
+    def _added_up(self, slot: Slot, given: list[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+        """The streams of whose pieces a value is a sum: `whole + piece`, `whole += piece` in a loop through one."""
+        pieces = [piece for value in given if type(value) is cst.BinaryOperation for piece in sources(value)]
+        added = self.module.nodes_of(cst.AugAssign)
+        pieces += [node.value for node in added if self.slots.of(node.target) == slot]
+        for piece in pieces:
+            known = self.slots.of(piece)
+            yield from self.gone_through(known) if known is not None else ()
 
     def _member(self, node: cst.CSTNode, scope: Scope) -> None:
         pair = ex.member(node)

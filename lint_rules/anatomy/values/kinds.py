@@ -34,7 +34,7 @@ class Kind(Enum):
 TOLD = frozenset(
     {
         Kind.HISTORY, Kind.MESSAGE, Kind.CALLS, Kind.CALL, Kind.ARGUMENTS_TEXT, Kind.ARGUMENTS, Kind.REPLY,
-        Kind.MODEL_TEXT,
+        Kind.MODEL_TEXT, Kind.MODEL,
     }
 )  # fmt: skip
 """What a value is for whoever gets it, too."""

@@ -180,7 +180,9 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         return LLMCall(call, name, "takes `messages=` and the model to ask", *_sent(call, ("messages",), facts))
     base = ex.receiver(call)
     if name in words.LANGCHAIN_CALLS and base is not None and Kind.MODEL in facts.kinds(base):
-        return LLMCall(call, name, "asks a LangChain chat model", *_sent(call, ("input",), facts))
+        sent = _sent(call, ("input",), facts)
+        whole = next((v for v in ex.positional(call)[:1] if type(v) is not cst.Dict), None)
+        return LLMCall(call, name, "asks a LangChain chat model", sent[0], sent[1] or whole)
     if name in words.SESSION_CALLS and base is not None and _is_session(call, base, facts):
         return LLMCall(call, name, "goes on with a chat session, which keeps the history", None, None)
     if not asks:
@@ -194,7 +196,8 @@ def _by_shape(call: cst.Call, given: dict[str, cst.BaseExpression], facts: Forms
         sent = (key, body[key]) if key is not None else (None, None)
         return LLMCall(call, name, f"is asked with what has `{key or 'prompt'}` and a model's parameters", *sent)
     if facts.read_as_reply(call) and call.args:
-        return LLMCall(call, name, "its result is read as a model's reply", *sent)
+        whole = _given_alone(call) if sent[1] is None else None
+        return LLMCall(call, name, "its result is read as a model's reply", sent[0], sent[1] or whole)
     return None
 
 
@@ -235,10 +238,17 @@ def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str 
     if "input" in keywords and given and type(given[0]) is cst.Dict:  # the parts of a prompt
         parts = (value for value in ex.dict_items(given[0]).values() if Kind.HISTORY in facts.kinds(value))
         return None, next(parts, None)
-    listed = given and "input" in keywords and type(given[0]) is cst.Attribute and given[0].attr.value == "messages"
-    if not listed and (len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber))):
+    if len(given) < 2 or isinstance(given[0], (cst.BaseString, cst.BaseNumber)):
         return None, None
     return None, given[0]
+
+
+def _given_alone(call: cst.Call) -> cst.BaseExpression | None:
+    """`talk.lines()` of `model.stream(await talk.lines())`: all that a request gets, if somebody gives it here."""
+    given = ex.positional(call)
+    value = ex.inner(given[0]) if len(given) == len(call.args) == 1 else None
+    asked = ex.inner(value.expression) if isinstance(value, cst.Await) else value
+    return asked if isinstance(asked, cst.Call) and ex.receiver(asked) is not None and not asked.args else None
 
 
 def _held(
