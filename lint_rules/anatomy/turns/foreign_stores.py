@@ -8,7 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from lint_rules.anatomy.agent import Anatomy
-from lint_rules.anatomy.messages.classes import classes_of, inherited, method_of, own_class, run_elsewhere
+from lint_rules.anatomy.messages.classes import body, classes_of, inherited, method_of, own_class, run_elsewhere
 from lint_rules.anatomy.messages.growth import grows
 from lint_rules.anatomy.messages.tool_messages import hold_tool_messages
 from lint_rules.anatomy.messages.writes import HistoryWrite
@@ -17,7 +17,7 @@ from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, as_part_of, is_parameter, root_object
 from lint_rules.syntax import expressions as ex
 from lint_rules.syntax import memo
-from lint_rules.syntax.module import Scope, SourceModule
+from lint_rules.syntax.module import Scope, SourceModule, parameters
 from lint_rules.syntax.record import record
 from lint_rules.syntax.walk import walk
 
@@ -63,16 +63,29 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
 def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
     """What a call does if it is one of a method that nobody here has written, on an object that outlives the run.
 
-    Alone it keeps what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
+    Or of one that hands what it gets to such a method of its own object: `super().add_message(message)`. Alone it keeps what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
     """
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
     place = _outlasting(anatomy, slot, function) if slot is not None else None
     if place is None or slot in anatomy.writes.by_slot or anatomy.facts.slots.callee(call) is not None:
         return None  # a list, or a method of this file
-    if any(classes_of(anatomy, place)):
+    written = body(anatomy, call)
+    if written is not None and not _hands_to_base(*written):
         return None
     return Store(place, isinstance(anatomy.module.awaiting(call), cst.Expr), told=False)
+
+
+def _hands_to_base(there: Anatomy, method: Scope) -> bool:
+    """Whether a method hands what it gets to one of its own object that nobody here has written."""
+    own, given = there.module.self_name(method), {parameter.name.value for parameter in parameters(method)}
+    return any(
+        (base := ex.receiver(inner)) is not None
+        and ex.dotted(base) in {own, "super()"}
+        and body(there, inner) is None
+        and any(isinstance(part, cst.Name) and part.value in given for arg in inner.args for part in walk(arg.value))
+        for inner in method.nodes_of(cst.Call)
+    )
 
 
 def _handed_list(anatomy: Anatomy, call: cst.Call) -> Iterator[Store]:
