@@ -63,7 +63,8 @@ def store_of(anatomy: Anatomy, call: cst.Call, function: Scope, depth: int = 0) 
 def kept_by_package(anatomy: Anatomy, call: cst.Call, function: Scope) -> Store | None:
     """What a call does if it is one of a method that nobody here has written, on an object that outlives the run.
 
-    Or of one that hands what it gets to such a method of its own object: `super().add_message(message)`. Alone it keeps what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
+    Or of one that hands what it gets to such a method of its own object: `super().add_message(message)`. Alone it keeps
+    what it gets, else it gives what is kept: whether that is a history, those know who ask with it.
     """
     base = ex.receiver(call)
     slot = anatomy.facts.slots.of(base) if base is not None else None
