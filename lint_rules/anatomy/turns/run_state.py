@@ -19,6 +19,7 @@ from lint_rules.anatomy.messages.classes import FoundClass, classes_of
 from lint_rules.anatomy.program.call_graph import CallSite
 from lint_rules.anatomy.turns.reply_places import bound_values
 from lint_rules.anatomy.turns.rewrites import run_apart
+from lint_rules.anatomy.values.kinds import Kind
 from lint_rules.anatomy.values.known import sources
 from lint_rules.anatomy.values.slots import Slot, describe
 from lint_rules.syntax import expressions as ex
@@ -109,6 +110,8 @@ class RunStates:
                 slot = self.facts.slots.of(target)
                 if slot is None or not self._was_saved(function, saved, slot):
                     continue
+                if not function.is_async and Kind.HISTORY in self.facts.of(slot):
+                    continue  # what threads do to a history that is swapped is AGL101
                 asked = next((ask for ask in self._asks_in(function) if self.module.inside(ask, guard.body)), None)
                 if asked is None:
                     break
