@@ -30,10 +30,8 @@ def run(*options: str) -> dict[str, tuple[int, int, int]]:
 @pytest.mark.parametrize(
     "place",
     [
-        ("openai", "dict", "flat"),
         ("anthropic", "shelf", "helpers"),
         ("gemini", "table", "methods"),
-        ("openai", "talk", "helpers"),
     ],
     ids="-".join,
 )
