@@ -392,6 +392,17 @@ def test_calls_are_what_is_run_by_name_and_answered_also_where_nothing_is_render
     }
 
 
+def test_what_was_told_of_classes_that_have_moved_meanwhile_is_passed_over() -> None:
+    """The file of the classes is written anew while files are checked."""
+    before = votes_of("work.py", WORK.encode(), lambda path, name: ("protocol.py", f"\n{PROTOCOL}".encode()))
+    program = Program(_protocol, module := indexed("work.py", WORK.encode()), WORK.encode())
+    assert before is not None
+    assert module is not None
+    assert before.given
+    told = Parts(values := Values(program), module, [before, Votes(values, module)])
+    assert told.words == Parts(values, module, [Votes(values, module)]).words
+
+
 def test_what_gets_a_history_and_gives_a_reply_asks_a_model() -> None:
     tree = ast.parse(WORK)
     assert lower(tree, WORK.encode(), "work.py", _protocol, partial(votes_of, find=_protocol)).has_parts

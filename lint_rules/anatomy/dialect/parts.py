@@ -37,11 +37,11 @@ class Parts:
             self._add(each)
         self._alone: dict[Class, str] = {}
         self._replied: set[Class] = set()
-        self.words = {self._frame(cls): chosen for cls, chosen in self._settled().items()}
+        self.words = {self._frames[cls]: chosen for cls, chosen in self._settled().items()}
         """By class: its own word for a field -> the provider's."""
-        self.roles = {self._frame(cls): role for cls, role in self._alone.items()}
+        self.roles = {self._frames[cls]: role for cls, role in self._alone.items() if self._is_there(cls)}
         """The one role of a class of messages that has no field for it."""
-        self.replies = {self._frame(cls) for cls in self._replied}
+        self.replies = {self._frames[cls] for cls in self._replied}
         """Classes whose objects are what a model gives back."""
 
     def _add(self, told: Votes) -> None:
@@ -70,11 +70,12 @@ class Parts:
         said = all(known.get(name) in ("role", "content", "tool_calls") for name in self._values.fields(cls))
         return said and self._values.is_value(cls)
 
-    def _frame(self, cls: Class) -> ClassFrame:
+    def _is_there(self, cls: Class) -> bool:
+        """Whether the class stands where others saw it: its file may have changed meanwhile."""
         if cls not in self._frames:
             module = indexed(cls.path, self._sources[cls.path])
             self._frames.update({Class.of(each): each for each in module.classes} if module is not None else {})
-        return self._frames[cls]
+        return cls in self._frames
 
     def _settled(self) -> dict[Class, dict[str, str]]:
         for (cls, name), roles in self._roles.items():
@@ -92,6 +93,7 @@ class Parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in MESSAGE}
             elif {"name", "arguments"} <= parts:
                 found[cls] = {name: part for name, part in chosen.items() if part in CALL}
+        found = {cls: chosen for cls, chosen in found.items() if self._is_there(cls)}
         for cls, chosen in found.items():
             self._complete(cls, chosen, found)
         found |= self._replies(found)
@@ -111,8 +113,8 @@ class Parts:
             if found.get(cls, {}).get(name) == "content"
             for source in sources
         }
-        for cls in {cls for cls, _ in contents if cls not in found}:
-            names = self._values.fields(self._frame(cls))
+        for cls in {cls for cls, _ in contents if cls not in found and self._is_there(cls)}:
+            names = self._values.fields(self._frames[cls])
             calls = [name for name in names if any(self._is_call(found.get(held)) for held in self._held(cls, name))]
             if calls:
                 self._replied.add(cls)
@@ -151,7 +153,7 @@ class Parts:
 
     def _is_record(self, cls: Class) -> bool:
         """Whether objects of a class only hold values, a role beside others: what does something is no message."""
-        frame, values = self._frame(cls), {"property", "cached_property", "classmethod", "staticmethod"}
+        frame, values = self._frames[cls], {"property", "cached_property", "classmethod", "staticmethod"}
         methods = (m for name, m in frame.methods.items() if not name.startswith("__"))
         return all(not m.decorators.isdisjoint(values) for m in methods) and len(self._values.fields(frame)) > 1
 
@@ -166,7 +168,7 @@ class Parts:
 
     def _complete(self, cls: Class, chosen: dict[str, str], found: dict[Class, dict[str, str]]) -> None:
         """What only follows from what else is known: the field that holds calls, the one that holds the text."""
-        fields = [name for name in self._values.fields(self._frame(cls)) if name not in chosen]
+        fields = [name for name in self._values.fields(self._frames[cls]) if name not in chosen]
         parts = set(chosen.values())
         if "role" in parts or cls in self._alone:
             for name in fields:
@@ -186,7 +188,7 @@ class Parts:
         return chosen is not None and "arguments" in chosen.values()
 
     def _held(self, cls: Class, name: str) -> Iterator[Class]:
-        for thing in self._values.attribute(self._frame(cls), name):
+        for thing in self._values.attribute(self._frames[cls], name):
             if isinstance(thing, Container):
                 for part in thing.inside:
                     if isinstance(part, Instance):
