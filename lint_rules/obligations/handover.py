@@ -392,10 +392,8 @@ class _Search:
             return
         loops = self._loops_over(slot, handovers)
         ends.update(self.anatomy.points(function, loops))
-        around, given_back = (
-            self._around(function, handovers, stored, loops),
-            self._given_back(function, slot, handovers),
-        )
+        around = self._around(function, handovers, stored, loops)
+        given_back = self._given_back(function, slot, handovers)
         around |= self._if_longer(function, handovers, slot)
         barred = ends | around | given_back | (told or set())
         path = again.path(starts, {flow.exit}, barred, exceptions=False)

@@ -246,8 +246,7 @@ def _sent(call: cst.Call, keywords: tuple[str, ...], facts: Forms) -> tuple[str 
 def _given_alone(call: cst.Call) -> cst.BaseExpression | None:
     """`talk.lines()` of `model.stream(await talk.lines())`: all that a request gets, if somebody gives it here."""
     given = ex.positional(call)
-    value = ex.inner(given[0]) if len(given) == len(call.args) == 1 else None
-    asked = ex.inner(value.expression) if isinstance(value, cst.Await) else value
+    asked = ex.inner(given[0]) if len(given) == len(call.args) == 1 else None
     return asked if isinstance(asked, cst.Call) and ex.receiver(asked) is not None and not asked.args else None
 
 
