@@ -79,7 +79,7 @@ class Ways:
         self._tells: dict[tuple[cst.BaseExpression, bool], tuple[Facts, frozenset[str]]] = {}
         """What each side of a test tells, and of what."""
         self._ahead: dict[tuple[Point, Facts], _Ahead] = {}
-        self._outcomes: dict[tuple[cst.BaseExpression, Facts], bool | None] = {}
+        """What comes behind a point on a way that has told so much."""
 
     def path(
         self,
@@ -164,11 +164,7 @@ class Ways:
 
     def outcome(self, test: cst.BaseExpression, facts: Facts) -> bool | None:
         """What a test gives where these facts hold."""
-        if not facts:
-            return None
-        if (test, facts) not in self._outcomes:
-            self._outcomes[test, facts] = _outcome(test, dict(facts))
-        return self._outcomes[test, facts]
+        return _outcome(test, dict(facts)) if facts else None
 
     @cached_property
     def _tracked(self) -> dict[str, frozenset[str]]:
